@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from tenure.algorithms.text.known_urls import extract_urls, normalize_url
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.base import ChunkId, SourceId
@@ -317,7 +318,10 @@ class MemoryKnowledge:
         return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
 
     def find_term(self, request: LookupRequest) -> LookupReply:
-        """Find paragraphs that hold a term."""
+        """Find paragraphs that hold a term, or count the documents with a URL."""
+        if request.kind == "url":
+            texts = [page.text for page in self._passages() if page.source in request.sources]
+            return LookupReply(count=sum(normalize_url(request.term) in extract_urls(text) for text in texts))
         there = [p for p in self._passages() if p.source in request.sources and request.term in p.text]
         refs = [PassageRef(chunk=p.chunk, source=p.source, score=1.0, relevance=0.0) for p in there]
         found = [TermMatch(passage=ref, sentence=p.text) for ref, p in zip(refs, there, strict=True)]

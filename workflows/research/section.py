@@ -42,7 +42,7 @@ class SectionWorkflow(ControllableWorkflow):
         """Start from a topic, or from a draft with critiques."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run))
+        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
         self.draft = request.draft or Draft()
         self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else request.query_results
         self.used_feedback = [critique.critique for critique in request.critiques if critique.origin == "person"]

@@ -28,7 +28,7 @@ class SubagentWorkflow(ControllableWorkflow):
         """Start without passages."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run))
+        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
         self.session = SearchSession(self.clients, request, lambda: self.is_finishing)
 
     @workflow.run

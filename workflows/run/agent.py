@@ -96,7 +96,7 @@ class AgentWorkflow(InteractiveRun):
         self.notes: list[str] = []
         self.usages: dict[str, Usage] = {}
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
-        self.clients = ActivityClients(self, request.limits, self.run_budget.grant)
+        self.clients = ActivityClients(self, request.limits, self.run_budget.grant, request.question)
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
         self.run_memory = RunMemory(self, self.clients, request)
         self.status = StatusPublisher(RunProgress(id=self.id, question=request.question), request.notifications)

@@ -48,7 +48,7 @@ class AskWorkflow(ControllableWorkflow):
         super().__init__()
         self.request = request
         self.account = BudgetAccount(limits=request.limits)
-        self.clients = ActivityClients(self, request.limits, self._grant_budget)
+        self.clients = ActivityClients(self, request.limits, self._grant_budget, request.question)
         self.standalone_question = request.question
         self.notes: tuple[str, ...] = ()
 

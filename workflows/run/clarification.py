@@ -9,6 +9,7 @@ from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.fallback.ambiguity import insert_answer
+    from tenure.algorithms.text.known_urls import list_hosts
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.run.control import InputRequest
     from tenure.roles.research import clarifier
@@ -41,9 +42,12 @@ async def clarify_question(
             assumption=output.assumption,
         )
     )
-    if reply.text or not run.is_finishing:
-        return insert_answer(question, reply.text or output.assumption)
-    return question
+    if reply.text:
+        return insert_answer(question, reply.text)
+    # Web pages that the question names may be read; the model must not name one in place of the person.
+    if run.is_finishing or list_hosts(output.assumption) - list_hosts(question):
+        return question
+    return insert_answer(question, output.assumption)
 
 
 def _is_pointless(run: InteractiveRun) -> bool:

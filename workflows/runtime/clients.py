@@ -36,6 +36,7 @@ class ActivityClients:
         workflow_: ControllableWorkflow,
         limits: RunLimits | None = None,
         source: BudgetSource = grant_everything,
+        question: str = "",
     ) -> None:
         """Create the clients.
 
@@ -43,13 +44,14 @@ class ActivityClients:
             workflow_: the workflow, which can be paused.
             limits: limits of its run; None for no limits.
             source: grants budget.
+            question: question of the person; web pages that it names may be read.
         """
         limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
         self.lease = BudgetLease(workflow_, limits, source, lambda: budget.compute_used_amounts(self.record.usage))
         self.models = ModelClient(workflow_, limits, self.lease, self.record)
-        self.web = WebClient(workflow_, limits.web, self.record) if limits.web else None
+        self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
         self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
         self.mcp = McpClient(workflow_, limits)
         self.sandbox = SandboxClient(workflow_, limits)

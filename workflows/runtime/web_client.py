@@ -4,6 +4,7 @@ Texts do not travel through Temporal: workflows see search hits and the status o
 from the page cache into the knowledge base. Pages that could not be read are recorded there for the report.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from temporalio import workflow
@@ -18,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control.usage import add_pages
     from tenure.algorithms.retrieval.link_check import apply_link_checks, find_domain_violation, is_web_url
+    from tenure.algorithms.text.known_urls import is_named_by_query
     from tenure.contracts.base import SourceId
     from tenure.contracts.evidence.web import (
         FetchedPage,
@@ -54,11 +56,14 @@ class PageRead(NamedTuple):
 class WebClient:
     """Client for the web."""
 
-    def __init__(self, workflow_: ControllableWorkflow, scope: WebScope, record: CallRecord) -> None:
-        """Read pages within `scope` and count them in `record`."""
+    def __init__(
+        self, workflow_: ControllableWorkflow, scope: WebScope, record: CallRecord, question: str = ""
+    ) -> None:
+        """Read pages within `scope`, for the `question` of a person, and count them in `record`."""
         self._workflow = workflow_
         self._scope = scope
         self._record = record
+        self._question = question
         self._queries: set[str] = set()
         self._urls: set[str] = set()
 
@@ -75,7 +80,7 @@ class WebClient:
         urls = [source.uri for source in result.sources if is_web_url(source.uri)][:MAX_CHECKED_LINKS]
         if not urls or self._workflow.control.deadline_exceeded:
             return result
-        request = FetchRequest(run=self._scope.run, urls=tuple(urls), revalidate=True)
+        request = self._build_fetch(urls, revalidate=True)
         reply = await execute_activity(WebActivities.fetch_pages, request, summary="whether the references still exist")
         return apply_link_checks(result, reply.pages, self._scope.archive)
 
@@ -108,7 +113,7 @@ class WebClient:
         await self._workflow.wait_while_paused()
         if problem := self._find_violation(url):
             return PageRead(problem=problem)
-        fetch = FetchRequest(run=self._scope.run, urls=(url,))
+        fetch = self._build_fetch((url,))
         reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=url)
         (page,) = reply.pages
         if page.status not in CACHED_STATUSES:
@@ -120,6 +125,16 @@ class WebClient:
         sources, left_out = await self._read(request, url)
         problem = "" if sources else "; ".join(source.note for source in left_out)
         return PageRead(sources=tuple(source.source for source in sources), problem=problem)
+
+    def _build_fetch(self, urls: Sequence[str], *, revalidate: bool = False) -> FetchRequest:
+        scope = self._scope
+        return FetchRequest(
+            run=scope.run,
+            urls=tuple(urls),
+            domains=scope.domains,
+            excluded_domains=scope.excluded_domains,
+            revalidate=revalidate,
+        )
 
     def _find_violation(self, url: str) -> str:
         return find_domain_violation(url, self._scope.domains, self._scope.excluded_domains)
@@ -136,7 +151,7 @@ class WebClient:
 
     async def _render(self, urls: tuple[str, ...], query: str) -> tuple[WebSource, ...]:
         """Let a browser render pages that have no text without scripts; return the sources built from them."""
-        request = FetchRequest(run=self._scope.run, urls=urls)
+        request = self._build_fetch(urls)
         try:
             reply = await execute_activity(BrowserActivities.render_pages, request, summary=query)
         except ActivityError as error:
@@ -165,7 +180,10 @@ class WebClient:
             excluded_domains=scope.excluded_domains,
             language=scope.language,
         )
-        return await execute_activity(WebActivities.search_web, request, summary=query)
+        found = await execute_activity(WebActivities.search_web, request, summary=query)
+        # What a provider only repeats from the query is no result: the model may have written it.
+        hits = tuple(hit for hit in found.hits if not is_named_by_query(hit.url, query, self._question))
+        return found.model_copy(update={"hits": hits})
 
     async def _fetch(self, hits: list[WebHit], query: str) -> list[FetchedPage]:
         """Fetch the pages of the best hits, and those of the next best in place of pages that cannot be fetched."""
@@ -173,7 +191,7 @@ class WebClient:
         while hits and (missing := self._scope.max_pages - sum(page.status in CACHED_STATUSES for page in fetched)):
             batch, hits = hits[:missing], hits[missing:]
             await self._workflow.wait_while_paused()
-            request = FetchRequest(run=self._scope.run, urls=tuple(hit.url for hit in batch))
+            request = self._build_fetch([hit.url for hit in batch])
             reply = await execute_activity(WebActivities.fetch_pages, request, summary=query)
             fetched += reply.pages
         self._urls.update(page.url for page in fetched)

@@ -141,6 +141,10 @@ class FetchRequest(Contract):
     """Id of the requesting run."""
     urls: tuple[str, ...] = Field(max_length=100)
     """URLs, most important first."""
+    domains: tuple[str, ...] = ()
+    """Domains that a request or a redirect may lead to, subdomains included; empty for any."""
+    excluded_domains: tuple[str, ...] = ()
+    """Domains that no request and no redirect may lead to."""
     revalidate: bool = False
     """Whether to revalidate cached pages, unless that was done within the last hour."""
 

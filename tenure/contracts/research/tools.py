@@ -101,6 +101,10 @@ class LookupRequest(Contract):
 
     term: str = Field(min_length=1)
     """The term."""
+    kind: Literal["term", "url"] = "term"
+    """term: sentences with the term. url: the term is a URL, and the documents are counted that contain exactly this
+    URL; results of tools, queries and programs are no documents.
+    """
     sources: tuple[SourceId, ...] = Field(max_length=MAX_LOOKUP_DOCUMENTS)
     """Sources to search, most important first."""
     limit: int = Field(default=12, ge=1, le=50)
@@ -122,7 +126,7 @@ class LookupReply(Contract):
     matches: tuple[TermMatch, ...] = ()
     """Sentences that contain the term; definitions come first, the others by source and position."""
     count: int = 0
-    """Total number of sentences with the term."""
+    """Total number of sentences with the term, or of documents with the URL."""
 
 
 class CalculateRequest(Contract):

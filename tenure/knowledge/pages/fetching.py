@@ -9,13 +9,15 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final, Protocol
 
+from tenure.algorithms.retrieval.link_check import find_domain_violation
 from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url
 from tenure.contracts.evidence.web import FetchedPage, FetchReply, FetchRequest
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time
 from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, RequestRefused
-from tenure.sources.fetch.fetcher import FetchedResponse
+from tenure.sources.fetch.fetcher import FetchedResponse, UrlRule, permit_every_url
 from tenure.sources.fetch.transfer import Validators
 
 REVALIDATE_AFTER: Final = timedelta(hours=1)
@@ -37,12 +39,15 @@ def read_utc_clock() -> datetime:
 class PageFetcher(Protocol):
     """Client that fetches single pages."""
 
-    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
+    async def fetch(
+        self, address: str, known: Mapping[str, Validators] | None = None, find_violation: UrlRule = permit_every_url
+    ) -> FetchedResponse:
         """Fetch a page.
 
         Args:
             address: URL of the page.
             known: validators of the cached pages, by canonical URL.
+            find_violation: rule for the URL and for every URL that it redirects to.
 
         Raises:
             FetchError: the page cannot be fetched; the message gives the reason.
@@ -65,7 +70,7 @@ class PageFetching:
         """Fetch with `fetcher` into `cache`; reuse a page up to `max_age`, or never if `refetch`."""
         self._cache, self._fetcher, self._max_age, self._clock = cache, fetcher, max_age, clock
         self._refetch = refetch
-        self._shared: dict[str, _SharedRequest] = {}
+        self._shared: dict[tuple[str, tuple[str, ...], tuple[str, ...]], _SharedRequest] = {}
         self._writing = asyncio.Lock()
 
     async def fetch(self, request: FetchRequest) -> FetchReply:
@@ -80,10 +85,7 @@ class PageFetching:
         writes = _PendingWrites(self._cache, self._writing)
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = {
-                    form: group.create_task(self._fetch_page(form, known, writes, request.revalidate))
-                    for form in wanted
-                }
+                tasks = {form: group.create_task(self._fetch_page(form, known, writes, request)) for form in wanted}
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from None  # failures of pages raise nothing: this is the cache
         await writes.flush()
@@ -96,18 +98,20 @@ class PageFetching:
         )
 
     async def _fetch_page(
-        self, address: str, known: Mapping[str, PageMetadata], writes: "_PendingWrites", confirm: bool = False
+        self, address: str, known: Mapping[str, PageMetadata], writes: "_PendingWrites", request: FetchRequest
     ) -> FetchedPage:
         """Return a page from the cache or from its server."""
         time = self._clock()
         copy = _find_copy(address, known)
-        old = copy and confirm and copy.fetched_at < format_time(time - REVALIDATE_AFTER)
+        if copy and find_domain_violation(copy.url, request.domains, request.excluded_domains):
+            copy = None  # Another run was permitted to follow this redirect.
+        old = copy and request.revalidate and copy.fetched_at < format_time(time - REVALIDATE_AFTER)
         if not (self._refetch or old) and copy and known[address].is_fresh(time) and copy.is_fresh(time):
             return _build_cached_reply(address, copy)
         validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in known.values()}
         validators = {where: one for where, one in validators_by_url.items() if any(one)}
         try:
-            fetched = await self._fetch_shared(address, validators)
+            fetched = await self._fetch_shared(address, validators, request)
         except RequestRefused as error:
             return FetchedPage(url=address, status="refused", note=str(error))
         except FetchError as error:
@@ -158,19 +162,23 @@ class PageFetching:
         )
         return _merge_confirmation(before, page) if fetched.not_modified and before else page
 
-    async def _fetch_shared(self, address: str, validators: Mapping[str, Validators]) -> FetchedResponse:
-        """Fetch a page, or wait for a concurrent fetch of the same page."""
-        shared = self._shared.get(address)
+    async def _fetch_shared(
+        self, address: str, validators: Mapping[str, Validators], request: FetchRequest
+    ) -> FetchedResponse:
+        """Fetch a page, or wait for a concurrent fetch of the same page under the same rule."""
+        key = (address, request.domains, request.excluded_domains)
+        shared = self._shared.get(key)
         if shared is None:
-            task = asyncio.create_task(self._fetcher.fetch(address, validators))
-            shared = self._shared[address] = _SharedRequest(task)
+            rule = partial(find_domain_violation, domains=request.domains, excluded_domains=request.excluded_domains)
+            task = asyncio.create_task(self._fetcher.fetch(address, validators, rule))
+            shared = self._shared[key] = _SharedRequest(task)
         shared.waiting += 1
         try:
             return await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if not shared.waiting:
-                self._shared.pop(address)
+                self._shared.pop(key)
                 shared.task.cancel()  # no effect if it is done; otherwise all callers were cancelled
 
 

@@ -1,4 +1,4 @@
-"""Find every sentence that contains a term in all chunks of some sources.
+"""Find every sentence that contains a term in all chunks of some sources, and the documents that contain a URL.
 
 A search ranks by similarity; this lookup answers whether and where an exact term or number occurs.
 """
@@ -6,12 +6,15 @@ A search ranks by similarity; this lookup answers whether and where an exact ter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from tenure.algorithms.text.known_urls import extract_urls, normalize_url
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.algorithms.text.term_lookup import compile_term_pattern, is_definition
+from tenure.algorithms.text.urls import InvalidUrlError
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
-from tenure.knowledge.store.schema import build_chunk_table_name
+from tenure.knowledge.store.catalogue import is_results_corpus
+from tenure.knowledge.store.schema import SOURCES, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 
 _COLUMNS = ["id", "source_id", "text", "start"]
@@ -46,6 +49,20 @@ def find_term(store: Store, dimensions: int, request: LookupRequest) -> LookupRe
         ),
         count=len(ordered),
     )
+
+
+def count_documents_with_url(store: Store, request: LookupRequest) -> LookupReply:
+    """Return the number of documents that contain exactly a URL, or were read from it.
+
+    What a tool, a query or a program returned is no document: an agent could have it return any URL.
+    """
+    try:
+        wanted = normalize_url(request.term)
+    except InvalidUrlError:
+        return LookupReply()
+    rows = store.read_rows_in(SOURCES, ["corpus", "uri", "text"], "id", list(request.sources)).to_pylist()
+    documents = [row for row in rows if not is_results_corpus(row["corpus"])]
+    return LookupReply(count=sum(wanted in extract_urls(f"{row['uri']}\n{row['text']}") for row in documents))
 
 
 def _find_occurrences(row: dict[str, Any], source: int, term: str) -> Iterator[_Occurrence]:

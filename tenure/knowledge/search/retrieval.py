@@ -11,7 +11,7 @@ from tenure.contracts.research.tools import LookupReply, LookupRequest
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.search import findings
 from tenure.knowledge.search.grouping import group_passages
-from tenure.knowledge.search.lookup import find_term
+from tenure.knowledge.search.lookup import count_documents_with_url, find_term
 from tenure.knowledge.search.prior_runs import inherit_findings
 from tenure.knowledge.search.recall import MAX_CANDIDATES, recall_findings
 from tenure.knowledge.search.reranking import Reranker
@@ -56,7 +56,9 @@ class Retrieval:
         return search(self._store, self._model, self._chunks, self._encode, self._reranker, request)
 
     def find_term(self, request: LookupRequest) -> LookupReply:
-        """Return the sentences of some sources that contain a term."""
+        """Return the sentences of some sources that contain a term, or count the documents that contain a URL."""
+        if request.kind == "url":
+            return count_documents_with_url(self._store, request)
         return find_term(self._store, self._model.dimensions, request)
 
     def group_passages(self, request: GroupRequest) -> GroupReply:

@@ -198,6 +198,11 @@ def derive_results_corpus(name: str) -> str:
     return f"{name}{_RESULTS_SUFFIX}"
 
 
+def is_results_corpus(name: str) -> bool:
+    """Return whether a corpus contains query and tool results."""
+    return name.endswith(_RESULTS_SUFFIX)
+
+
 def list_table_files(store: Store, names: Sequence[str]) -> list[dict[str, str]]:
     """Return `uri`, `corpus` and `text` of the files with tables in some corpora, sorted by path."""
     like = " OR ".join(f"lower(uri) LIKE '%{suffix}'" for suffix in TABLE_FORMATS)
@@ -217,7 +222,7 @@ def load_sources(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, Source
 
 
 def _to_source_record(corpus: str, **row: Any) -> SourceRecord:
-    return SourceRecord(**row, derived=corpus.endswith(_RESULTS_SUFFIX))
+    return SourceRecord(**row, derived=is_results_corpus(corpus))
 
 
 def map_sources_to_corpora(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:

@@ -17,7 +17,14 @@ from tenure.algorithms.text.urls import InvalidUrlError, parse_url
 from tenure.settings import Settings
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import FetchError, NoResponse, RequestRefused, UnusableResponse
-from tenure.sources.fetch.fetcher import CrawlPolicy, FetchedResponse, Fetcher, FetchLimits
+from tenure.sources.fetch.fetcher import (
+    CrawlPolicy,
+    FetchedResponse,
+    Fetcher,
+    FetchLimits,
+    UrlRule,
+    permit_every_url,
+)
 from tenure.sources.fetch.transfer import Validators
 from tenure.sources.isolation import build_child_environment
 
@@ -74,26 +81,31 @@ class Browser:
         self._starting = asyncio.Lock()
         self._windows = asyncio.Semaphore(_MAX_WINDOWS)
 
-    async def fetch(self, url: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
+    async def fetch(
+        self, url: str, known: Mapping[str, Validators] | None = None, find_violation: UrlRule = permit_every_url
+    ) -> FetchedResponse:
         """Fetch a page and run its scripts; other media types are returned unchanged.
 
         Args:
             url: URL of the page.
             known: ignored, because scripts may load changed resources.
+            find_violation: rule for the page, for every URL that it redirects to, and for all that its scripts load.
 
         Raises:
             FetchError: the page cannot be fetched.
         """
         try:
-            fetched, page_fetcher = await self._public_fetcher.fetch(url), self._public_fetcher
+            fetched = await self._public_fetcher.fetch(url, None, find_violation)
+            page_fetcher = self._public_fetcher
         except RequestRefused:
-            fetched, page_fetcher = await self._trusted_fetcher.fetch(url), self._trusted_fetcher
+            fetched = await self._trusted_fetcher.fetch(url, None, find_violation)
+            page_fetcher = self._trusted_fetcher
         if fetched.media_type not in _PAGE_MEDIA_TYPES:
             return fetched
         chromium = await self._get_chromium()
         from playwright.async_api import Error
 
-        page_load = _PageLoad(fetched, page_fetcher, self._public_fetcher, self._max_bytes)
+        page_load = _PageLoad(fetched, page_fetcher, self._public_fetcher, self._max_bytes, find_violation)
         try:
             async with self._windows, asyncio.timeout(self._timeout_seconds + 10):
                 markup = await self._render(chromium, page_load)
@@ -176,8 +188,14 @@ class _PageLoad:
     """One page and the resources that it loads."""
 
     def __init__(
-        self, fetched: FetchedResponse, page_fetcher: Fetcher, public_fetcher: Fetcher, max_bytes: int
+        self,
+        fetched: FetchedResponse,
+        page_fetcher: Fetcher,
+        public_fetcher: Fetcher,
+        max_bytes: int,
+        find_violation: UrlRule,
     ) -> None:
+        self._find_violation = find_violation
         self.url = fetched.url
         self.loaded = 0
         self._waiting = True
@@ -202,7 +220,7 @@ class _PageLoad:
             return
         self._left -= 1
         try:
-            part = await self._choose_fetcher(request.url).fetch(request.url)
+            part = await self._choose_fetcher(request.url).fetch(request.url, None, self._find_violation)
         except (FetchError, InvalidUrlError):
             await route.abort()
             return

@@ -5,7 +5,7 @@ limit of its host applies. No cookies are stored and no credentials are sent, so
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -107,6 +107,15 @@ class FetchedResponse:
         return self.redirect_chain[-1]
 
 
+UrlRule = Callable[[str], str]
+"""Rule that returns the reason why a URL may not be requested; empty if it may."""
+
+
+def permit_every_url(url: str) -> str:
+    """Permit every URL."""
+    return ""
+
+
 class Fetcher:
     """Client that fetches web pages; it belongs to one event loop."""
 
@@ -121,17 +130,20 @@ class Fetcher:
         self._slots = asyncio.Semaphore(policy.max_concurrent)
         self._robots = RobotsCache(self._load_robots, policy.user_agent) if policy.obey_robots else None
 
-    async def fetch(self, url: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
+    async def fetch(
+        self, url: str, known: Mapping[str, Validators] | None = None, find_violation: UrlRule = permit_every_url
+    ) -> FetchedResponse:
         """Fetch a page.
 
         Args:
             url: URL of the page.
             known: validators of stored copies, by canonical URL.
+            find_violation: rule for the URL and for every URL that it redirects to; it is checked before the request.
 
         Raises:
             FetchError: the page cannot be fetched.
         """
-        return await self._follow_redirects(_canonicalize(url), known or {}, self._limits)
+        return await self._follow_redirects(_canonicalize(url), known or {}, self._limits, find_violation)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -142,13 +154,21 @@ class Fetcher:
         return (await self._follow_redirects(url, {}, _ROBOTS_LIMITS, for_robots=True)).body
 
     async def _follow_redirects(
-        self, url: str, known: Mapping[str, Validators], limits: FetchLimits, *, for_robots: bool = False
+        self,
+        url: str,
+        known: Mapping[str, Validators],
+        limits: FetchLimits,
+        find_violation: UrlRule = permit_every_url,
+        *,
+        for_robots: bool = False,
     ) -> FetchedResponse:
         """Fetch a URL and the URLs that it redirects to."""
         deadline = _Deadline(limits.timeout_seconds)
         hops = [url]
         transferred = 0
         while True:
+            if problem := find_violation(hops[-1]):
+                raise RequestRefused(problem if len(hops) == 1 else f"it redirects to another page: {problem}")
             delay = await self._robots.get_crawl_delay(hops[-1]) if self._robots and not for_robots else 0.0
             transfer = Transfer(known.get(hops[-1]), limits.max_bytes, truncate=for_robots)
             await self._request_until_complete(hops[-1], transfer, deadline, delay)

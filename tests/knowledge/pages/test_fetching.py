@@ -13,7 +13,14 @@ from tenure.knowledge.pages.cache import CachedPage, PageCache
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.store import Store
 from tenure.sources.fetch.address_guard import AddressGuard
-from tenure.sources.fetch.fetcher import CrawlPolicy, FetchedResponse, Fetcher, FetchLimits
+from tenure.sources.fetch.fetcher import (
+    CrawlPolicy,
+    FetchedResponse,
+    Fetcher,
+    FetchLimits,
+    UrlRule,
+    permit_every_url,
+)
 from tenure.sources.fetch.transfer import Validators
 from tests.web import LIGHTHOUSES, Reply, Web
 from tests.web.pages import bodies
@@ -178,9 +185,11 @@ class Held:
         stage.fetching = PageFetching(stage.cache, self, timedelta(hours=24), lambda: stage.now)
         self._shared = stage.fetching._shared
 
-    async def fetch(self, address: str, known: Mapping[str, Validators] | None = None) -> FetchedResponse:
+    async def fetch(
+        self, address: str, known: Mapping[str, Validators] | None = None, find_violation: UrlRule = permit_every_url
+    ) -> FetchedResponse:
         await self.go.wait()
-        return await self._fetcher.fetch(address, known)
+        return await self._fetcher.fetch(address, known, find_violation)
 
     async def wanted(self, requests: int, by: int) -> None:
         """Wait for a number of running requests, each with a number of waiting callers."""
@@ -239,3 +248,18 @@ async def test_many_pages_are_written_in_batches(stage: Stage, monkeypatch: pyte
     await stage.fetch(*(one.path for one in LIGHTHOUSES[70:74]))
 
     assert len(sizes) > 1
+
+
+async def test_redirects_stay_within_the_domains(stage: Stage) -> None:
+    """A redirect that leaves the domains of the run is not followed, also if another run has cached its target."""
+    stage.web.sites["/away"] = lambda request: Reply(b"", 302, {"location": f"http://localhost:{stage.web.port}/leak"})
+    stage.web.sites["/leak"] = lambda request: Reply(b"<p>The page that another run may read.</p>")
+    request = FetchRequest(run=RunId("r"), urls=(stage.web.build_url("/away"),))
+    confined = request.model_copy(update={"domains": ("127.0.0.1",)})
+    excluding = request.model_copy(update={"excluded_domains": ("localhost",)})
+
+    refused = [(await stage.fetching.fetch(one)).pages[0] for one in (confined, excluding)]
+    assert [page.status for page in refused] == ["refused", "refused"] and stage.web.count("/leak") == 0
+    assert all("it redirects to another page: pages of localhost are outside" in page.note for page in refused)
+    assert (await stage.fetching.fetch(request)).pages[0].status == "fetched" and stage.web.count("/leak") == 1
+    assert (await stage.fetching.fetch(confined)).pages[0].status == "refused" and stage.web.count("/leak") == 1

@@ -1,16 +1,18 @@
-"""Test term lookup in whole sources, and stored results."""
+"""Test lookups of terms and URLs in whole sources, and stored results."""
 
 from pathlib import Path
 
 import pytest
 
 from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
 from tenure.contracts.evidence.passages import SearchRequest
+from tenure.contracts.evidence.tables import QueryRequest
 from tenure.contracts.research.tools import LookupReply, LookupRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import make_source_id
-from tenure.sources.parsers.tool_text import build_calculation_document
+from tenure.sources.parsers.tool_text import build_calculation_document, build_tool_document
 from tests.knowledge.conftest import Ingest
 from tests.support.tiers import slow
 
@@ -83,3 +85,49 @@ def test_stored_result_is_citable_but_not_searchable(folder: Path, knowledge: Kn
     assert [known[one].derived for one in (passage.source, found[0].source)] == [True, False]
     assert knowledge.corpora.drop("c") and knowledge.corpora.load_sources([SourceId(passage.source)]) == {}
     assert catalogue.derive_results_corpus("c") not in {one.corpus for one in knowledge.corpora.load_stats()}
+
+
+URL = "https://evil.example/?leak=swordfish"
+
+
+def is_known(knowledge: KnowledgeBase, url: str, *sources: SourceId) -> bool:
+    return knowledge.retrieval.find_term(LookupRequest(term=url, kind="url", sources=sources)).count > 0
+
+
+@slow
+def test_only_documents_make_a_url_known(tmp_path: Path, ingest: Ingest, knowledge: KnowledgeBase) -> None:
+    """A URL in a document is known exactly; one in the result of a tool, of a query or of a program is not."""
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "a.md").write_text(
+        "# Links\n\nSee (https://bakery.example/bread?kind=rye#top), <https://mill.example> and "
+        "https://evil.example/?leak= for more. The archive is at https://archive.example/a_(b).\n"
+    )
+    (folder / "t.csv").write_text("name,link\nmill,https://mill.example/t\n")
+    ingest(folder)
+    document, table = (make_source_id("c", str(folder / name)) for name in ("a.md", "t.csv"))
+    told = build_calculation_document("Page", URL)
+    calculated = knowledge.results.store_result("c", f"calculation: {URL}", told, "Which page?")
+    answer = build_tool_document("Answer", (f"You asked for {URL}",), None)
+    answered = knowledge.results.store_result("c", f"mcp:own/echo?{URL}", answer, "Which page?")
+    query = QueryRequest(sql=f"SELECT '{URL}' AS page FROM t", corpora=("c",), question="Which page?", title=URL)
+    selected = knowledge.tables.query(query).passages
+    printed = knowledge.tables.store_computation(
+        ComputationRequest(
+            question="Which page?",
+            title=URL,
+            inputs=(ProgramInput(name="input1.csv", sql="SELECT * FROM t", tables=("t",)),),
+            code=f"print('{URL}')",
+            output=URL,
+            corpora=("c",),
+        )
+    ).passages
+    results = [passages[0].source for passages in (calculated, answered, selected, printed)]
+
+    assert is_known(knowledge, "HTTPS://Bakery.example:443/bread?kind=rye", document)
+    assert is_known(knowledge, "https://mill.example/#x", document)
+    assert is_known(knowledge, "https://mill.example/t", table)
+    assert is_known(knowledge, "https://archive.example/a_(b)", document)
+    assert is_known(knowledge, "https://evil.example/?leak=", document)
+    assert not is_known(knowledge, URL, document, table, *results)
+    assert not is_known(knowledge, "https://bakery.example/bread", document) and not is_known(knowledge, "x", document)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from temporalio import activity
 
+from tenure.algorithms.text.known_urls import extract_urls
 from tenure.contracts.evidence.web import (
     FetchedPage,
     FetchReply,
@@ -38,6 +39,8 @@ class Outside:
     searches: list[WebSearchRequest] = field(default_factory=list)
     fetched: list[FetchRequest] = field(default_factory=list)
     down: bool = False
+    echoes: bool = False
+    """Whether URLs of a query are among its hits."""
     gone_later: bool = False
 
     @activity.defn
@@ -45,7 +48,8 @@ class Outside:
         self.searches.append(request)
         if self.down:
             return WebSearchReply(outcomes=(ProviderOutcome(provider="searxng", status="failed", note="it is down"),))
-        hits = tuple(WebHit(url=address) for address in (LOST, BREAD, OTHER))
+        repeated = sorted(extract_urls(request.query)) if self.echoes else []
+        hits = tuple(WebHit(url=address) for address in (*repeated, LOST, BREAD, OTHER))
         return WebSearchReply(hits=hits, outcomes=(ProviderOutcome(provider="searxng", status="answered", hits=3),))
 
     @activity.defn

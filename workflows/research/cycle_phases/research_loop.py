@@ -35,7 +35,7 @@ class ResearchLoop:
         self.state = request.state or research_state.create_initial_state(
             request.run, request.outline, request.outline_number
         )
-        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run))
+        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run), request.question)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
         self.searched_tasks: list[CompletedTask] = []

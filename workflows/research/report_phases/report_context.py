@@ -31,7 +31,7 @@ class ReportContext:
         """Start without an outline, or with that of the run that this one forks."""
         self.parent = parent
         self.request = request
-        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run))
+        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run), request.question)
         self.forked_state = request.state if isinstance(request, ForkResearchRequest) else None
         """Research state of the run that this one forks; None without a fork."""
         self.state = ReportState()

@@ -1,6 +1,7 @@
 """The tool `read_page`: read one web page and search its passages."""
 
 from pydantic import Field
+from temporalio import workflow
 
 from activities.tools import ToolActivities
 from tenure.contracts.research.tools import (
@@ -12,6 +13,10 @@ from tenure.contracts.research.tools import (
 )
 from workflows.research.tool import Tool
 from workflows.research.tool_context import PASSAGES_PER_WEB_SEARCH, ToolContext
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.text.known_urls import extract_urls, normalize_url
+    from tenure.algorithms.text.urls import InvalidUrlError
 
 
 class ReadPageArguments(ToolArguments):
@@ -45,26 +50,33 @@ async def read_page(context: ToolContext, arguments: ReadPageArguments) -> Obser
 
 
 async def _is_known(context: ToolContext, url: str) -> bool:
-    """Return whether a person allowed domains, or the question or a document that was seen contains the URL.
+    """Return whether a person allowed domains, or the question or a document that was seen contains exactly the URL.
 
-    Otherwise a hostile text could make the model send what it knows to a server, inside a URL that it makes up.
+    Otherwise a hostile text could make the model send what it knows to a server, inside a URL that it makes up. The
+    query of a step, results of tools and answers of servers are no documents, since the model determines them.
     """
-    task = context.task
-    if context.web_scope.domains or url in f"{task.question} {task.step.query}":
+    if context.web_scope.domains or _contains(context.task.question, url):
         return True
     sources = tuple(dict.fromkeys(passage.source for passage in context.passages.values()))[:MAX_LOOKUP_DOCUMENTS]
-    reply = await context.clients.execute_activity(
-        ToolActivities.find_term, LookupRequest(term=url, sources=sources, limit=1), summary=url
-    )
-    return bool(reply.matches)
+    request = LookupRequest(term=url, kind="url", sources=sources, limit=1)
+    reply = await context.clients.execute_activity(ToolActivities.find_term, request, summary=url)
+    return reply.count > 0
+
+
+def _contains(text: str, url: str) -> bool:
+    """Return whether a text contains exactly a URL."""
+    try:
+        return normalize_url(url) in extract_urls(text)
+    except InvalidUrlError:
+        return False
 
 
 TOOL = Tool(
     name="read_page",
     description="Reads one web page whose URL is known, and finds passages in it.",
     arguments=ReadPageArguments,
-    bounds="URLs that occur in the question or in a document that was seen, and those of domains that `--domain` "
-    "names; size, time and `robots.txt` as the settings of fetching say",
+    bounds="URLs that occur exactly in the question or in a document that was seen, and those of domains that "
+    "`--domain` names; size, time and `robots.txt` as the settings of fetching say",
     use=read_page,
     requires="web",
 )
