@@ -150,12 +150,14 @@ class World:
         ]
         claimed = NewMemory(
             text=f"“{question}” was answered.",
-            origin=MemoryOrigin(run=elsewhere),
+            origin=MemoryOrigin(run=elsewhere, corpora=()),
             valence=1.0,
             details=EpisodeDetails(question=question, score=1.0, strategy="direct", queries=(question,)),
         )
         false = NewMemory(
-            text=f"It has never been known {question.rstrip('?')}.", kind="semantic", origin=MemoryOrigin(run=elsewhere)
+            text=f"It has never been known {question.rstrip('?')}.",
+            kind="semantic",
+            origin=MemoryOrigin(run=elsewhere, corpora=()),
         )
         impressions = (claimed, false, *told)
         for at in range(0, len(impressions), _AT_A_TIME):
@@ -174,7 +176,7 @@ def _episode(kind: QueryType, strategy: str, number: int) -> NewMemory:
     question = f"Question {number}"
     return NewMemory(
         text=f"“{question}”: {kind} searches by {strategy}.",
-        origin=MemoryOrigin(run=RunId(f"never-{number}")),
+        origin=MemoryOrigin(run=RunId(f"never-{number}"), corpora=()),
         details=EpisodeDetails(
             question=question, query_type=kind, strategy=strategy, score=float(strategy in _PRAISED)
         ),

@@ -137,7 +137,7 @@ def _memory(number: int, words: str, random: np.random.Generator) -> Memory:
     common: dict[str, Any] = {
         "id": f"{number:08}",
         "created_at": _NOW - timedelta(days=float(random.random()) * _YEARS),
-        "origin": MemoryOrigin(run=RunId(f"run-{number // 20}")),
+        "origin": MemoryOrigin(run=RunId(f"run-{number // 20}"), corpora=()),
         "confidence": 0.5 + 0.5 * float(random.random()),
         "importance": 0.2 + 0.6 * float(random.random()),
     }

@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.memory import MemoryActivities
     from tenure.algorithms.memory import experience, known_facts
     from tenure.contracts.base import RunId
+    from tenure.contracts.evidence.tables import get_database_corpus
     from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberRequest, ScoredMemory
     from tenure.contracts.research.learning import Experience, InheritReply, InheritRequest, RelatedRun
     from tenure.contracts.research.report import ReportDraft
@@ -43,6 +44,9 @@ class RunMemory:
         self._workflow, self._clients, self._request = workflow_, clients, request
         self._run = RunId(workflow.info().workflow_id)
         self._owner = workflow.info().priority.fairness_key or ""
+        # What earlier runs found in other corpora is not recalled.
+        databases = map(get_database_corpus, request.databases)
+        self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []
 
     async def recall(self) -> Experience:
@@ -78,6 +82,7 @@ class RunMemory:
             owner=self._owner,
             kinds=("episodic", "procedural"),
             limit=MAX_RECALLED_MEMORIES,
+            corpora=self._readable,
             now=workflow.now(),
             used_by=self._run,
             include_strategies=True,
@@ -92,7 +97,7 @@ class RunMemory:
             owner=self._owner,
             kinds=known_facts.FACT_KINDS,
             limit=known_facts.MAX_RECALLED_FACTS,
-            corpora=self._request.corpora,
+            corpora=self._readable,
             now=workflow.now(),
             used_by=self._run,
         )
@@ -145,7 +150,9 @@ class RunMemory:
         earlier_notes = len(self.notes)
         # A query is remembered only if it was executed on whole corpora with all of their vectors.
         complete = not self._request.limits.filters and result.usage.embedded_share == 1
-        memories = experience.build_memories(result, draft.strategy_outcomes, draft.queries if complete else ())
+        memories = experience.build_memories(
+            result, draft.strategy_outcomes, draft.queries if complete else (), self._readable
+        )
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
         await self._try_call(

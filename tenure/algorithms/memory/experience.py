@@ -258,7 +258,7 @@ def _describe_known_facts(experience: Experience) -> Iterator[str]:
         others = len(experience.passages) - len(_select_related_passages(experience))
         yield (
             f"Recalled from the findings of earlier research: {many} fact{'' if many == 1 else 's'}, the most relevant "
-            f"“{first.text}” ({first.run})"
+            f"“{first.text}” ({known_facts.describe_origin(first)})"
             f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )
 
@@ -273,7 +273,7 @@ def compute_reward(accepted: int, searches: int) -> float:
 
 
 def build_memories(
-    result: Result, outcomes: Sequence[StrategyOutcome], executed: Sequence[str]
+    result: Result, outcomes: Sequence[StrategyOutcome], executed: Sequence[str], corpora: Sequence[str]
 ) -> tuple[NewMemory, ...]:
     """Return the memories that a run saves: episodes, procedures and facts.
 
@@ -281,6 +281,7 @@ def build_memories(
         result: result of the run.
         outcomes: outcomes of its strategies.
         executed: queries that would find the same passages again, best first.
+        corpora: corpora that the run could read.
 
     A run whose models have read instructions of an unknown author saves neither queries nor critiques, since models
     wrote both.
@@ -288,15 +289,16 @@ def build_memories(
     is_exposed = result.usage.exposed_calls > 0
     if is_exposed:
         executed = ()
+    origin = MemoryOrigin(run=result.id, sources=_list_cited_sources(result), corpora=tuple(corpora))
     episodes = (
-        _build_episode(result, outcome, executed)
+        _build_episode(result, outcome, executed, origin)
         for outcome in outcomes or (StrategyOutcome(query_type="factual", strategy="direct"),)
     )
-    procedures = () if is_exposed else _build_procedures(result)
-    return (*episodes, *procedures, *known_facts.collect_facts(result))
+    procedures = () if is_exposed else _build_procedures(result, origin)
+    return (*episodes, *procedures, *known_facts.collect_facts(result, corpora))
 
 
-def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[str]) -> NewMemory:
+def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[str], origin: MemoryOrigin) -> NewMemory:
     outcome = _OUTCOMES.get(result.status, "partial")
     score = round(entry.score / entry.tasks, 3) if entry.tasks else 0.0
     overall = result.evaluation.overall if result.evaluation else 0.0
@@ -305,7 +307,7 @@ def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[st
             f"“{result.question}”: {entry.tasks} {entry.query_type} searches with strategy {entry.strategy} found "
             f"{_format_passage_count(entry.accepted)}; outcome: {outcome}."
         ),
-        origin=MemoryOrigin(run=result.id, sources=_list_cited_sources(result)),
+        origin=origin,
         valence=round(2 * overall - 1, 3) if outcome == "answered" else -0.5,
         details=EpisodeDetails(
             question=shorten(result.question, 4000),
@@ -324,7 +326,7 @@ def _list_cited_sources(result: Result) -> tuple[SourceId, ...]:
     return tuple(SourceId(source.id) for source in result.sources)[:200]
 
 
-def _build_procedures(result: Result) -> Iterator[NewMemory]:
+def _build_procedures(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:
     """Yield a procedure for each critique of the report; it succeeded if the report changed."""
     for critique in result.critiques:
         situation = f"Research on “{shorten(result.question, 300)}”"
@@ -332,7 +334,7 @@ def _build_procedures(result: Result) -> Iterator[NewMemory]:
         advice = shorten(critique.critique, 600)
         yield NewMemory(
             text=f"{situation}: {advice}",
-            origin=MemoryOrigin(run=result.id, sources=_list_cited_sources(result)),
+            origin=origin,
             details=ProcedureDetails(
                 situation=situation, advice=advice, successes=int(helped), failures=int(not helped)
             ),

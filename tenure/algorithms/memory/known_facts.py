@@ -39,30 +39,43 @@ _BACK_REFERENCE = re.compile(
 """Words that refer to earlier text at any position, and pronouns after an introductory clause."""
 
 
-def collect_facts(result: Result) -> tuple[NewMemory, ...]:
-    """Return the facts of abstract and sections, most confident first, then by their position."""
+def collect_facts(result: Result, corpora: Iterable[str]) -> tuple[NewMemory, ...]:
+    """Return the facts of abstract and sections, most confident first, then by their position.
+
+    Args:
+        result: result of the run.
+        corpora: corpora that the run could read.
+    """
+    corpora = tuple(corpora)
     sources = {source.n: source for source in result.sources}
     found: dict[str, tuple[float, int, NewMemory]] = {}
     for claims in (result.abstract_claims, *(section.claims for section in result.sections)):
-        for place, fact in enumerate(_extract_facts(result, claims, sources)):
+        for place, fact in enumerate(_extract_facts(result, claims, sources, corpora)):
             found.setdefault(normalize_sentence(fact.text), (-fact.confidence, place, fact))
     ranked = sorted(found.values(), key=lambda entry: entry[:2])
     return tuple(fact for *_, fact in ranked)[:MAX_SAVED_FACTS]
 
 
 def _extract_facts(
-    result: Result, claims: Iterable[ResultClaim], sources: dict[int, SourceEntry]
+    result: Result, claims: Iterable[ResultClaim], sources: dict[int, SourceEntry], corpora: tuple[str, ...]
 ) -> Iterator[NewMemory]:
     """Yield supported claims that are understandable without the others and that no instructions may have shaped."""
     for claim in claims:
-        cited = [source for item in claim.citations if not (source := sources[item.source]).derived]
+        every = [sources[item.source] for item in claim.citations]
+        cited = [source for source in every if not source.derived]
         plain = _MARKS.sub("", claim.text).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
         if claim.status == "supported" and not claim.tainted and text and not _BACK_REFERENCE.search(text):
             yield NewMemory(
                 text=text,
+                # A computed result may come from several corpora.
+                rests_on_sources=len(cited) == len(every),
                 kind=classify_statement(text),
-                origin=MemoryOrigin(run=result.id, sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited))),
+                origin=MemoryOrigin(
+                    run=result.id,
+                    sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited)),
+                    corpora=corpora,
+                ),
                 confidence=QUOTE_CONFIDENCE if claim.confidence is None else claim.confidence,
             )
 
@@ -84,6 +97,14 @@ def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...
                 run=memory.origin.run,
                 relevance=round(recalled.relevance, 4),
                 support=memory.origin.support,
+                corpora=memory.origin.corpora or (),
             )
             found.setdefault(normalize_sentence(memory.text), fact)
     return tuple(found.values())[:MAX_KNOWN_FACTS]
+
+
+def describe_origin(fact: KnownFact) -> str:
+    """Return where a fact comes from, in words."""
+    if not fact.run:
+        return "no run"
+    return f"{fact.run}, from {', '.join(fact.corpora) or 'the web'}"

@@ -250,6 +250,14 @@ class SourceSupport(NamedTuple):
         return self.own > 0 or self.independent >= MIN_WEB_SOURCES
 
 
+def merge_corpora(origins: Iterable[Sequence[str] | None]) -> tuple[str, ...] | None:
+    """Return all corpora that memories of the same content come from; None if those of one are unknown."""
+    listed = list(origins)
+    if any(corpora is None for corpora in listed):
+        return None
+    return tuple(sorted({corpus for corpora in listed for corpus in corpora or ()}))
+
+
 def merge_memories(memories: Sequence[Memory], support: SourceSupport) -> Memory:
     """Merge memories that state the same into the most important of them."""
     first = max(
@@ -270,7 +278,11 @@ def merge_memories(memories: Sequence[Memory], support: SourceSupport) -> Memory
             "kind": first.kind if first.kind != "short_term" or not lasting else lasting[0],
             "created_at": min(memory.created_at for memory in memories),
             "origin": first.origin.model_copy(
-                update={"sources": tuple(sources)[:MAX_SOURCES], "support": support.independent}
+                update={
+                    "sources": tuple(sources)[:MAX_SOURCES],
+                    "support": support.independent,
+                    "corpora": merge_corpora(memory.origin.corpora for memory in memories),
+                }
             ),
             "confidence": combine_confidences([memory.confidence for memory in memories], independent=independent),
             "importance": max(memory.importance for memory in memories),

@@ -132,6 +132,7 @@ async def _search(arguments: Namespace, client: Client) -> int:
         owner=arguments.owner,
         kinds=tuple(arguments.kind) or ("short_term", *PERMANENT_KINDS),
         limit=arguments.limit or _MAX_SHOWN,
+        unrestricted=True,
         now=datetime.now(UTC),
     )
     found = (await _run_workflow(client, MemoryRequest(search=request), "search")).found

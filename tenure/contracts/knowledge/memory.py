@@ -37,6 +37,11 @@ class MemoryOrigin(Contract):
     """Stored sources that state it; empty if no source does, as for the course of a run."""
     support: int = Field(default=0, ge=0)
     """Number of independent sources that state it: from different hosts and not copies. Computed when it is stored."""
+    corpora: tuple[str, ...] | None = None
+    """Corpora that its text comes from, without web pages; a run recalls it only if it may read all of them. For a new
+    memory all corpora that its run could read. None if unknown: then no run recalls it, unless it names neither a run
+    nor a source.
+    """
 
 
 class EpisodeDetails(Contract):
@@ -103,6 +108,10 @@ class NewMemory(Contract):
 
     text: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
     """Content, understandable without context."""
+    rests_on_sources: bool = False
+    """Whether the text rests on the sources of its origin alone; it then comes from their corpora, and not from all
+    corpora that the run could read.
+    """
     kind: MemoryKind | None = None
     """Kind of memory; None to derive it from the details or the text."""
     origin: MemoryOrigin = MemoryOrigin()
@@ -190,7 +199,11 @@ class MemorySearchRequest(Contract):
     min_relevance: UnitInterval = 0.25
     """Minimum normalised relevance of a memory."""
     corpora: tuple[str, ...] = ()
-    """Corpora whose entity graph extends the query to related entities and facts about them."""
+    """Corpora that may be read: only memories are recalled that come from these corpora, from the web or from no run,
+    and the entity graph of these corpora extends the query to related entities and facts about them.
+    """
+    unrestricted: bool = False
+    """Whether memories of all corpora are returned, for a person who inspects the memories of an owner."""
     now: datetime
     """Present time, from the workflow."""
     used_by: str = ""

@@ -36,6 +36,8 @@ class KnownFact(Contract):
     """Relevance to the present question."""
     support: int = 0
     """Number of independent sources that state it."""
+    corpora: tuple[str, ...] = ()
+    """Corpora that it comes from; empty for the web, or for a fact of no run."""
 
 
 class InheritRequest(Contract):

@@ -314,7 +314,7 @@ class Consolidation:
             owner=owner,
             text=scoring.format_procedure(procedure),
             created_at=memory_rows.from_seconds(found.newest),
-            origin=MemoryOrigin(),
+            origin=MemoryOrigin(corpora=()),  # a procedure counts outcomes, and has no text of a corpus
             confidence=scoring.compute_confidence(procedure),
             importance=scoring.LESSON_IMPORTANCE,
             details=procedure,

@@ -1,7 +1,8 @@
 """Remember, recall and forget memories of owners.
 
-An owner recalls only memories of their own. A statement from a web page is unconfirmed until a page of another site,
-which is no copy, says the same. Unconfirmed memories are never recalled, so that a single page cannot plant a memory.
+An owner recalls only memories of their own, and a run only those that come from corpora that it may read. A statement
+from a web page is unconfirmed until a page of another site, which is no copy, says the same. Unconfirmed memories are
+never recalled, so that a single page cannot plant a memory.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.web import WEB_PREFIX
 from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
     ConsolidationRequest,
@@ -44,6 +46,7 @@ from tenure.knowledge.graph.graph import EntityGraph
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
+from tenure.knowledge.store.catalogue import is_results_corpus
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.knowledge.store.schema import build_memory_table_name
 from tenure.knowledge.store.store import Store, quote_list, quote_literal
@@ -92,7 +95,11 @@ class Memories:
     def remember(self, request: RememberRequest) -> RememberReply:
         """Store new memories; the operation is idempotent."""
         support = memory_rows.compute_supports(self._store, (one.origin.sources for one in request.memories))
-        made = [self._build_memory(one, seen, request) for one, seen in zip(request.memories, support, strict=True)]
+        corpora = memory_rows.load_corpora(self._store, (id for one in request.memories for id in one.origin.sources))
+        made = [
+            self._build_memory(one, seen, _find_corpora(one, corpora), request)
+            for one, seen in zip(request.memories, support, strict=True)
+        ]
         first = {one.memory.id: one for one in reversed(made)}
         known = self._load_memories(list(first))
         memories = [_merge_repeated(one.memory, known.get(id)) for id, one in first.items()]
@@ -108,7 +115,11 @@ class Memories:
         )
 
     def _build_memory(
-        self, new_memory: NewMemory, support: scoring.SourceSupport, request: RememberRequest
+        self,
+        new_memory: NewMemory,
+        support: scoring.SourceSupport,
+        corpora: tuple[str, ...] | None,
+        request: RememberRequest,
     ) -> _ClassifiedMemory:
         kind = scoring.classify_memory(new_memory)
         matters = scoring.compute_importance(new_memory, kind, support.independent)
@@ -122,7 +133,7 @@ class Memories:
             owner=request.owner,
             text=new_memory.text,
             created_at=request.now,
-            origin=origin.model_copy(update={"support": support.independent}),
+            origin=origin.model_copy(update={"support": support.independent, "corpora": corpora}),
             confidence=new_memory.confidence,
             importance=matters,
             valence=new_memory.valence,
@@ -141,17 +152,16 @@ class Memories:
             return memory
         own = memory_rows.build_owner_condition(memory.owner, FACT_KINDS)
         where = f"{own} AND model = {quote_literal(self._model.name)}"
-        near = self._store.search_vectors(self._table, ["id", "text", "sources"], vector, where, MAX_CORROBORATING)
-        sources = [
-            *memory.origin.sources,
-            *(
-                source
-                for row in near.to_pylist()
-                if scoring.is_duplicate(memory.text, row["text"], 1.0 - row["_distance"], self._policy.merge_similarity)
-                for source in row["sources"]
-            ),
+        columns = ["id", "text", "sources", "corpora"]
+        near = [
+            row
+            for row in self._store.search_vectors(self._table, columns, vector, where, MAX_CORROBORATING).to_pylist()
+            if scoring.is_duplicate(memory.text, row["text"], 1.0 - row["_distance"], self._policy.merge_similarity)
         ]
-        return replace_sources(self._store, memory, sources)
+        corpora = scoring.merge_corpora([memory.origin.corpora, *(row["corpora"] for row in near)])
+        confirmed = memory.model_copy(update={"origin": memory.origin.model_copy(update={"corpora": corpora})})
+        sources = [*memory.origin.sources, *(source for row in near for source in row["sources"])]
+        return replace_sources(self._store, confirmed, sources)
 
     def recall(self, request: MemorySearchRequest) -> MemorySearchReply:
         """Return the memories that match a query, best first, and count their use.
@@ -180,7 +190,7 @@ class Memories:
         with ThreadPoolExecutor(1) as executor:  # runs while the query is embedded
             naming = executor.submit(self._find_by_entity, request)
             vector = self._encode([request.query])[0]
-            own = self._build_recall_condition(request.owner, request.kinds)
+            own = self._build_recall_condition(request, request.kinds)
             near = self._store.search_vectors(self._table, memory_rows.COLUMNS, vector, own, MAX_NEAREST).to_pylist()
         candidates = [_RecallCandidate(memory_rows.parse_memory(row), 1.0 - row["_distance"]) for row in near]
         candidates += [
@@ -189,17 +199,18 @@ class Memories:
         ]
         return {candidate.memory.id: candidate for candidate in reversed(candidates)}
 
-    def _build_recall_condition(self, owner: str, kinds: Sequence[str]) -> str:
-        """Return the condition of memories that an owner may recall."""
-        own = memory_rows.build_owner_condition(owner, kinds)
-        return f"{own} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
+    def _build_recall_condition(self, request: MemorySearchRequest, kinds: Sequence[str]) -> str:
+        """Return the condition of memories that may be recalled for a request."""
+        own = memory_rows.build_owner_condition(request.owner, kinds)
+        readable = "" if request.unrestricted else f" AND {memory_rows.build_corpora_condition(request.corpora)}"
+        return f"{own}{readable} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
 
     def _find_by_entity(self, request: MemorySearchRequest) -> list[dict[str, Any]]:
         """Return facts that name an entity of the query."""
-        keys = self._extract_entity_keys(request)
-        if not keys or "semantic" not in request.kinds:
+        keys = self._extract_entity_keys(request) if "semantic" in request.kinds else ()
+        if not keys:
             return []
-        own = self._build_recall_condition(request.owner, ("semantic",))
+        own = self._build_recall_condition(request, ("semantic",))
         where = f"{own} AND array_has_any(entities, make_array{quote_list(keys)})"
         found: list[dict[str, Any]] = self._store.read_some_rows(
             self._table, [*memory_rows.COLUMNS, "vector"], where, MAX_ENTITY_MATCHES
@@ -338,6 +349,24 @@ def _is_unconfirmed(details: MemoryDetails | None, sources: Sequence[SourceId], 
     return not isinstance(details, EpisodeDetails) and bool(sources) and not support.is_sufficient
 
 
+def _find_corpora(new_memory: NewMemory, corpora: Mapping[SourceId, str]) -> tuple[str, ...] | None:
+    """Return the corpora that the text of a new memory comes from, without those of web pages; None if unknown.
+
+    A fact comes from the corpora of its sources, if all of them are documents that still exist; anything else comes
+    from all corpora that its run could read.
+    """
+    origin = new_memory.origin
+    named = [corpora.get(source) for source in origin.sources]
+    known = [corpus for corpus in named if corpus is not None and not is_results_corpus(corpus)]
+    if new_memory.rests_on_sources and named and len(known) == len(named):
+        found: Iterable[str] = known
+    elif origin.corpora is None:
+        return None if origin.run or origin.sources else ()
+    else:
+        found = origin.corpora
+    return tuple(sorted({corpus for corpus in found if not corpus.startswith(WEB_PREFIX)}))
+
+
 def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
     """Return a memory that may be stored already, with the state of the stored one."""
     if stored is None:
@@ -351,10 +380,12 @@ def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
     }
     update["importance"] = max(stored.importance, memory.importance)
     update["unconfirmed"] = memory.unconfirmed and stored.unconfirmed
-    support = max(stored.origin.support, memory.origin.support)
-    return memory.model_copy(
-        update=update | {"origin": memory.origin.model_copy(update={"sources": sources, "support": support})}
-    )
+    origin = {
+        "sources": sources,
+        "support": max(stored.origin.support, memory.origin.support),
+        "corpora": scoring.merge_corpora([stored.origin.corpora, memory.origin.corpora]),
+    }
+    return memory.model_copy(update=update | {"origin": memory.origin.model_copy(update=origin)})
 
 
 def replace_sources(store: Store, memory: Memory, sources: Iterable[SourceId]) -> Memory:

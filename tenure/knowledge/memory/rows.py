@@ -101,6 +101,7 @@ def build_row(memory: Memory) -> dict[str, Any]:
         "created_at": to_seconds(memory.created_at),
         "run": memory.origin.run,
         "sources": list(memory.origin.sources),
+        "corpora": None if memory.origin.corpora is None else list(memory.origin.corpora),
         "memory": memory.model_dump_json(exclude={"use_count", "last_used_at"}),
         "entities": list(extract_entity_keys(memory.text, details)),
         **episode,
@@ -235,6 +236,22 @@ def compute_supports(store: Store, sources: Iterable[Sequence[SourceId]]) -> lis
 def _read_column(store: Store, ids: Sequence[SourceId], column: str) -> list[tuple[SourceId, str]]:
     found = store.read_rows_in(SOURCES, ["id", column], "id", list(ids)) if ids else None
     return list(zip(found["id"].to_pylist(), found[column].to_pylist(), strict=True)) if found is not None else []
+
+
+def load_corpora(store: Store, sources: Iterable[SourceId]) -> dict[SourceId, str]:
+    """Return the corpora of sources that still exist."""
+    return dict(_read_column(store, list(dict.fromkeys(sources)), "corpus"))
+
+
+def build_corpora_condition(corpora: Sequence[str]) -> str:
+    """Return the condition of memories that a run may recall that reads some corpora.
+
+    It has to read every corpus that a memory comes from. Without a known origin, only memories of no run and of no
+    source are recalled.
+    """
+    readable = f" OR array_has_all(make_array{quote_list(corpora)}, corpora)" if corpora else ""
+    known = f"(corpora IS NOT NULL AND (cardinality(corpora) = 0{readable}))"
+    return f"({known} OR (corpora IS NULL AND run = '' AND cardinality(sources) = 0))"
 
 
 def build_owner_condition(owner: str, kinds: Sequence[str] = ()) -> str:

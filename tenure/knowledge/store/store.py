@@ -29,6 +29,7 @@ from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.schema import (
+    ADDED_COLUMNS,
     CHUNKS_PREFIX,
     MEMORIES_PREFIX,
     SCHEMAS,
@@ -141,10 +142,26 @@ class Store:
             if name not in self._tables:
                 with self._translate_read_errors(name):
                     table = self._retry(name, lambda: self._open_or_create(name))
-                if set(table.schema.names) != set(_build_schema(name).names):
+                schema = _build_schema(name)
+                if missing := set(schema.names) - set(table.schema.names):
+                    self._add_columns(name, table, schema, missing)
+                if set(table.schema.names) != set(schema.names):
                     raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
                 self._tables[name] = table
             return self._tables[name]
+
+    def _add_columns(self, name: str, table: Table, schema: pa.Schema, missing: set[str]) -> None:
+        """Add columns without values to a table of an earlier version, unless another process has added them."""
+
+        def add() -> None:
+            table.checkout_latest()
+            absent = missing - set(table.schema.names)
+            if absent:
+                table.add_columns(pa.schema([schema.field(column) for column in sorted(absent)]))
+
+        if missing <= ADDED_COLUMNS:
+            with self._translate_read_errors(name):
+                self._retry(name, add)
 
     def _open_or_create(self, name: str) -> Table:
         schema = _build_schema(name)

@@ -95,7 +95,9 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
 
 
 def _fact(fact: KnownFact) -> str:
-    return f"- {escape(fact.text)} (`{fact.run}`, relevance {fact.relevance:.2f}, {_counted(fact.support, 'source')})"
+    origin = ", ".join(fact.corpora) or ("the web" if fact.run else "no run")
+    found = f"`{fact.run}`, from {escape(origin)}, relevance {fact.relevance:.2f}"
+    return f"- {escape(fact.text)} ({found}, {_counted(fact.support, 'source')})"
 
 
 def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:

@@ -288,9 +288,10 @@ def test_known_facts_are_described() -> None:
         experienced(1).model_copy(update={"facts": (fact, fact), "passages": (inheritance("x", run="two"),)})
     )
 
-    assert one.endswith("research: 1 fact, the most relevant “Rye is a grass.” (two).")
+    assert one.endswith("research: 1 fact, the most relevant “Rye is a grass.” (two, from the web).")
     assert more.endswith(
-        "2 facts, the most relevant “Rye is a grass.” (two); inherited from these runs: 1 accepted passage."
+        "2 facts, the most relevant “Rye is a grass.” (two, from the web); "
+        "inherited from these runs: 1 accepted passage."
     )
 
 
@@ -323,9 +324,9 @@ def test_run_saves_an_episode_per_strategy() -> None:
         StrategyOutcome(query_type="causal", strategy="iterative", tasks=1, searches=3, accepted=0, score=0.0),
     ]
 
-    first, second = build_memories(result(), ways, ("bread",))
+    first, second = build_memories(result(), ways, ("bread",), ("c",))
 
-    assert first.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("s1"),))
+    assert first.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("s1"),), corpora=("c",))
     assert first.valence == 0.8
     assert details(first) == EpisodeDetails(
         question="How is bread made?", strategy="direct", score=0.5, searches=4, queries=("bread",)
@@ -338,7 +339,7 @@ def test_run_saves_an_episode_per_strategy() -> None:
 )
 def test_failed_run_saves_an_episode(status: ResultStatus, outcome: str) -> None:
     """Without a search the episode has no strategy."""
-    [only] = build_memories(result(status).model_copy(update={"evaluation": None}), (), ())
+    [only] = build_memories(result(status).model_copy(update={"evaluation": None}), (), (), ("c",))
     known = details(only)
 
     assert isinstance(known, EpisodeDetails)
@@ -351,7 +352,7 @@ def test_critiques_become_procedures() -> None:
     helped = CritiqueRecord(topic="Bread", critique="Rye is missing.", outcome="The section “Bread” was rewritten.")
     idle = CritiqueRecord(topic="Bread", critique="Salt is missing.", outcome="Nothing more was found on it.")
 
-    _, first, second = build_memories(result("done", helped, idle), (), ())
+    _, first, second = build_memories(result("done", helped, idle), (), (), ("c",))
 
     assert details(first) == ProcedureDetails(
         situation="Research on “How is bread made?”", advice="Rye is missing.", successes=1, failures=0

@@ -8,10 +8,12 @@ from tenure.algorithms.memory.known_facts import (
     MAX_SAVED_FACTS,
     QUOTE_CONFIDENCE,
     collect_facts,
+    describe_origin,
     select_known_facts,
 )
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.knowledge.memory import Memory, MemoryKind, MemoryOrigin, ScoredMemory
+from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
 
@@ -54,12 +56,16 @@ def recalled(text: str, kind: MemoryKind = "semantic", **others: Any) -> ScoredM
 
 
 def test_fact_has_confidence_sources_and_kind() -> None:
-    """Fact has confidence sources and kind."""
-    first, second = collect_facts(result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))))
+    """A fact has the confidence and the sources of its claim, and a kind by its text."""
+    first, second = collect_facts(
+        result((claim(RYE, 1, 2, 1, confidence=0.8), claim("Crust forms in a dry oven.", 2))), ("c",)
+    )
 
     assert (first.text, first.kind, first.confidence) == ("Crust forms in a dry oven.", "long_term", QUOTE_CONFIDENCE)
     assert (second.text, second.kind, second.confidence) == (RYE, "semantic", 0.8)
-    assert second.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")))
+    assert second.origin == MemoryOrigin(
+        run=RunId("this"), sources=(SourceId("rye"), SourceId("ovens")), corpora=("c",)
+    )
 
 
 def test_only_supported_claims_are_saved() -> None:
@@ -72,10 +78,12 @@ def test_only_supported_claims_are_saved() -> None:
                 claim("The oven of the baker has four doors."),
                 claim("The oven of the baker has five doors.", 2, 3),
             )
-        )
+        ),
+        ("c",),
     )
 
     assert (only.text, only.origin.sources) == ("The oven of the baker has five doors.", (SourceId("ovens"),))
+    assert not only.rests_on_sources  # the computed result may come from another corpus
 
 
 def test_facts_are_self_contained() -> None:
@@ -93,7 +101,8 @@ def test_facts_are_self_contained() -> None:
                 claim("The baker of the town envies those who bake rye.", 1),
                 claim("``", 1),
             )
-        )
+        ),
+        ("c",),
     )
 
     assert [one.text for one in found] == [
@@ -108,7 +117,9 @@ def test_facts_are_distinct_and_ranked() -> None:
     many = tuple(claim(f"Loaf number {n} of the baker is baked in the oven.", 2) for n in range(MAX_SAVED_FACTS))
     sure = claim("A sure thing is baked in the oven.", 1, confidence=1.0)
     abstract = claim("Bread is baked.", 1), claim("Bread is baked in the oven of the baker.", 1)
-    found = collect_facts(result(many, (claim(RYE, 1), many[0], sure)).model_copy(update={"abstract_claims": abstract}))
+    found = collect_facts(
+        result(many, (claim(RYE, 1), many[0], sure)).model_copy(update={"abstract_claims": abstract}), ("c",)
+    )
 
     assert [one.text for one in found[:4]] == [sure.text, abstract[1].text, many[0].text, RYE]
     assert len(found) == MAX_SAVED_FACTS
@@ -127,3 +138,12 @@ def test_known_facts_are_distinct_and_undisputed() -> None:
 
     assert (only.text, only.run, only.relevance, only.support) == (RYE, "one", 0.6123, 2)
     assert len(select_known_facts([recalled(f"Fact {n}", "long_term") for n in range(20)])) == MAX_KNOWN_FACTS
+
+
+def test_origin_of_a_fact_is_described() -> None:
+    """A fact names its run and its corpora, or the web; a fact of no run says so."""
+    fact = KnownFact(text="Rye is a grass.", run=RunId("one"), relevance=0.5, corpora=("a", "b"))
+
+    assert describe_origin(fact) == "one, from a, b"
+    assert describe_origin(fact.model_copy(update={"corpora": ()})) == "one, from the web"
+    assert describe_origin(fact.model_copy(update={"corpora": (), "run": RunId("")})) == "no run"

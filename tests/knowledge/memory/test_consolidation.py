@@ -55,7 +55,9 @@ def of_run(number: int, text: str = FOUNDED) -> NewMemory:
 def use(knowledge: KnowledgeBase, query: str, *occasions: str) -> None:
     for occasion in occasions:
         knowledge.memories.recall(
-            MemorySearchRequest(query=query, kinds=("short_term", "semantic"), now=NOW, used_by=occasion)
+            MemorySearchRequest(
+                query=query, kinds=("short_term", "semantic"), now=NOW, used_by=occasion, unrestricted=True
+            )
         )
 
 

@@ -45,7 +45,9 @@ def reminded(
     knowledge: KnowledgeBase, query: str = FOUNDED, owner: str = "", days: float = 0, occasion: str = ""
 ) -> MemorySearchReply:
     now = NOW + timedelta(days=days)
-    return knowledge.memories.recall(MemorySearchRequest(query=query, owner=owner, now=now, used_by=occasion))
+    return knowledge.memories.recall(
+        MemorySearchRequest(query=query, owner=owner, now=now, used_by=occasion, unrestricted=True)
+    )
 
 
 def all_of(knowledge: KnowledgeBase, owner: str = "") -> tuple[Memory, ...]:
@@ -62,7 +64,8 @@ def put_sources(uri: str, **addresses: str) -> None:
         field.name: "" if pa.types.is_string(field.type) else 0 for field in SOURCES_SCHEMA if field.name != "pages"
     }
     rows = [
-        blank | {"id": id, "uri": address, "corpus": "web", "text": f"{id} tells {id} about the bank in its own words"}
+        blank
+        | {"id": id, "uri": address, "corpus": "web/r", "text": f"{id} tells {id} about the bank in its own words"}
         for id, address in addresses.items()
     ]
     Store(uri).upsert(SOURCES, pa.Table.from_pylist(rows, schema=SOURCES_SCHEMA), "id")
@@ -119,7 +122,9 @@ def test_episode_is_recalled_by_its_question(knowledge: KnowledgeBase) -> None:
         question="How do bees dance?", query_type="analytical", strategy="direct", score=0.5, searches=4
     )
     remember(knowledge, *(NewMemory(text=f"run {n}", details=details) for n in range(2)))
-    asked = MemorySearchRequest(query="How do bees dance?", kinds=("episodic",), now=NOW, include_strategies=True)
+    asked = MemorySearchRequest(
+        query="How do bees dance?", kinds=("episodic",), now=NOW, include_strategies=True, unrestricted=True
+    )
     found = knowledge.memories.recall(asked)
 
     assert [one.memory.details for one in found.memories] == [details, details]
@@ -159,7 +164,7 @@ def test_fact_is_recalled_by_its_entities(knowledge: KnowledgeBase) -> None:
     assert "Ghent lies where the Scheldt lies." in [
         one.memory.text
         for one in knowledge.memories.recall(
-            MemorySearchRequest(query="where lies ghent of what river", now=NOW, limit=100)
+            MemorySearchRequest(query="where lies ghent of what river", now=NOW, limit=100, unrestricted=True)
         ).memories
     ]
 
@@ -173,7 +178,7 @@ def test_graph_neighbours_recall_facts(knowledge: KnowledgeBase, ingest: Ingest,
     fact = FactDetails(subject="Jan Massys", predicate="painted", object="Judith")
     crowd = [NewMemory(text=f"who was Count Egmont {n} of who was", kind="long_term") for n in range(61)]
     remember(knowledge, NewMemory(text="Massys painted who Judith was.", details=fact), *crowd)
-    asked = MemorySearchRequest(query="who was Count Egmont", now=NOW, limit=100, min_relevance=0.05)
+    asked = MemorySearchRequest(query="who was Count Egmont", now=NOW, limit=100, min_relevance=0.05, unrestricted=True)
     found = [knowledge.memories.recall(asked.model_copy(update={"corpora": corpora})) for corpora in ((), ("c",))]
 
     assert ["Massys painted who Judith was." in texts(one) for one in found] == [False, True]
@@ -204,11 +209,11 @@ def test_single_page_stays_unconfirmed(knowledge: KnowledgeBase, uri: str) -> No
 def test_fact_from_one_page_stays_unconfirmed(knowledge: KnowledgeBase, uri: str) -> None:
     """A fact that a report cites from one page is confirmed by a run that finds it on another site."""
     put_sources(uri, a="https://a.org/1", c="https://c.net/")
-    facts = MemorySearchRequest(query=FOUNDED, kinds=known_facts.FACT_KINDS, now=NOW)
+    facts = MemorySearchRequest(query=FOUNDED, kinds=known_facts.FACT_KINDS, now=NOW, corpora=("c",))
 
-    assert remember(knowledge, *build_memories(reporting(FOUNDED, "a"), (), ())).unconfirmed == 1
+    assert remember(knowledge, *build_memories(reporting(FOUNDED, "a"), (), (), ("c",))).unconfirmed == 1
     assert knowledge.memories.recall(facts).memories == ()
-    remember(knowledge, *build_memories(reporting(SAME, "c"), (), ()))
+    remember(knowledge, *build_memories(reporting(SAME, "c"), (), (), ("c",)))
     [fact] = known_facts.select_known_facts(knowledge.memories.recall(facts).memories)
     assert (fact.text, fact.run, fact.support) == (SAME, "found-c", 2)
 

@@ -206,5 +206,5 @@ def test_recalled_memory_precedes_the_cycles() -> None:
     assert "**Queries already made**\n\n- why then" in text
     assert "**Advice**\n\n- ask for causes" in text
     assert "`other`, related by its findings: 1 passage taken over." in text
-    assert "- Rye \\<is> sour. (`other`, relevance 0.70, 2 sources)" in text
+    assert "- Rye \\<is> sour. (`other`, from the web, relevance 0.70, 2 sources)" in text
     assert "(in several wordings; it went well)" in text

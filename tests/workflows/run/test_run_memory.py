@@ -1,6 +1,7 @@
 """Runs that recall memories of earlier runs and store new ones."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import WorkflowHandle
@@ -9,15 +10,25 @@ from tenure.algorithms.memory.scoring import classify_memory
 from tenure.cli.session.history import read_histories
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.knowledge.memory import Memory, MemorySearchReply, MemorySearchRequest, ScoredMemory
+from tenure.contracts.knowledge.memory import (
+    Memory,
+    MemorySearchReply,
+    MemorySearchRequest,
+    RememberReply,
+    RememberRequest,
+    ScoredMemory,
+)
 from tenure.contracts.research.learning import InheritedPassage, InheritReply
 from tenure.contracts.research.trace import TracedMemory
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
 from tests.conftest import Serving, Stage
+from tests.knowledge.memory.test_origins import put_sources
+from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, KnownMemories, MemoryKnowledge, ScriptedChat, plans, says, search, story
 
@@ -127,3 +138,48 @@ async def test_related_run_searches_less_and_finds_the_same(serving: Serving) ->
 async def test_related_run_searches_less_without_a_model(serving: Serving) -> None:
     """The same holds without a model."""
     await two_related_runs(serving, None)
+
+
+class StoredMemories(KnownMemories):
+    """The memories of a real knowledge base."""
+
+    def __init__(self, knowledge: KnowledgeBase) -> None:
+        """Remember and recall in `knowledge`."""
+        super().__init__()
+        self._knowledge = knowledge
+
+    def recall(self, request: MemorySearchRequest) -> MemorySearchReply:
+        """Recall stored memories."""
+        self.asked.append(request)
+        return self._knowledge.memories.recall(request)
+
+    def remember(self, request: RememberRequest) -> RememberReply:
+        """Store memories."""
+        self.kept.append(request)
+        return self._knowledge.memories.remember(request)
+
+
+@slow
+async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Serving, tmp_path: Path) -> None:
+    """Facts of a run are recalled by a run on the same corpus, with their origin, and by none on another corpus."""
+    uri = str(tmp_path / "knowledge")
+    put_sources(uri, **dict.fromkeys(KITCHEN, "kitchen"))
+    knowledge = MemoryKnowledge(KITCHEN, memories=StoredMemories(KnowledgeBase(uri, WordVectors())))
+    related = REQUEST.model_copy(update={"question": "Does the cheese ripen in a cool cellar for weeks or for years?"})
+    runs = (REQUEST, related, related.model_copy(update={"corpora": ("library",)}))
+    async with serving(None, knowledge) as stage:
+        handles = []
+        for request in runs:
+            handles.append(await stage.start(request))
+            await handles[-1].result()
+        first, same, other = [await memory_of(stage, handle) for handle in handles]
+        histories = await read_histories(stage.client, handles[2].id)
+        results = [await handle.result() for handle in handles]
+
+    assert [request.corpora for request in knowledge.memories.asked] == [("kitchen",)] * 4 + [("library",)] * 2
+    assert same and same.facts and {fact.corpora for fact in same.facts} == {("kitchen",)}
+    assert {fact.run for fact in same.facts} == {handles[0].id}
+    assert any(f"({handles[0].id}, from kitchen)" in note for note in results[1].notes)
+    assert not (other and (other.facts or other.related or other.advice or other.queries))
+    assert handles[0].id not in str(results[2].notes) and histories
+    assert first is not None and not first.facts

@@ -8,6 +8,7 @@ from workflows.research.cycle_phases.research_loop import ResearchLoop
 from workflows.runtime.input_requests import request_input
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.memory.known_facts import describe_origin
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.information_gain import classify_trend
     from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, ValidatedPlan, validate_plan
@@ -68,7 +69,7 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
             key_factors=state.key_factors,
             feedback=research_state.format_new_feedback(loop.parent.feedback_items, state.planner_feedback_count),
             advice=request.experience.advice,
-            facts=tuple(fact.text for fact in request.experience.facts),
+            facts=tuple(f"{fact.text} ({describe_origin(fact)})" for fact in request.experience.facts),
             running_low=loop.parent.control.running_low,
             strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
         ),
