@@ -44,7 +44,7 @@ class RunMemory:
         self._workflow, self._clients, self._request = workflow_, clients, request
         self._run = RunId(workflow.info().workflow_id)
         self._owner = workflow.info().priority.fairness_key or ""
-        # What earlier runs found in other corpora is not recalled.
+        # Findings of earlier runs in other corpora are not recalled.
         databases = map(get_database_corpus, request.databases)
         self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []

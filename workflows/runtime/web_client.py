@@ -181,7 +181,7 @@ class WebClient:
             language=scope.language,
         )
         found = await execute_activity(WebActivities.search_web, request, summary=query)
-        # What a provider only repeats from the query is no result: the model may have written it.
+        # A URL that a provider repeats from the query is no result: the model may have written it.
         hits = tuple(hit for hit in found.hits if not is_named_by_query(hit.url, query, self._question))
         return found.model_copy(update={"hits": hits})
 

@@ -1,4 +1,4 @@
-"""Find the URLs that a text contains, so that a program reads only pages that somebody else has named.
+"""Find the URLs that a text contains, so that a model reads only pages that a document or a person has named.
 
 A model that obeys a hostile text could put what it knows into a URL and have it requested. Therefore a URL counts as
 known only if a document contains exactly this URL. Two URLs are the same if they differ only in the case of scheme and
@@ -35,7 +35,7 @@ def normalize_url(url: str) -> str:
 
 
 def extract_urls(text: str) -> frozenset[str]:
-    """Return the normalised URLs of a text: each as it stands, and without the marks of the sentence after it.
+    """Return the normalised URLs of a text: each unchanged, and without the marks of the sentence after it.
 
     No other part of a URL is one: the length of a beginning would be a choice of the reader.
     """

@@ -54,7 +54,7 @@ def find_term(store: Store, dimensions: int, request: LookupRequest) -> LookupRe
 def count_documents_with_url(store: Store, request: LookupRequest) -> LookupReply:
     """Return the number of documents that contain exactly a URL, or were read from it.
 
-    What a tool, a query or a program returned is no document: an agent could have it return any URL.
+    Results of tools, queries and programs are no documents: an agent could have them return any URL.
     """
     try:
         wanted = normalize_url(request.term)

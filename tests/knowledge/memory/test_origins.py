@@ -132,7 +132,7 @@ def test_a_repeated_memory_keeps_all_corpora(knowledge: KnowledgeBase, uri: str)
 
 
 def test_a_confirmation_from_a_corpus_is_an_origin(knowledge: KnowledgeBase, uri: str) -> None:
-    """A web statement that a document confirms is recalled only where this document may be read."""
+    """A web statement that a document confirms is recalled only by runs that may read this document."""
     put_sources(uri, page="web/r", one="a")
     remember(knowledge, fact("one", run="document"))
     remember(knowledge, fact("page", text=SAME, run="page"))
