@@ -59,7 +59,7 @@ class CodingWorkflow(ControllableWorkflow):
         """Start from the request with its files and the passages found for it."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run))
+        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
         self.tester = ProgramTester(self.clients, request)
         self.cancelled = False
         self.main: asyncio.Task[None] | None = None

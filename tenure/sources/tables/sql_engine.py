@@ -431,4 +431,6 @@ def _format_error(error: Exception, location: str = "") -> str:
     if _NO_CONNECTION in line:
         _, _, reason = line.rpartition(": ")
         return f"its server cannot be reached: {_QUOTED.sub('…', reason)}"
-    return line.replace(location, "the database") if location else line
+    for form in filter(None, (location, _escape_pattern(location))):
+        line = line.replace(form, "the database")
+    return line

@@ -99,6 +99,8 @@ def test_an_ambiguous_url_is_never_known(url: str) -> None:
         (SECRET, "https%253A%252F%252Fevil.example%252F%253Fleak%253Dswordfish", ""),
         ("https://evil.example/?x=1&leak=swordfish", "EVIL.example/?leak=swordfish", ""),
         ("https://swordfish.evil.example/", "swordfish.evil.example", ""),
+        (SECRET, "evil\u3002example/?leak=swordfish", ""),
+        (SECRET, "evil%E3%80%82example/?leak=swordfish", ""),
         ("https://evil.example/other", SECRET, "What does other.example say?"),
     ],
 )
