@@ -65,11 +65,13 @@ def _explain(error: Exception) -> tuple[int, str]:
 
 def _tell(error: BaseException, code: int, line: str | None = None) -> int:
     """Print the message, with a traceback if TENURE_LOG_LEVEL is DEBUG."""
+    from tenure.cli.terminal import print_note
+
     if os.environ.get("TENURE_LOG_LEVEL", "").upper() == "DEBUG":
-        traceback.print_exception(error)
+        print_note("".join(traceback.format_exception(error)).rstrip())
     words = str(error) if line is None else line
     if words:
-        print(words if code == 130 else f"error: {words}", file=sys.stderr)
+        print_note(words if code == 130 else f"error: {words}")
     return code
 
 

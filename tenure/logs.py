@@ -7,7 +7,9 @@ import logging
 import sys
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from tenure.algorithms.text.printable import escape_control_characters
 
 QUIET_LIBRARIES = (
     "httpx",
@@ -50,8 +52,7 @@ def configure_logging(level: str) -> None:
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                # Rich tracebacks import modules on demand, which the workflow sandbox forbids: the error would be lost.
-                structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+                _render_safely,
             ],
         )
     )
@@ -60,3 +61,10 @@ def configure_logging(level: str) -> None:
     root.setLevel(level)
     for name in QUIET_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _render_safely(logger: WrappedLogger, name: str, event: EventDict) -> str:
+    """Render an event without control characters, since logs are read on a terminal."""
+    # Rich tracebacks import modules on demand, which the workflow sandbox forbids: the error would be lost.
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    return escape_control_characters(str(renderer(logger, name, event)))

@@ -1,13 +1,20 @@
 """Deliver a result: to standard output, to a file, and as an exit code."""
 
-import json
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tenure.algorithms.text.printable import format_json
 from tenure.cli.errors import UsageError
-from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, write_file
+from tenure.cli.terminal import (
+    check_writable,
+    print_json,
+    print_json_lines,
+    print_markdown,
+    print_note,
+    print_text,
+    write_file,
+)
 from tenure.contracts.result.result import Result, ResultStatus
 
 if TYPE_CHECKING:
@@ -50,7 +57,7 @@ def deliver(result: Result, arguments: Namespace) -> int:
         print_json(result.model_dump(mode="json"))
     elif output is None:
         text = _content(result, kind, arguments.citations).decode()
-        print_markdown(text) if kind == "md" else sys.stdout.write(text)
+        {"md": print_markdown, "csl": print_json_lines}.get(kind, print_text)(text)
     if result.status == "failed":
         print_note(f"error: {result.decisions[-1]}")
     empty = not (result.sections or result.files)
@@ -70,7 +77,7 @@ def _content(result: Result, kind: str, style: "CitationStyle") -> bytes:
     """Render a result; the modules of a format are imported only for it."""
     base = Path.cwd()
     if kind == "json":
-        return (json.dumps(result.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n").encode()
+        return (format_json(result.model_dump(mode="json")) + "\n").encode()
     if kind == "pdf":
         from tenure.report.render.pdf import render_pdf
 

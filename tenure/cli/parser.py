@@ -5,7 +5,9 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NoReturn
 
+from tenure.algorithms.text.printable import escape_control_characters
 from tenure.cli.argument_types import parse_datetime as _moment
 from tenure.cli.argument_types import parse_duration as _duration
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
@@ -36,9 +38,17 @@ STATUSES = (
 """Statuses of a run in `list`; the last one is known to the server only."""
 
 
+class CommandParser(argparse.ArgumentParser):
+    """Parser whose messages repeat arguments without their control characters."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and the message, and exit."""
+        super().error(escape_control_characters(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,
@@ -108,6 +118,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     start.add_argument(
         "--docs", action="append", default=[], metavar="PATH", help="read this file or folder; may be repeated"
     )
+    _add_include_secrets(start)
     start.add_argument(
         "--corpus", action="append", default=[], metavar="NAME", help="read an existing corpus; may be repeated"
     )
@@ -137,6 +148,15 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     )
     _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
     _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds"))
+
+
+def _add_include_secrets(command: argparse.ArgumentParser) -> None:
+    """Add the option for files that hold secrets."""
+    command.add_argument(
+        "--include-secrets",
+        action="store_true",
+        help="also read files that hold keys, passwords or tokens (default: skip them with a note)",
+    )
 
 
 def _add_limits(command: argparse.ArgumentParser, names: Iterable[str], prefix: str = "") -> None:
@@ -347,9 +367,11 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     ingest.add_argument(
         "--every", type=_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
     )
+    _add_include_secrets(ingest)
     sql = _add(commands, "sql", "tenure.cli.commands.sql:run_sql", "run SQL over tables in documents and databases")
     sql.add_argument("sql", type=_text, metavar="SELECT")
     sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
+    _add_include_secrets(sql)
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
     _add_database(sql)
     corpus = _add(

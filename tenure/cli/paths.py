@@ -11,10 +11,12 @@ def resolve_paths(paths: Sequence[str]) -> list[Path]:
     """Return the absolute paths in the given order, without duplicates.
 
     Raises:
-        UsageError: a path does not exist.
+        UsageError: a path does not exist, or is no text.
     """
     found = [Path(path).expanduser().absolute() for path in paths]
     for given, path in zip(paths, found, strict=True):
+        if any("\ud800" <= character <= "\udfff" for character in given):
+            raise UsageError(f"{given!r} is not valid UTF-8: rename it, or name the folder above it")
         if not path.exists():
             raise UsageError(f"{given} does not exist")
     return list(dict.fromkeys(path.resolve() for path in found))

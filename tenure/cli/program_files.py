@@ -7,8 +7,12 @@ from pydantic import ValidationError
 
 from tenure.cli.errors import UsageError
 from tenure.cli.paths import resolve_paths
+from tenure.cli.terminal import print_note
 from tenure.contracts.result.programs import parse_cases
 from tenure.contracts.sandbox import InputFile
+from tenure.files.discovery import INCLUDE_SECRETS_HINT, DiscoveryFailed, discover_files
+from tenure.files.opening import FileRefused, open_file
+from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content
 
 MAX_INLINE_FILE_BYTES = 64 * 1024
 """Maximum size of a file that is sent with the request; larger files are copied from their path when needed."""
@@ -16,21 +20,19 @@ MAX_INLINE_FILE_BYTES = 64 * 1024
 MAX_INLINE_BYTES = 160 * 1024
 """Maximum size of all files of a request."""
 
-_SKIPPED = {"__pycache__", "node_modules"}
 
-
-def read_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
+def read_files(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[InputFile, ...]:
     """Return the files of a program; a folder adds all its files under their relative names.
 
-    A folder that is a Python package keeps its own name as a prefix, since it is imported by it.
+    A folder that is a Python package keeps its own name as a prefix, since it is imported by it. Links, hidden files
+    and caches in a folder are left out, and files that hold secrets as well, unless they are included.
 
     Raises:
         UsageError: a path does not exist or cannot be read, or two files would have the same name.
     """
     left = MAX_INLINE_BYTES
     found: list[InputFile] = []
-    for name, path in _iterate_named_files(resolve_paths(paths)):
-        text = _read_text(path)
+    for name, path, text in _iterate_named_files(resolve_paths(paths), include_secrets):
         size = len(text.encode()) if text is not None else 0
         travels = text is not None and size <= min(left, MAX_INLINE_FILE_BYTES)
         left -= size if travels else 0
@@ -38,22 +40,22 @@ def read_files(paths: Sequence[str]) -> tuple[InputFile, ...]:
     return _apart(found)
 
 
-def read_tests(paths: Sequence[str]) -> tuple[InputFile, ...]:
+def read_tests(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[InputFile, ...]:
     """Return tests: pytest files with the files they read, or cases as JSON.
 
     Raises:
         UsageError: a path does not exist or contains no tests.
     """
-    found = [(name, path, _read_text(path)) for name, path in _iterate_named_files(resolve_paths(paths))]
-    python = [name for name, _, _ in found if name.endswith(".py")]
-    for name, _, text in found:
+    found = [(name, text) for name, _, text in _iterate_named_files(resolve_paths(paths), include_secrets)]
+    python = [name for name, _ in found if name.endswith(".py")]
+    for name, text in found:
         if text is None or len(text.encode()) > MAX_INLINE_FILE_BYTES:
             raise UsageError(
                 f"{name} is not a text of at most {MAX_INLINE_FILE_BYTES // 1024} KiB, so it cannot be a test file"
             )
         if not python:
             _check_cases(name, text)
-    return _apart([InputFile(name=name, text=text, read_only=True) for name, _, text in found])
+    return _apart([InputFile(name=name, text=text, read_only=True) for name, text in found])
 
 
 def _check_cases(name: str, text: str) -> None:
@@ -65,32 +67,50 @@ def _check_cases(name: str, text: str) -> None:
         raise UsageError(f"{name} contains no tests: give pytest files, or cases as JSON")
 
 
-def _iterate_named_files(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield files with their names; hidden files and caches in folders are skipped."""
+def _iterate_named_files(paths: Sequence[Path], include_secrets: bool) -> Iterator[tuple[str, Path, str | None]]:
+    """Yield files with their names and texts; print a note for each file that is left out.
+
+    Raises:
+        UsageError: a folder cannot be listed, or a file cannot be read.
+    """
     for path in paths:
-        if path.is_file():
-            yield path.name, path
-        above = path.absolute().parent if (path / "__init__.py").is_file() else path.absolute()
-        for inner in sorted(path.absolute().rglob("*")) if path.is_dir() else ():
-            parts = inner.relative_to(above).parts
-            if inner.is_file() and not any(part.startswith(".") or part in _SKIPPED for part in parts):
-                yield "/".join(parts), inner
+        try:
+            found = discover_files([path], include_secrets=include_secrets, all_visible=True)
+        except (DiscoveryFailed, FileNotFoundError) as error:
+            raise UsageError(str(error)) from error
+        for skipped in found.skipped:
+            print_note(f"skipped {skipped.path}: {skipped.reason}")
+        if found.skipped_total > len(found.skipped):
+            print_note(f"and {found.skipped_total - len(found.skipped)} more")
+        above = path.parent if path.is_file() or (path / "__init__.py").is_file() else path
+        for file in found.files:
+            inner = Path(file.path)
+            text, reason = _read_text(inner)
+            if reason and not include_secrets:
+                print_note(f"skipped {inner}: {reason}: {INCLUDE_SECRETS_HINT}")
+            else:
+                yield inner.relative_to(above).as_posix(), inner, text
 
 
-def _read_text(path: Path) -> str | None:
-    """Return a file's text, or None if it is too large to send or not text.
+def _read_text(path: Path) -> tuple[str | None, str]:
+    """Return a file's text, or None if it is too large to send or not text, and the reason if it holds secrets.
 
     Raises:
         UsageError: the file cannot be read.
     """
     try:
-        data = path.read_bytes() if path.stat().st_size <= MAX_INLINE_FILE_BYTES else b"\0"
+        with open_file(path) as opened:
+            data = opened.read(max(MAX_INLINE_FILE_BYTES + 1, SNIFFED_BYTES))
+    except FileRefused as error:
+        raise UsageError(f"{path} {error.reason}") from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    reason = describe_secret_content(data)
     try:
-        return None if b"\0" in data else data.decode("utf-8-sig")
+        is_text = len(data) <= MAX_INLINE_FILE_BYTES and b"\0" not in data
+        return data.decode("utf-8-sig") if is_text else None, reason
     except UnicodeDecodeError:
-        return None
+        return None, reason
 
 
 def _apart(files: list[InputFile]) -> tuple[InputFile, ...]:

@@ -28,10 +28,13 @@ def make_fork_id(origin: str, cycle: int) -> str:
     return check_run(f"{origin}-after-{cycle}-{secrets.token_hex(3)}")
 
 
-def make_corpus_name(paths: Iterable[Path]) -> str:
-    """Return the corpus name of some paths: the same absolute paths give the same name."""
+def make_corpus_name(paths: Iterable[Path], *, include_secrets: bool = False) -> str:
+    """Return the corpus name of some paths: the same absolute paths give the same name.
+
+    A corpus with secrets has a name of its own, so that no other run over the same paths reads it.
+    """
     absolute = sorted(str(path) for path in paths)
-    digest = hashlib.sha256("\n".join(absolute).encode()).hexdigest()[:8]
+    digest = hashlib.sha256("\n".join([*absolute, *(["secrets"] if include_secrets else [])]).encode()).hexdigest()[:8]
     return f"{slugify(Path(absolute[0]).stem or 'root', 24)}-{digest}"
 
 

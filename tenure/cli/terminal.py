@@ -1,46 +1,88 @@
-"""Print: answers on standard output, everything else on standard error."""
+"""Print: answers on standard output, everything else on standard error.
 
-import json
+All output of commands passes through this module, which escapes characters that act on a terminal or hide from a
+reader. It does so for files and pipes as well, since their content is shown later; JSON keeps them as JSON escapes.
+"""
+
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markdown import Markdown
+from rich.segment import Segment
 from rich.table import Table
 
+from tenure.algorithms.text.printable import escape_control_characters, escape_json, format_json
 from tenure.cli.errors import CommandError, UsageError
+
+
+class SafeConsole(Console):
+    """Console that escapes control characters of all text, and interprets no markup in it."""
+
+    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Render text without control characters; control codes of the console itself stay."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(escape_control_characters(segment.text), segment.style)
 
 
 def make_stderr_console() -> Console:
     """Return the console for standard error."""
-    return Console(stderr=True, highlight=False)
+    return SafeConsole(stderr=True)
+
+
+def print_line(line: str = "") -> None:
+    """Print a line on standard output."""
+    print_text(line + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print a text on standard output."""
+    sys.stdout.write(_clean(text))
 
 
 def print_note(line: str) -> None:
     """Print a line on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    sys.stderr.write(_clean(line) + "\n")
+    sys.stderr.flush()
 
 
 def print_json(document: Any) -> None:
     """Print the JSON document of a command."""
-    print(json.dumps(document, indent=2, ensure_ascii=False))
+    sys.stdout.write(format_json(document) + "\n")
+
+
+def print_json_lines(lines: str) -> None:
+    """Print JSON documents, one in each line."""
+    sys.stdout.write(escape_json(lines))
 
 
 def print_markdown(text: str) -> None:
     """Print a report, formatted on a terminal and plain otherwise."""
     if sys.stdout.isatty():
-        Console().print(Markdown(text))
+        # Addresses are shown beside the text of their link, which could name another.
+        SafeConsole().print(Markdown(_clean(text), hyperlinks=False))
     else:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        print_text(text if text.endswith("\n") else text + "\n")
 
 
 def print_table(table: Table) -> None:
     """Print a table; without a terminal it is wide enough for text search."""
     width = None if sys.stdout.isatty() else 200
-    Console(width=width, highlight=False).print(table)
+    SafeConsole(width=width).print(table)
+
+
+def _clean(text: str) -> str:
+    return escape_control_characters(text.replace("\r\n", "\n"))
 
 
 def check_writable(path: Path | None) -> None:

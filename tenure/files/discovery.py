@@ -28,9 +28,10 @@ MAX_LISTED_SKIPS: Final = 200
 _TOO_LARGE: Final = "the maximum of one search for files: name smaller folders"
 _CLOCK_INTERVAL: Final = 256
 """Entries between two looks at the clock."""
-_SKIPPED_FOLDERS: Final = frozenset(
-    ("__pycache__", "node_modules", "bower_components", "venv", "virtualenv", "site-packages", "cvs", "_darcs")
-)
+_CACHE_FOLDERS: Final = frozenset(("__pycache__", "node_modules"))
+_SKIPPED_FOLDERS: Final = _CACHE_FOLDERS | {
+    *("bower_components", "venv", "virtualenv", "site-packages", "cvs", "_darcs")
+}
 _SKIPPED_SUFFIXES: Final = (".egg-info", ".dist-info")
 _FOLDER_MARKS: Final = frozenset(("pyvenv.cfg", "CACHEDIR.TAG"))
 """Names of files that mark a virtual environment or a cache."""
@@ -113,7 +114,11 @@ class _Rules(NamedTuple):
 
 
 def discover_files(
-    paths: Sequence[Path], *, include_secrets: bool = False, limits: DiscoveryLimits | None = None
+    paths: Sequence[Path],
+    *,
+    include_secrets: bool = False,
+    all_visible: bool = False,
+    limits: DiscoveryLimits | None = None,
 ) -> Discovery:
     """Return the files of absolute paths.
 
@@ -122,13 +127,15 @@ def discover_files(
     Args:
         paths: files and folders; none of them may be reached through a symbolic link.
         include_secrets: whether files whose names indicate secrets are included.
+        all_visible: whether files are included that belong to a program and are no documents, such as those that a
+            `.gitignore` excludes; caches and installed packages of JavaScript are not.
         limits: bounds; the defaults if None.
 
     Raises:
         FileNotFoundError: one of the paths does not exist.
         DiscoveryFailed: a path is reached through a symbolic link, or has more files than the bounds permit.
     """
-    search = _Search(include_secrets, limits or DiscoveryLimits())
+    search = _Search(include_secrets, all_visible, limits or DiscoveryLimits())
     for path in paths:
         search.add_path(path)
     return search.finish()
@@ -137,8 +144,8 @@ def discover_files(
 class _Search:
     """One search for files."""
 
-    def __init__(self, include_secrets: bool, limits: DiscoveryLimits) -> None:
-        self._include_secrets, self._limits = include_secrets, limits
+    def __init__(self, include_secrets: bool, all_visible: bool, limits: DiscoveryLimits) -> None:
+        self._include_secrets, self._all_visible, self._limits = include_secrets, all_visible, limits
         self._files: dict[str, FoundFile] = {}
         self._folders: set[str] = set()
         self._links: list[tuple[str, str]] = []
@@ -198,9 +205,10 @@ class _Search:
             return
         try:
             entries = self._read_entries(folder)
-            if folder not in self._roots and any(entry.name in _FOLDER_MARKS for entry in entries):
-                return
-            rules = _extend_rules(folder, rules, entries)
+            if not self._all_visible:
+                if folder not in self._roots and any(entry.name in _FOLDER_MARKS for entry in entries):
+                    return
+                rules = _extend_rules(folder, rules, entries)
         except FileRefused as error:
             self._skip(folder, error.reason)
             return
@@ -213,9 +221,7 @@ class _Search:
                 self._check_time(folder)
             path = str(Path(folder, entry.name))
             is_folder = stat.S_ISDIR(entry.status.st_mode)
-            if entry.name.startswith(".") or (is_folder and _is_skipped_folder(entry.name)):
-                continue
-            if _is_ignored(path, rules, is_folder=is_folder):
+            if self._is_left_out(path, entry.name, rules, is_folder=is_folder):
                 continue
             if reason := self._find_fault(path, entry, device):
                 self._skip(path, reason)
@@ -247,6 +253,14 @@ class _Search:
                     continue
                 found.append(_Entry(item.name, status, target))
         return sorted(found, key=lambda entry: entry.name)
+
+    def _is_left_out(self, path: str, name: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
+        """Return whether an entry is hidden, no document, or excluded by a `.gitignore`; such entries are no news."""
+        if name.startswith(".") or _is_ignored(path, rules, is_folder=is_folder):
+            return True
+        skipped = _CACHE_FOLDERS if self._all_visible else _SKIPPED_FOLDERS
+        name = name.casefold()
+        return is_folder and (name in skipped or (not self._all_visible and name.endswith(_SKIPPED_SUFFIXES)))
 
     def _find_fault(self, path: str, entry: _Entry, device: int) -> str:
         """Return why a file or folder is not read, or an empty text."""
@@ -323,11 +337,6 @@ def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
         if verdict is not None:
             return verdict
     return False
-
-
-def _is_skipped_folder(name: str) -> bool:
-    name = name.casefold()
-    return name in _SKIPPED_FOLDERS or name.endswith(_SKIPPED_SUFFIXES)
 
 
 def _is_undecodable(name: str) -> bool:

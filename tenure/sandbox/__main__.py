@@ -19,6 +19,7 @@ from tenure.contracts.sandbox import (
     SandboxSelfTest,
     TestRun,
 )
+from tenure.files.discovery import discover_files
 from tenure.sandbox.base import SandboxError
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
@@ -44,20 +45,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def read_files(paths: list[Path]) -> tuple[InputFile, ...]:
-    """Return files, and all files of folders, by their names in the sandbox.
+    """Return files, and all visible files of folders, by their names in the sandbox.
 
     Raises:
-        OSError: a file does not exist.
+        FileNotFoundError: a file does not exist.
+        DiscoveryFailed: a folder has too many files.
     """
     found = []
-    for path in paths:
-        if path.is_dir():
-            inner = sorted(one for one in path.rglob("*") if one.is_file() and "__pycache__" not in one.parts)
-            names = [(f"{path.resolve().name}/{one.relative_to(path).as_posix()}", one) for one in inner]
-        else:
-            path.stat()
-            names = [(path.name, path)]
-        found += [InputFile(name=name, path=str(one.absolute())) for name, one in names]
+    for path in map(Path.resolve, paths):
+        files = discover_files([path], include_secrets=True, all_visible=True).files
+        found += [InputFile(name=Path(one.path).relative_to(path.parent).as_posix(), path=one.path) for one in files]
     return tuple(found)
 
 

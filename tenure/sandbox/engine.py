@@ -24,6 +24,7 @@ from tenure.contracts.sandbox import (
     SandboxSelfTest,
     TestRun,
 )
+from tenure.files.opening import FileRefused, open_file
 from tenure.sandbox import selftest, verdict
 from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.groups import RunGroup
@@ -202,7 +203,10 @@ def read_contents(files: Sequence[InputFile]) -> list[tuple[str, bytes]]:
             found.append((file.name, file.text.encode("utf-8", errors="surrogatepass")))
             continue
         try:
-            found.append((file.name, Path(file.path or "").read_bytes()))
+            with open_file(Path(file.path or "")) as opened:
+                found.append((file.name, opened.read(MAX_INPUT_BYTES + 1)))
+        except FileRefused as error:
+            raise SetupFailed(f"{file.path} {error.reason}") from None
         except OSError as error:
             raise SetupFailed(f"{file.path} cannot be read: {error.strerror}") from None
     if sum(len(content) for _, content in found) > MAX_INPUT_BYTES:

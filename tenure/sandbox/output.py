@@ -1,12 +1,6 @@
 """Bound the output of a program and make it safe to show."""
 
-import re
-from typing import Final
-
-_UNSAFE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
-"""Control codes except newline and tab, direction changes, invisible characters, surrogates."""
+from tenure.algorithms.text.printable import escape_control_characters
 
 
 class BoundedOutput:
@@ -40,15 +34,3 @@ class BoundedOutput:
         left_out = self._total - 2 * self._half
         head, tail = self._head.decode(errors="replace"), self._tail[-self._half :].decode(errors="replace")
         return escape_control_characters(f"{head}\n[... {left_out} bytes left out ...]\n{tail}")
-
-
-def escape_control_characters(text: str) -> str:
-    """Return a text with every character that acts on a terminal or is invisible written as an escape."""
-    return _UNSAFE.sub(
-        lambda found: f"\\x{ord(found[0]):02x}" if ord(found[0]) < 256 else _escape_character(found[0]), text
-    )
-
-
-def _escape_character(character: str) -> str:
-    """Return the escape of a character beyond Latin-1."""
-    return f"\\u{ord(character):04x}"

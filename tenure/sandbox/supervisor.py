@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
+from tenure.algorithms.text.printable import escape_control_characters
 from tenure.contracts.sandbox import Artifact, SandboxLimits
 from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.groups import RunGroup, was_killed
 from tenure.sandbox.memory import MemoryUse, get_host_reserve_mib, read_available_mib
-from tenure.sandbox.output import BoundedOutput, escape_control_characters
+from tenure.sandbox.output import BoundedOutput
 
 SETUP_TIMEOUT_SECONDS: Final = 30.0
 """Time for setting up a sandbox, on a busy machine."""

@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
+from tenure.algorithms.text.printable import escape_control_characters
 from tenure.contracts.sandbox import CallCase, SandboxOutcome, SandboxVerdict, TestResult
-from tenure.sandbox.output import escape_control_characters
 from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 
 _MAX_TRACE_CHARS: Final = 6000

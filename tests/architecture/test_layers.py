@@ -50,7 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
-    "tenure.logs": {"tenure.settings"},
+    "tenure.logs": {"tenure.settings", "tenure.algorithms"},
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
     # Roles of plugins are found by the environment variable that `tenure.extensions` reads.

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.sandbox.output import BoundedOutput, escape_control_characters
+from tenure.algorithms.text.printable import escape_control_characters
+from tenure.sandbox.output import BoundedOutput
 
 
 @given(st.lists(st.binary(max_size=40)))

@@ -20,7 +20,7 @@ from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
-from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
+from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -48,8 +48,9 @@ _OF_ONE = ("drop", "relate", "graph", "unwatch")
 def ingest(arguments: Namespace, settings: Settings) -> int:
     """Run `ingest`."""
     paths = resolve_paths(arguments.paths)
-    corpus = check_corpus(arguments.corpus) if arguments.corpus else make_corpus_name(paths)
-    request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
+    secrets = arguments.include_secrets
+    corpus = check_corpus(arguments.corpus) if arguments.corpus else make_corpus_name(paths, include_secrets=secrets)
+    request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths), include_secrets=secrets)
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)
     print_notes(place)
@@ -154,7 +155,7 @@ async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
 
 def _print_report(report: IngestReport) -> None:
     """Print the report of an ingestion."""
-    print(
+    print_line(
         f"corpus {report.corpus}: {format_count(report.files, 'file')} ({report.added} new, {report.changed} changed, "
         f"{report.unchanged} unchanged, {report.removed} removed, {report.skipped_total} skipped), "
         f"{format_count(report.chunks, 'chunk')} written in {report.seconds:.1f} s"
@@ -167,13 +168,13 @@ def _print_report(report: IngestReport) -> None:
 
 def _print_store(store: StoreStats) -> None:
     """Print the size and the usage of the whole knowledge base."""
-    print()
+    print_line()
     print_table(_build_statistics_table(store))
     for query in store.queries:
-        print(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
+        print_line(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
     if store.cache.rate is not None:
         asked = store.cache.hits + store.cache.misses
-        print(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
+        print_line(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
 
 
 def _build_statistics_table(store: StoreStats) -> Table:

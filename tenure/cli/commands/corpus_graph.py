@@ -16,7 +16,7 @@ from tenure.cli.formatting import format_count, truncate_bytes, truncate_line
 from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.server_target import ServerTarget
-from tenure.cli.terminal import make_stderr_console, print_json, print_note
+from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note
 from tenure.contracts.knowledge.graph import (
     CO_OCCURRENCE,
     EntityRelation,
@@ -66,7 +66,9 @@ async def relate(arguments: Namespace, place: ServerTarget) -> int:
     if arguments.json:
         print_json(report.model_dump(mode="json"))
     else:
-        print(f"{_line(report)}; {_ENDINGS.get(report.stop_reason, f'the budget of {report.stop_reason} is used up')}")
+        print_line(
+            f"{_line(report)}; {_ENDINGS.get(report.stop_reason, f'the budget of {report.stop_reason} is used up')}"
+        )
     return 0
 
 
@@ -126,12 +128,12 @@ async def _related(client: Client, arguments: Namespace) -> RelatedReply:
 def _print(reply: RelatedReply) -> None:
     """Print relations, each with a supporting sentence."""
     kind = f" ({reply.kind})" if reply.kind else ""
-    print(f"{reply.entity}{kind}: in {format_count(reply.passages, 'passage')}")
+    print_line(f"{reply.entity}{kind}: in {format_count(reply.passages, 'passage')}")
     for relation in reply.relations:
         where = f"{format_count(relation.count, 'sentence')}, {format_count(relation.passages, 'passage')}"
-        print(f"\n{_statement(relation)}  [{where}]")
+        print_line(f"\n{_statement(relation)}  [{where}]")
         for proof in relation.evidence[:1]:
-            print(f"    “{truncate_line(proof.sentence, _MAX_SENTENCE_CHARS)}” {proof.title}")
+            print_line(f"    “{truncate_line(proof.sentence, _MAX_SENTENCE_CHARS)}” {proof.title}")
     if reply.read_passages < reply.total_passages:
         print_note(
             f"a model has read {reply.read_passages:,} of {format_count(reply.total_passages, 'passage')}: "

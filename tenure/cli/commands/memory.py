@@ -1,7 +1,6 @@
 """Command `memory`: list, search, forget and export memories."""
 
 import asyncio
-import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ from tenure.cli.errors import UsageError
 from tenure.cli.formatting import format_count, truncate_line
 from tenure.cli.session.connection import MEMORY_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.server_target import ensure_server, print_notes
-from tenure.cli.terminal import check_writable, print_json, print_note, print_table, write_file
+from tenure.cli.terminal import check_writable, print_json, print_json_lines, print_note, print_table, write_file
 from tenure.contracts.knowledge.memory import (
     PERMANENT_KINDS,
     ForgetRequest,
@@ -172,7 +171,7 @@ async def _export(arguments: Namespace, client: Client) -> int:
         return 0
     lines = "".join(f"{one.model_dump_json()}\n" for one in memories)
     if arguments.output is None:
-        sys.stdout.write(lines)
+        print_json_lines(lines)
         return 0
     write_file(arguments.output, lines.encode())
     if arguments.json:

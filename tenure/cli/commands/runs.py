@@ -24,10 +24,9 @@ from tenure.cli.session.connection import (
 )
 from tenure.cli.session.follow import follow_workflow
 from tenure.cli.session.server_target import ServerTarget, locate_server
-from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
+from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.result import Result
-from tenure.report.render.escaping import strip_invisible
 from tenure.report.render.program import render_attempt, to_attempt_records
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
@@ -118,19 +117,19 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
         print_json(found.model_dump(mode="json"))
         return 0
     progress = found.progress
-    print(f"{progress.id}: {truncate_line(progress.question, 160)}")
+    print_line(f"{progress.id}: {truncate_line(progress.question, 160)}")
     corpora = f", corpora {', '.join(found.corpora)}" if found.corpora else ""
-    print(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}{corpora}")
+    print_line(f"status {progress.status}, phase {progress.phase}, mode {progress.mode}{corpora}")
     for line in iterate_changes(RunSnapshot(), RunSnapshot(progress)):
-        print(f"  {line}")
+        print_line(f"  {line}")
     for task in found.tasks:
-        print(f"\n“{truncate_line(task.query, 160)}”, step by step")
+        print_line(f"\n“{truncate_line(task.query, 160)}”, step by step")
         for line in render_steps(task.steps, task.answer):
-            print(strip_invisible(line))
+            print_line(line)
     for line in render_attempt(to_attempt_records(found.attempts)):
-        print(f"\n{strip_invisible(line)}")
+        print_line(f"\n{line}")
     if progress.error:
-        print(f"error: {truncate_line(progress.error, 300)}")
+        print_line(f"error: {truncate_line(progress.error, 300)}")
     return 0
 
 

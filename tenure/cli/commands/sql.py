@@ -38,7 +38,13 @@ def build_request(arguments: Namespace) -> SqlRequest:
     ingest: list[IngestRequest] = []
     if arguments.docs:
         paths = resolve_paths(arguments.docs)
-        ingest.append(IngestRequest(corpus=make_corpus_name(paths), paths=tuple(str(path) for path in paths)))
+        ingest.append(
+            IngestRequest(
+                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
+                paths=tuple(str(path) for path in paths),
+                include_secrets=arguments.include_secrets,
+            )
+        )
     corpora = tuple(dict.fromkeys((*(one.corpus for one in ingest), *named)))
     databases = tuple(dict.fromkeys(arguments.database))
     if not corpora and not databases:

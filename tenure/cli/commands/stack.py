@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-from tenure.cli.terminal import print_json, print_note
+from tenure.cli.terminal import print_json, print_line, print_note
 from tenure.settings import Settings
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
@@ -14,7 +14,7 @@ def stop_stack(arguments: Namespace, settings: Settings) -> int:
     if arguments.json:
         print_json({"done": list(done)})
     else:
-        print("\n".join(done))
+        print_line("\n".join(done))
     return 0
 
 
@@ -37,9 +37,9 @@ def print_status(arguments: Namespace, found: StackStatus) -> None:
     if found.server_pid and not found.server_ready:
         server_line += ", not answering"
     worker_line = f"running (process {found.worker_pid})" if found.worker_pid else "not running"
-    print(f"home             {found.home}")
-    print(f"Temporal server  {server_line}, 127.0.0.1:{found.port}")
-    print(f"web UI           {found.ui_url}")
-    print(f"worker           {worker_line}")
+    print_line(f"home             {found.home}")
+    print_line(f"Temporal server  {server_line}, 127.0.0.1:{found.port}")
+    print_line(f"web UI           {found.ui_url}")
+    print_line(f"worker           {worker_line}")
     if found.exposure:
-        print(f"warning          other users of this machine can reach the Temporal server: {found.exposure}")
+        print_line(f"warning          other users of this machine can reach the Temporal server: {found.exposure}")

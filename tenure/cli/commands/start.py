@@ -96,9 +96,15 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     ingest: list[IngestRequest] = []
     if arguments.docs:
         paths = resolve_paths(arguments.docs)
-        ingest.append(IngestRequest(corpus=make_corpus_name(paths), paths=tuple(str(path) for path in paths)))
+        ingest.append(
+            IngestRequest(
+                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
+                paths=tuple(str(path) for path in paths),
+                include_secrets=arguments.include_secrets,
+            )
+        )
     databases = tuple(dict.fromkeys(arguments.database))
-    tests = read_tests(arguments.tests)
+    tests = read_tests(arguments.tests, include_secrets=arguments.include_secrets)
     # Tests imply a coding task, for which the manual of Tenure is no source.
     mode: RunMode = "code" if tests and arguments.mode == "auto" else arguments.mode
     web = parse_web_scope(arguments, settings)
@@ -112,7 +118,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             ingest=tuple(ingest),
             corpora=tuple(corpora),
             databases=databases,
-            files=read_files(arguments.files),
+            files=read_files(arguments.files, include_secrets=arguments.include_secrets),
             tests=tests,
             limits=_build_limits(arguments, settings, web),
             memory=settings.memory if arguments.memory is None else arguments.memory,

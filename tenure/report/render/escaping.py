@@ -10,8 +10,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Terminal controls, direction overrides and zero-width characters, which change what a reader sees."""
+from tenure.algorithms.text.printable import remove_control_characters
+
+_LINE_BREAK = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Line breaks that are control characters; they separate words."""
 
 _SPACE = re.compile(r"\s+")
 
@@ -40,12 +42,7 @@ _NUMBERED_START = re.compile(r"(\d{1,9})(?=[.)](\s|$))")
 
 def flatten(text: str) -> str:
     """Return a text on one line, without control characters and invisible characters."""
-    return _SPACE.sub(" ", _INVISIBLE.sub("", text)).strip()
-
-
-def strip_invisible(text: str) -> str:
-    """Remove control characters and invisible characters from a text, keeping its lines."""
-    return _INVISIBLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _SPACE.sub(" ", remove_control_characters(_LINE_BREAK.sub(" ", text))).strip()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ is rendered from the claims, so that every sentence has its citation mark.
 from collections.abc import Iterator
 from pathlib import PurePath
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.result import Result, ResultContradiction, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.render import reasoning
@@ -62,7 +63,8 @@ def render_markdown(result: Result, base: PurePath | None = None, style: Citatio
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
     """
-    return "\n\n".join(part.strip() for part in _parts(result, base, style) if part.strip()) + "\n"
+    text = "\n\n".join(part.strip() for part in _parts(result, base, style) if part.strip()) + "\n"
+    return remove_control_characters(text)
 
 
 def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Iterator[str]:

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, SourceFile
 from tenure.contracts.result.result import Result, ResultAttempt
-from tenure.report.render.escaping import escape, flatten, format_code_span, strip_invisible
+from tenure.report.render.escaping import escape, flatten, format_code_span
 
 _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh", "json": "json", "md": "markdown"}
 _MAX_FAILURES_SHOWN = 8
@@ -62,7 +63,7 @@ def render_code_diff(before: str, after: str) -> str:
 
 def format_code_block(text: str, language: str = "") -> str:
     """Return untrusted text as a code block whose fence it cannot close."""
-    body = strip_invisible(text).rstrip("\n")
+    body = remove_control_characters(text).rstrip("\n")
     longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{body}\n{fence}"
