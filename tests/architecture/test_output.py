@@ -12,33 +12,31 @@ OUTPUT = ROOT / "tenure" / "cli" / "terminal.py"
 HARMLESS = {"isatty", "flush", "fileno"}
 """Attributes of the standard streams that write nothing."""
 
-FILES = sorted(path for path in ((ROOT / "tenure" / "cli").rglob("*.py")) if path != OUTPUT) + [ROOT / "client.py"]
+WRITING_CALLS = {"print", "input", "Console", "get_console", "print_exception", "print_exc", "pprint"}
+"""Functions and classes that write."""
+
+STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "os.write"}
+"""Standard streams, and the function that writes to their descriptors."""
+
+FILES = [*sorted(path for path in (ROOT / "tenure" / "cli").rglob("*.py") if path != OUTPUT), ROOT / "client.py"]
 
 
 def _find_output(tree: ast.Module) -> set[str]:
     """Return the expressions by which a module could write to the terminal itself."""
-    found = set()
-    harmless = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in HARMLESS and isinstance(node.value, ast.Attribute)
+    nodes = list(ast.walk(tree))
+    harmless = {node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in HARMLESS}
+    called = {
+        node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        for node in nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input"):
-            found.add(f"{node.func.id}()")
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
-            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-            if name in ("Console", "get_console", "print_exception", "print_exc", "pprint", "secho"):
-                found.add(f"{name}()")
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            written = f"{node.value.id}.{node.attr}"
-            if written in ("sys.__stdout__", "sys.__stderr__", "os.write") or (
-                written in ("sys.stdout", "sys.stderr") and node not in harmless
-            ):
-                found.add(written)
-        if isinstance(node, ast.ImportFrom) and node.module in ("sys", "rich", "builtins"):
-            found.add(f"from {node.module} import")
-    return found
+    read = {
+        f"{node.value.id}.{node.attr}"
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node not in harmless
+    }
+    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    return (called & WRITING_CALLS) | (read & STREAMS) | (imported & {"sys", "rich", "builtins"})
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -1,11 +1,81 @@
-"""Files a command writes."""
+"""Files a command writes, and what it prints on a terminal."""
 
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.terminal import check_writable, write_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HOSTILE = "a\x1b]52;c;aGk=\x07b\x9b2Jc\rd\x08e\u202ef\u200bg [link=file:///etc]x[/link] [/]"
+"""Text that writes the clipboard, clears the screen and turns the direction, with markup of the console."""
+
+PRINTING = {
+    "line": "print_line(HOSTILE)",
+    "note": "print_note(HOSTILE)",
+    "text": "print_text(HOSTILE)",
+    "json": "print_json({'text': HOSTILE})",
+    "json lines": "print_json_lines(json.dumps(HOSTILE, ensure_ascii=False))",
+    "markdown": "print_markdown('# ' + HOSTILE + '\\n\\n[t](https://a.org/\\x1b]0;x\\x07) &#27;[2J\\n\\n`' + HOSTILE + '`')",
+    "table": "table = Table(title=HOSTILE); table.add_column(HOSTILE); table.add_row(HOSTILE); table.add_row(Text(HOSTILE));"
+    " print_table(table)",
+    "progress": "display = choose_display(make_stderr_console()); display.__enter__(); display.say(HOSTILE);"
+    " display.show(RunSnapshot(pending_failures=(PendingFailure(HOSTILE, 2),), ingest=IngestProgress(stage='reading',"
+    " files_total=2, last_file=HOSTILE))); display.__exit__(None, None, None)",
+    "usage error": "build_parser().parse_args(['start', 'q', '--effort', HOSTILE])",
+    "unknown option": "build_parser().parse_args(['list', '--' + HOSTILE])",
+    "error": "import client; client._tell(ValueError(HOSTILE), 1)",
+    "log": "from tenure.logs import configure_logging; import structlog; configure_logging('INFO');"
+    " structlog.get_logger().info(HOSTILE, path=HOSTILE)",
+}
+"""Ways in which the client shows text."""
+
+PROGRAM = """
+import json, sys
+from rich.table import Table
+from rich.text import Text
+from tenure.cli.display import PendingFailure, RunSnapshot, choose_display
+from tenure.cli.parser import build_parser
+from tenure.cli.terminal import *
+from tenure.cli.terminal import make_stderr_console
+from tenure.contracts.evidence.corpora import IngestProgress
+HOSTILE = json.loads(sys.argv[1])
+"""
+
+CONSOLE_CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
+"""Control codes that the console itself writes: colours, and movements of the cursor in the live table."""
+
+
+def _show(way: str, *, on_terminal: bool) -> str:
+    """Run a way of printing on a pseudo-terminal or into a pipe, and return what arrives."""
+    command = [sys.executable, "-c", PROGRAM + PRINTING[way], json.dumps(HOSTILE)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color", "COLUMNS": "300"}
+    environment.pop("NO_COLOR", None)
+    if not on_terminal:
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return done.stdout.decode()
+    own, other = pty.openpty()
+    with subprocess.Popen(command, env=environment, stdin=other, stdout=other, stderr=other, close_fds=True):
+        os.close(other)
+        shown = b""
+        while True:
+            try:
+                part = os.read(own, 65_536)
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+    os.close(own)
+    return shown.decode()
 
 
 def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
@@ -38,3 +108,17 @@ def test_unwritable_output_is_found_before_anything_runs(tmp_path: Path) -> None
         check_writable(tmp_path / "no" / "report.md")
     with pytest.raises(UsageError, match="cannot be written"):
         check_writable(tmp_path)
+
+
+@pytest.mark.parametrize("way", PRINTING)
+@pytest.mark.parametrize("on_terminal", [True, False], ids=["terminal", "pipe"])
+def test_no_text_acts_on_a_terminal(way: str, on_terminal: bool) -> None:
+    """Whatever is shown, only the colours and movements of the console itself reach a terminal or a pipe."""
+    shown = _show(way, on_terminal=on_terminal)
+    rest = CONSOLE_CODES.sub("", shown) if on_terminal else shown
+
+    assert "Traceback" not in shown
+    assert re.search(r"\\(x1b|u001b)", shown)
+    assert not re.search("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u202e]", rest)
+    assert "\r" not in rest.replace("\r\n", "").replace("\r", "", 3 if way == "progress" else 0)
+    assert "2J" not in "".join(CONSOLE_CODES.findall(shown))

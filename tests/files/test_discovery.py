@@ -172,15 +172,11 @@ def test_pipes_sockets_and_devices_are_reported(tmp_path: Path) -> None:
 def test_deep_folders_are_reported(tmp_path: Path) -> None:
     """A thousand folders in each other are walked without recursion, and the first one too deep is named."""
     _tree(tmp_path, "a.md", "z.md")
-    before = os.getcwd()
-    try:
-        os.chdir(tmp_path)
+    with contextlib.chdir(tmp_path):
         for _ in range(1_200):
-            os.mkdir("d")
+            Path("d").mkdir()
             os.chdir("d")
         Path("deep.md").write_text("x", encoding="utf-8")
-    finally:
-        os.chdir(before)
 
     assert _found(tmp_path) == ["a.md", "z.md"]
     [(path, reason)] = _skipped(tmp_path).items()
@@ -200,7 +196,7 @@ def test_deep_folders_are_reported(tmp_path: Path) -> None:
 def test_a_deceptive_name_is_reported(tmp_path: Path, name: bytes, shown: str, reason: str) -> None:
     """Such a file and such a folder are not read, and their names are shown with escapes."""
     _tree(tmp_path, "a.md")
-    Path(os.fsdecode(os.path.join(os.fsencode(tmp_path), name))).write_text("x", encoding="utf-8")
+    (tmp_path / os.fsdecode(name)).write_text("x", encoding="utf-8")
 
     assert _found(tmp_path) == ["a.md"]
     assert list(_skipped(tmp_path)) == [shown]

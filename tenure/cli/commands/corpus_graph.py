@@ -66,9 +66,8 @@ async def relate(arguments: Namespace, place: ServerTarget) -> int:
     if arguments.json:
         print_json(report.model_dump(mode="json"))
     else:
-        print_line(
-            f"{_line(report)}; {_ENDINGS.get(report.stop_reason, f'the budget of {report.stop_reason} is used up')}"
-        )
+        ending = _ENDINGS.get(report.stop_reason, f"the budget of {report.stop_reason} is used up")
+        print_line(f"{_line(report)}; {ending}")
     return 0
 
 

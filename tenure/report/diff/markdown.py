@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.diff import (
     ChangedConclusion,
     ChangedFinding,
@@ -29,7 +30,7 @@ def render_diff(found: RunDiff, base: PurePath | None = None) -> str:
     """
     parts = list(_parts(found, base))
     head = f"# Difference between {escape(found.a.id)} and {escape(found.b.id)}\n\n{_sides(found)}"
-    return "\n\n".join([head, *(parts or [NO_DIFFERENCE])]) + "\n"
+    return remove_control_characters("\n\n".join([head, *(parts or [NO_DIFFERENCE])]) + "\n")
 
 
 def _sides(found: RunDiff) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
 from tenure.contracts.research.learning import KnownFact
@@ -50,7 +51,7 @@ def render_trace(trace: Trace) -> str:
         _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return remove_control_characters("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _opening(trace: Trace) -> str:
