@@ -151,11 +151,11 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
 
 
 def _add_include_secrets(command: argparse.ArgumentParser) -> None:
-    """Add the option for files that hold secrets."""
+    """Add the option for files that contain secrets."""
     command.add_argument(
         "--include-secrets",
         action="store_true",
-        help="also read files that hold keys, passwords or tokens (default: skip them with a note)",
+        help="also read files that contain keys, passwords or tokens (default: skip them with a note)",
     )
 
 

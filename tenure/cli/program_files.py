@@ -25,7 +25,7 @@ def read_files(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[
     """Return the files of a program; a folder adds all its files under their relative names.
 
     A folder that is a Python package keeps its own name as a prefix, since it is imported by it. Links, hidden files
-    and caches in a folder are left out, and files that hold secrets as well, unless they are included.
+    and caches in a folder are left out, and files that contain secrets as well, unless they are included.
 
     Raises:
         UsageError: a path does not exist or cannot be read, or two files would have the same name.
@@ -93,7 +93,7 @@ def _iterate_named_files(paths: Sequence[Path], include_secrets: bool) -> Iterat
 
 
 def _read_text(path: Path) -> tuple[str | None, str]:
-    """Return a file's text, or None if it is too large to send or not text, and the reason if it holds secrets.
+    """Return a file's text, or None if it is too large to send or not text, and the reason if it contains secrets.
 
     Raises:
         UsageError: the file cannot be read.

@@ -69,7 +69,7 @@ def print_json_lines(lines: str) -> None:
 def print_markdown(text: str) -> None:
     """Print a report, formatted on a terminal and plain otherwise."""
     if sys.stdout.isatty():
-        # Addresses are shown beside the text of their link, which could name another.
+        # Addresses are shown next to the text of their link, which could name another.
         SafeConsole().print(Markdown(_clean(text), hyperlinks=False))
     else:
         print_text(text if text.endswith("\n") else text + "\n")

@@ -22,7 +22,7 @@ from tenure.files.opening import FileRefused, open_file, open_folder
 from tenure.files.secret_files import describe_secret_name
 
 INCLUDE_SECRETS_HINT: Final = "--include-secrets reads it nevertheless"
-"""Advice in the reason of a file that holds secrets."""
+"""Advice in the reason of a file that contains secrets."""
 MAX_LISTED_SKIPS: Final = 200
 """Skipped files and folders that are listed; the others are counted."""
 _TOO_LARGE: Final = "the maximum of one search for files: name smaller folders"
@@ -200,7 +200,7 @@ class _Search:
     def _list_folder(
         self, folder: str, rules: tuple[_Rules, ...], device: int
     ) -> Iterator[tuple[str, tuple[_Rules, ...]]]:
-        """Add the files of a folder in the order of names, and yield its folders with the rules that hold in them."""
+        """Add the files of a folder in the order of names, and yield its folders with the rules that apply in them."""
         if folder in self._folders:
             return
         try:
@@ -263,7 +263,7 @@ class _Search:
         return is_folder and (name in skipped or (not self._all_visible and name.endswith(_SKIPPED_SUFFIXES)))
 
     def _find_fault(self, path: str, entry: _Entry, device: int) -> str:
-        """Return why a file or folder is not read, or an empty text."""
+        """Return the reason for which a file or folder is not read, or an empty text."""
         mode = entry.status.st_mode
         is_mount = path in self._mounts if self._mounts is not None else entry.status.st_dev != device
         if _is_undecodable(entry.name):
@@ -309,7 +309,7 @@ class _Search:
 
 
 def _extend_rules(folder: str, rules: tuple[_Rules, ...], entries: Sequence[_Entry]) -> tuple[_Rules, ...]:
-    """Return the rules that hold in a folder.
+    """Return the rules that apply in a folder.
 
     Raises:
         FileRefused: its `.gitignore` cannot be applied, so it is unknown what it excludes.

@@ -1,4 +1,4 @@
-"""Recognise files that hold passwords, keys or tokens, by their name or by their beginning.
+"""Recognise files that contain passwords, keys or tokens, by their name or by their beginning.
 
 The recognition keeps people from handing over such a file by mistake. Placeholders in documentation are no secrets:
 keys without content, tokens of few different characters, and names with a suffix for text or programs.
@@ -67,7 +67,7 @@ _PACKAGE: Final = b"PK\x03\x04"
 
 
 def describe_secret_name(name: str) -> str:
-    """Return why a file of this name holds secrets, such as `has the name of a private key`; empty if it does not."""
+    """Return the reason for which a file of this name counts as secret, or an empty text if it does not."""
     name = unicodedata.normalize("NFKC", name).casefold().strip().lstrip("._")
     if name.endswith(".pub") or _SAMPLE.search(name):
         return ""
@@ -81,7 +81,7 @@ def describe_secret_name(name: str) -> str:
 
 
 def describe_secret_content(head: bytes) -> str:
-    """Return which secret the beginning of a file contains, such as `contains a private key`; empty for none."""
+    """Return the kind of secret at the beginning of a file, such as `contains a private key`, or an empty text."""
     head = head[:SNIFFED_BYTES]
     if head.startswith(_BINARY_HEADERS):
         return "is a key store"
@@ -101,5 +101,5 @@ def describe_secret_content(head: bytes) -> str:
 
 
 def _is_varied(secret: bytes) -> bool:
-    """Return whether a text varies like a random one: digits beside letters, and no repeated placeholder."""
+    """Return whether a text varies like a random one: letters and digits, and no repeated placeholder."""
     return len(set(secret)) >= _MIN_DIFFERENT_CHARACTERS and any(48 <= byte <= 57 for byte in secret)

@@ -24,9 +24,10 @@ PRINTING = {
     "text": "print_text(HOSTILE)",
     "json": "print_json({'text': HOSTILE})",
     "json lines": "print_json_lines(json.dumps(HOSTILE, ensure_ascii=False))",
-    "markdown": "print_markdown('# ' + HOSTILE + '\\n\\n[t](https://a.org/\\x1b]0;x\\x07) &#27;[2J\\n\\n`' + HOSTILE + '`')",
-    "table": "table = Table(title=HOSTILE); table.add_column(HOSTILE); table.add_row(HOSTILE); table.add_row(Text(HOSTILE));"
-    " print_table(table)",
+    "markdown": "print_markdown('# ' + HOSTILE + '\\n\\n[t](https://a.org/\\x1b]0;x\\x07) &#27;[2J\\n\\n`' + HOSTILE"
+    " + '`')",
+    "table": "table = Table(title=HOSTILE); table.add_column(HOSTILE); table.add_row(HOSTILE);"
+    " table.add_row(Text(HOSTILE)); print_table(table)",
     "progress": "display = choose_display(make_stderr_console()); display.__enter__(); display.say(HOSTILE);"
     " display.show(RunSnapshot(pending_failures=(PendingFailure(HOSTILE, 2),), ingest=IngestProgress(stage='reading',"
     " files_total=2, last_file=HOSTILE))); display.__exit__(None, None, None)",

@@ -2,7 +2,7 @@
 
 Text of documents, models and errors is untrusted: a control sequence can set the clipboard or overwrite earlier lines,
 a change of direction can make one name look like another, and invisible characters can hide words. Ordinary text of
-all scripts stays unchanged: joiners between letters and in emoji, direction marks beside right-to-left letters,
+all scripts stays unchanged: joiners between letters and in emoji, direction marks next to right-to-left letters,
 variation selectors after the character they belong to, and the flags of regions.
 """
 

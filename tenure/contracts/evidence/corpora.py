@@ -22,7 +22,7 @@ class IngestRequest(Contract):
     paths: tuple[str, ...] = Field(min_length=1)
     """Absolute paths; folders are read recursively. Sources below them that no longer exist are removed."""
     include_secrets: bool = False
-    """Whether files that hold keys, passwords or tokens are read as well."""
+    """Whether files that contain keys, passwords or tokens are read as well."""
 
 
 class SkippedFile(Contract):

@@ -98,7 +98,7 @@ class ReaderProcess:
         self._end_slow(began)
         if cpu > cpu_limit:
             return UnreadableFile(task.path, f"needed more than {cpu_limit:.0f} s of computing time to parse")
-        return UnreadableFile(task.path, f"took longer than {wall_limit:g} s to parse")
+        return UnreadableFile(task.path, f"took longer than {wall_limit:.0f} s to parse")
 
     def _end_slow(self, began: float) -> None:
         """End the process and record the time since the start of the task."""

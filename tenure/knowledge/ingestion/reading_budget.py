@@ -23,7 +23,7 @@ _EXPECTED_SECONDS_PER_MB: Final = 4.0
 
 
 class FileLimit(NamedTuple):
-    """Time that one file may take, in seconds."""
+    """Limits of the time for one file, in seconds."""
 
     cpu_seconds: float
     wall_seconds: float
@@ -36,7 +36,7 @@ def limit_file(size: int, max_wall_seconds: float) -> FileLimit:
 
 
 class ReadingBudget:
-    """Time that remains for the files of one ingestion; safe to share between threads."""
+    """Budget of time for the files of one ingestion; safe to share between threads."""
 
     def __init__(self, seconds: float) -> None:
         """Start with the time for slow files."""

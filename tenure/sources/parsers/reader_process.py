@@ -57,7 +57,7 @@ class FileTask:
     size: int = 0
     """Size in bytes, by which the reader is given time."""
     include_secrets: bool = False
-    """Whether the file is read even if it holds keys, passwords or tokens."""
+    """Whether the file is read even if it contains keys, passwords or tokens."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def test_ordinary_text_stays(text: str) -> None:
         ("a\u202egnp.exe\u2066\u2069", "a\\u202egnp.exe\\u2066\\u2069"),
         ("pass\u200bword pass\u00adword \ufeff\u2060", "pass\\u200bword pass\\xadword \\ufeff\\u2060"),
         ("a\u200db \u200e\u200fx", "a\\u200db \\u200e\\u200fx"),
-        ("\u05d0\u200e\u200e\u200e", "\u05d0\u200e\\u200e\\u200e"),
+        ("\u05d0\u200e\u200e\u200e", "\u05d0\\u200e\\u200e\\u200e"),
         ("hi\U000e0068\U000e0069", "hi\\U000e0068\\U000e0069"),
         ("\U0001f600\ufe00\ufe01\ufe02", "\U0001f600\ufe00\\ufe01\\ufe02"),
         ("葛\U000e0100\U000e0101", "葛\U000e0100\\U000e0101"),

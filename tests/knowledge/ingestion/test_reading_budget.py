@@ -41,8 +41,8 @@ def test_slow_files_exhaust_a_budget() -> None:
 
 
 def count_slowly(text: str) -> int:
-    """Simulate a parser that computes for a second on some texts, and for ever on others."""
-    end = time.process_time() + (1.0 if "slow" in text else 1e9 if "endless" in text else 0.0)
+    """Simulate a parser that computes for a while on some texts, and for ever on others."""
+    end = time.process_time() + (0.3 if "slow" in text else 1e9 if "endless" in text else 0.0)
     while time.process_time() < end:
         pass
     return len(text.split())
@@ -71,6 +71,7 @@ def test_the_rest_is_skipped_with_a_note(tmp_path: Path) -> None:
 def test_computing_time_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser that computes for ever is killed by its computing time, and the time it took is recorded."""
     monkeypatch.setattr("tenure.knowledge.ingestion.reading_budget._FILE_CPU_SECONDS", 1.0)
+    monkeypatch.setattr("tenure.knowledge.ingestion.reading_budget._WALL_FACTOR", 100.0)
     reader = ReaderProcess(ReadingOptions(60, 254, count_slowly))
     outcome = reader.read(_write(tmp_path, "endless")[0])
     reader.close()
