@@ -1,8 +1,9 @@
 """Open files without following symbolic links.
 
 A path is opened component by component, each relative to the descriptor of its folder, and no component may be a
-symbolic link. The opened file is therefore the one at the path, even if another process exchanges folders or files meanwhile:
-there is no moment between a check and the opening. Everything else about the file is read from its descriptor.
+symbolic link. The opened file is therefore the one at the path, even if another process exchanges folders or files
+meanwhile: there is no moment between a check and the opening. Everything else about the file is read from its
+descriptor.
 
 A hard link cannot be recognised: it is a second name of the same file, with no mark of being one.
 """

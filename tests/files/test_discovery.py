@@ -136,7 +136,7 @@ def test_a_chain_of_links_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_link_between_named_folders_is_silent(tmp_path: Path) -> None:
-    """What the link leads to is read under its own name, so nothing is lost."""
+    """The target of the link is read under its own name, so nothing is lost."""
     _tree(tmp_path, "a/1.md", "b/2.md")
     (tmp_path / "a" / "2.md").symlink_to("../b/2.md")
     (tmp_path / "a" / "b").symlink_to(tmp_path / "b")
@@ -244,7 +244,7 @@ def test_too_many_files_are_an_error_that_names_the_folder(tmp_path: Path, limit
     ],
 )
 def test_a_folder_with_a_hostile_gitignore_is_skipped(tmp_path: Path, content: bytes, reason: str) -> None:
-    """What it would exclude is unknown, so nothing of its folder is read; other folders are."""
+    """Its exclusions are unknown, so nothing of its folder is read; other folders are."""
     _tree(tmp_path, "a.md", "sub/b.md", "sub/deeper/c.md")
     (tmp_path / "sub" / ".gitignore").write_bytes(content)
 

@@ -1,4 +1,4 @@
-"""Tests of the recognition of files that hold secrets."""
+"""Tests of the recognition of files that contain secrets."""
 
 import base64
 import hashlib

@@ -1,7 +1,7 @@
 """Open the files of databases without following symbolic links, before the SQL engine opens them by name.
 
 The engine gets a path that leads to the open file, so a file that is exchanged meanwhile is not read. SQLite needs the
-files beside a database as well, so a database is copied with them into a private folder.
+files next to a database as well, so a database is copied with them into a private folder.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Tests of folders that try to reach other files, to stop the worker, or hold secrets by mistake."""
+"""Tests of folders that try to reach other files, to stop the worker, or contain secrets by mistake."""
 
 import os
 import sqlite3
@@ -77,7 +77,7 @@ def test_a_file_that_became_a_link_is_removed(ingest: Ingest, docs: Path, tmp_pa
 
 @slow
 def test_a_corpus_whose_folder_became_a_link_is_not_read(ingest: Ingest, docs: Path, tmp_path: Path, uri: str) -> None:
-    """The path of a watched corpus that is exchanged with a link to another folder is refused for good."""
+    """The path of a watched corpus that is exchanged with a link to another folder is refused permanently."""
     ingest(docs)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "notes.md").write_text(SECRET, encoding="utf-8")

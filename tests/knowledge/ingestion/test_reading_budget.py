@@ -32,7 +32,7 @@ def test_ordinary_files_never_exhaust_a_budget() -> None:
 
 
 def test_slow_files_exhaust_a_budget() -> None:
-    """After the time for slow files no further file is begun, and the reason names the setting."""
+    """After the time for slow files no further file is started, and the reason names the setting."""
     budget = ReadingBudget(60.0)
     begun = list(itertools.takewhile(lambda _: budget.begin_file(1_000) and budget.charge(20.0) is None, range(100)))
 
