@@ -205,7 +205,9 @@ class _Conversation:
             headers.append(("content-length", str(len(response.body))))
         if unread:
             headers.append(("connection", "close"))
-        await self._send(h11.Response(status_code=response.status, headers=headers))
+        await self._send(
+            h11.Response(status_code=response.status, headers=headers, reason=HTTPStatus(response.status).phrase)
+        )
         if isinstance(response.body, bytes):
             await self._send(h11.Data(data=response.body))
         else:

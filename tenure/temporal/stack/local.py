@@ -167,9 +167,7 @@ def _prepare(home: Path, notes: list[str]) -> None:
     """
     try:
         if corrected := make_private(home):
-            notes.append(
-                f"{home} was open to other users: the permissions of {corrected} files and folders were removed"
-            )
+            notes.append(f"{home} was open to other users: {corrected} files and folders are private now")
         (home / "logs").mkdir(mode=0o700, exist_ok=True)
     except ForeignHome as error:
         raise StackError(f"{error}: set TENURE_HOME to a folder of your own") from error

@@ -1,0 +1,151 @@
+"""The HTTP server of the local services against clients that break the protocol, are slow, or send too much."""
+
+import asyncio
+
+import pytest
+
+from tenure.temporal.gate import http_server
+from tenure.temporal.gate.http_server import Request, Response, Timeouts
+from tests.temporal.gate.conftest import PATIENT, exchange, serving, status_of
+
+BRIEF = Timeouts(header=0.3, body=0.3, idle=0.3, write=5)
+
+
+async def echo(request: Request) -> Response:
+    """Return method, target and body of a request."""
+    body = await request.read(1000)
+    return Response(200, f"{request.method} {request.target} ".encode() + body)
+
+
+async def ignore(request: Request) -> Response:
+    """Answer without reading the body."""
+    return Response(200, b"ignored")
+
+
+async def test_one_connection_serves_several_requests() -> None:
+    """Requests of one connection, also sent at once, are answered in their order."""
+    asked = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\none"
+    last = b"GET /b HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+    async with serving(echo) as port:
+        received = await exchange(port, asked + asked, last)
+    assert received.count(b"POST /a one") == 2
+    assert b"GET /b " in received
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nabcde",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4, 5\r\n\r\nabcde",
+        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: identity, chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET //evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET /\\evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"CONNECT evil.example:80 HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost : x\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nhost: x\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not HTTP at all \r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+async def test_ambiguous_requests_are_refused(request_bytes: bytes) -> None:
+    """A request that two servers could read in two ways is refused, and its connection is closed."""
+    async with serving(echo) as port:
+        received = await exchange(port, request_bytes)
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert 400 <= status_of(received) <= 501
+
+
+async def test_headers_beyond_the_bound_are_refused() -> None:
+    """A header that never ends is cut off at the bound."""
+    async with serving(echo) as port:
+        received = await exchange(
+            port, b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * (http_server.MAX_HEADER_BYTES + 10)
+        )
+    assert status_of(received) == 431
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10000000000\r\n\r\n",),
+        (b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", *[b"200\r\n" + b"z" * 512 + b"\r\n"] * 4),
+    ],
+)
+async def test_bodies_beyond_the_bound_are_refused(parts: tuple[bytes, ...]) -> None:
+    """Gigabytes are refused by their announcement, and parts without one at the bound."""
+    async with serving(echo) as port:
+        received = await exchange(port, *parts)
+    assert status_of(received) == 413
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(b"", 408), (b"GET / HT", 408), (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour", 408)],
+)
+async def test_slow_clients_are_given_up(sent: bytes, status: int) -> None:
+    """A client that stops in the middle of a request loses its connection after the time limit."""
+    async with serving(echo, BRIEF) as port:
+        received = await exchange(port, sent)
+    assert status_of(received) == status
+
+
+async def test_a_trickle_does_not_extend_the_time() -> None:
+    """The time for the headers counts from the first byte, not from the last one."""
+    async with serving(echo, BRIEF) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n")
+        async with asyncio.timeout(PATIENT):
+            while not reader.at_eof():
+                try:
+                    writer.write(b"x: y\r\n")
+                    await asyncio.wait_for(reader.read(1000), 0.05)
+                except (TimeoutError, ConnectionResetError, BrokenPipeError):
+                    if writer.transport.is_closing():
+                        break
+        writer.close()
+
+
+async def test_a_truncated_body_is_refused() -> None:
+    """A body that ends before its announced length never reaches the handler."""
+    async with serving(echo) as port:
+        received = await exchange(port, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour", ends=True)
+    assert status_of(received) == 400
+
+
+async def test_an_unread_body_is_no_second_request() -> None:
+    """What a handler does not read is never parsed as the next request."""
+    inner = b"GET /inner HTTP/1.1\r\nhost: x\r\n\r\n"
+    head = f"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {len(inner)}\r\n\r\n".encode()
+    async with serving(ignore) as port:
+        received = await exchange(port, head + inner)
+    assert received.count(b"HTTP/1.1 200") == 1
+    assert b"connection: close" in received
+
+
+async def test_clients_that_wait_for_permission_get_it() -> None:
+    """A client that announces a body with `Expect` is asked to send it."""
+    async with serving(echo) as port:
+        head = b"POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\nconnection: close\r\ncontent-length: 2\r\n\r\n"
+        received = await exchange(port, head, b"ok")
+    assert received.startswith(b"HTTP/1.1 100")
+    assert received.endswith(b"POST / ok")
+
+
+async def test_connections_beyond_the_bound_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Idle connections do not take more than their number of descriptors."""
+    monkeypatch.setattr(http_server, "MAX_CONNECTIONS", 2)
+    async with serving(echo) as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for _, writer in held:
+            writer.write(b"GET")
+            await writer.drain()
+        assert await exchange(port, b"GET / HTTP/1.1\r\nhost: x\r\n\r\n") == b""
+        for _, writer in held:
+            writer.close()
