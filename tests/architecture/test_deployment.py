@@ -119,6 +119,24 @@ def test_ports_are_bound_to_the_loopback_interface(name: str) -> None:
     assert all(port.startswith("127.0.0.1:") for port in SERVICES[name].get("ports", []))
 
 
+@pytest.mark.parametrize("name", ["temporal", "ui", "postgres"])
+def test_services_without_a_login_are_not_published(name: str) -> None:
+    """Neither Temporal, its web UI nor the database is reachable from the machine, except through the gate."""
+    assert "ports" not in SERVICES[name]
+
+
+def test_the_web_ui_is_published_behind_the_gate() -> None:
+    """The gate serves the web UI's service under the published number, which it compares with every request."""
+    gate = SERVICES["ui-gate"]
+    (published,) = gate["ports"]
+    port = gate["environment"]["TENURE_UI_PORT"]
+
+    assert published == f"127.0.0.1:{port}:{port}"
+    assert gate["command"][:2] == ["--server", "ui:8080"]
+    assert "standalone" in gate["entrypoint"][-1]
+    assert f"gate:{gate['environment']['TENURE_HOME']}" in gate["volumes"]
+
+
 def test_mounted_files_exist_and_named_volumes_are_declared() -> None:
     """Every bind mount has its file in the repository and every other mount a named volume."""
     mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]

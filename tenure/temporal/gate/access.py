@@ -73,10 +73,11 @@ class AccessPolicy:
         key: key of the home.
         port: port of the service.
         origins: further origins whose pages may send requests, with the cookie of this service.
+        hint: how a user gets a link, for the page that refuses.
     """
 
-    def __init__(self, key: str, port: int, origins: Collection[str] = ()) -> None:
-        self._key, self._port = key, port
+    def __init__(self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT) -> None:
+        self._key, self._port, self._hint = key, port, hint
         self.origin = f"http://{HOST}:{port}"
         self.cookie_name = f"tenure_{port}"
         self._cookie = _sign(key, f"cookie {port}")
@@ -181,7 +182,7 @@ class AccessPolicy:
 
     def _refuse(self, reason: str = "This service belongs to one user of this machine.") -> Response:
         """Return the page for visitors without a valid link."""
-        return _make_page(HTTPStatus.UNAUTHORIZED, f"{reason} {HINT}")
+        return _make_page(HTTPStatus.UNAUTHORIZED, f"{reason} {self._hint}")
 
 
 def _sign(key: str, purpose: str) -> str:

@@ -1,0 +1,92 @@
+"""Run the access control before a web UI that another program serves, as in Docker Compose.
+
+Usage: python -m tenure.temporal.gate.standalone --server ui:8080
+       python -m tenure.temporal.gate.standalone --link
+
+The port is that of `TENURE_UI_PORT`, and it must be published under the same number on 127.0.0.1: host names and
+cookies are compared with it. `--link` prints a link that opens the web UI for a day.
+"""
+
+import argparse
+import asyncio
+import http.client
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from http import HTTPStatus
+
+from tenure.private_files import PRIVATE_UMASK, make_private
+from tenure.settings import Settings
+from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
+from tenure.temporal.gate.http_server import HttpServer
+from tenure.temporal.gate.peers import Address
+from tenure.temporal.gate.web_ui import WebUi
+
+LINK_COMMAND = "docker compose exec ui-gate python -m tenure.temporal.gate.standalone --link"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tenure.temporal.gate.standalone", description=__doc__)
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--server", type=parse_address, metavar="HOST:PORT", help="web UI behind this program")
+    action.add_argument("--link", action="store_true", help="print a link that opens the web UI")
+    action.add_argument("--check", action="store_true", help="exit with 0 if this program answers")
+    parser.add_argument("--listen", default=HOST, help="address to listen on; a container needs 0.0.0.0")
+    chosen = parser.parse_args(argv)
+    os.umask(PRIVATE_UMASK)
+    settings = Settings()
+    if chosen.check:
+        return 0 if _answers(settings.ui_port) else 1
+    home = settings.home.absolute()
+    try:
+        make_private(home)
+        key = load_key(home)
+        if chosen.link:
+            print(build_link(key, f"http://{HOST}:{settings.ui_port}"))
+            return 0
+        listener = socket.create_server((chosen.listen, settings.ui_port))
+    except OSError as error:
+        print(f"error: the web UI cannot be served ({error})", file=sys.stderr)
+        return 1
+    policy = AccessPolicy(key, settings.ui_port, hint=f"Run `{LINK_COMMAND}` and open the link that it prints.")
+    asyncio.run(serve(listener, WebUi(policy, chosen.server, home)))
+    return 0
+
+
+async def serve(listener: socket.socket, web_ui: WebUi) -> None:
+    """Serve until the process is asked to stop."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with HttpServer(web_ui).serve(listener):
+        await stop.wait()
+
+
+def parse_address(text: str) -> Address:
+    """Parse `HOST:PORT`.
+
+    Raises:
+        argparse.ArgumentTypeError: it has another form.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no HOST:PORT")
+    return host, int(port)
+
+
+def _answers(port: int) -> bool:
+    """Return whether this program answers and refuses a request without a cookie."""
+    with closing(http.client.HTTPConnection(HOST, port, timeout=5)) as connection:
+        try:
+            connection.request("GET", "/")
+            return connection.getresponse().status == HTTPStatus.UNAUTHORIZED
+        except (OSError, http.client.HTTPException):
+            return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
