@@ -169,7 +169,7 @@ class Settings(BaseSettings, LimitFields):
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
-    """Port on 127.0.0.1 on which the worker decrypts payloads for the web UI, if there are keys."""
+    """Port on 127.0.0.1 on which the worker decrypts payloads for programs with the home's key, if there are keys."""
 
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
     """API key of the OpenAI-compatible server. Without a key and a URL, fallbacks answer instead of a model."""

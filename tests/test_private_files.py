@@ -51,7 +51,7 @@ def test_an_open_home_is_corrected_to_its_depth(tmp_path: Path) -> None:
 
 
 def test_files_at_the_top_of_a_private_home_are_corrected(tmp_path: Path) -> None:
-    """Also where no other user can enter, secrets at the top of a home are for their owner alone."""
+    """Secrets at the top of a home are for their owner alone, even if other users cannot enter the home."""
     home = make_open_home(tmp_path / "home")
     home.chmod(0o700)
     assert make_private(home) == 0
@@ -59,7 +59,7 @@ def test_files_at_the_top_of_a_private_home_are_corrected(tmp_path: Path) -> Non
 
 
 def test_links_in_a_home_are_not_followed(tmp_path: Path) -> None:
-    """What a symbolic link names keeps its permissions, file or folder; so do pipes, and nothing waits for them."""
+    """Targets of symbolic links keep their permissions; so do pipes, and nothing waits for them."""
     home = make_open_home(tmp_path / "home")
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o755)
@@ -104,7 +104,7 @@ def test_a_log_is_never_written_through_a_link(tmp_path: Path) -> None:
 
 @needs_root
 def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
-    """A folder that another user prepared is no home: that user could read and change what it holds."""
+    """A folder that another user prepared is no home: that user could read and change its files."""
     os.chown(tmp_path, OTHER_USER, OTHER_USER)
     with pytest.raises(ForeignHome, match="belongs to another user"):
         make_private(tmp_path)

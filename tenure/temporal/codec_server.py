@@ -23,9 +23,9 @@ from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 from tenure.temporal.gate.access import HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
-from tenure.temporal.gate.http_server import HttpServer, Request, RequestRefused, Response, Timeouts
+from tenure.temporal.gate.http_server import HttpError, HttpServer, Request, Response, Timeouts
 from tenure.temporal.gate.peers import PeerTable
-from tenure.temporal.gate.sockets import CODEC_SOCKET, address_socket
+from tenure.temporal.gate.sockets import CODEC_SOCKET, get_socket_address
 from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
 
 MAX_CONCURRENT_REQUESTS = 4
@@ -106,7 +106,7 @@ class CodecServer:
             return Response(HTTPStatus.NO_CONTENT, headers=_list_cors_headers(request, origin))
         try:
             response = self._policy.check(request) or await self._answer_own(request)
-        except RequestRefused as error:
+        except HttpError as error:
             if not allowed:
                 raise
             headers = (("content-type", "text/plain; charset=utf-8"), *_list_cors_headers(request, origin))
@@ -122,18 +122,18 @@ class CodecServer:
         changes = {"/decode": self._codec.decode, "/encode": self._codec.encode}
         change = changes.get(request.path)
         if change is None:
-            raise RequestRefused(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
+            raise HttpError(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
         if request.method != "POST":
-            raise RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "payloads are sent with POST")
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "payloads are sent with POST")
         async with self._slots:
             body = await request.read(MAX_CODEC_BYTES)
             try:
                 given = await asyncio.to_thread(json_format.Parse, body, Payloads())
                 made = Payloads(payloads=await change(list(given.payloads)))
             except json_format.ParseError:
-                raise RequestRefused(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
+                raise HttpError(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
             except DecryptionError as error:
-                raise RequestRefused(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+                raise HttpError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
             text = await asyncio.to_thread(json_format.MessageToJson, made)
         kind = ("content-type", "application/json")
         return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
@@ -181,7 +181,7 @@ def _listen_in_home(home: Path) -> socket.socket:
     Raises:
         OSError: the home cannot be written.
     """
-    address = address_socket(home, CODEC_SOCKET)
+    address = get_socket_address(home, CODEC_SOCKET)
     Path(address).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     try:

@@ -20,7 +20,7 @@ from temporalio.service import HttpConnectProxyConfig
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.gate.peers import find_listener_user
-from tenure.temporal.gate.sockets import GATE_SOCKET, address_socket
+from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -96,7 +96,7 @@ def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
         ServerUnreachable: the program on the local port belongs to another user.
     """
     if (settings.home / GATE_SOCKET).exists():
-        return HttpConnectProxyConfig(target_host=f"unix:{address_socket(settings.home, GATE_SOCKET)}")
+        return HttpConnectProxyConfig(target_host=f"unix:{get_socket_address(settings.home, GATE_SOCKET)}")
     if find_listener_user(settings.temporal_port) in (None, os.geteuid()):
         return None
     address = get_local_address(settings)

@@ -161,7 +161,7 @@ def _web_ui(address: str, settings: Settings) -> str:
 
 
 def _has_web_ui(port: int) -> bool:
-    """Return whether a web UI answers on a port of this machine, be it one that asks for a link."""
+    """Return whether a web UI answers on a port of this machine, with or without access control."""
     with closing(http.client.HTTPConnection(HOST, port, timeout=2)) as connection:
         try:
             connection.request("GET", "/healthz")

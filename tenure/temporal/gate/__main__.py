@@ -25,11 +25,11 @@ from tenure.temporal.gate.http_server import HttpServer
 from tenure.temporal.gate.network import end_with_parent, isolate_network
 from tenure.temporal.gate.peers import Address, PeerTable
 from tenure.temporal.gate.relay import forward
-from tenure.temporal.gate.sockets import GATE_SOCKET, address_socket
+from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.gate.web_ui import CODEC_PATH, WebUi
 
 READY_PATH = "/ready"
-"""Path at which the gate's Unix socket tells whether the server answers; the body names a missing isolation."""
+"""Path that reports on the gate's Unix socket whether the server answers; the body names a missing isolation."""
 
 REFUSED_HOST = "refused.invalid"
 """Only host name that the server's HTTP interface accepts, so that it accepts none of a browser."""
@@ -124,7 +124,7 @@ class Gate:
         return self._is_of(accepted, {os.geteuid(), _ROOT})
 
     def _is_of(self, accepted: socket.socket, users: set[int]) -> bool:
-        """Return whether one of some users opened a connection; every user if the system does not tell."""
+        """Return whether one of some users opened a connection; every user if the system hides it."""
         if not self._peers.is_available:
             return True
         try:
@@ -190,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return asyncio.run(run(listeners, gate, command))
     finally:
         with suppress(OSError):
-            Path(address_socket(chosen.home, GATE_SOCKET)).unlink()
+            Path(get_socket_address(chosen.home, GATE_SOCKET)).unlink()
 
 
 def _listen(port: int) -> socket.socket:
@@ -210,7 +210,7 @@ def _listen_own(home: Path) -> socket.socket:
     Raises:
         OSError: the home cannot be written.
     """
-    address = address_socket(home, GATE_SOCKET)
+    address = get_socket_address(home, GATE_SOCKET)
     Path(address).unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)

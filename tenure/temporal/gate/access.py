@@ -16,7 +16,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tenure.private_files import read_or_create_secret
-from tenure.temporal.gate.http_server import Request, RequestRefused, Response
+from tenure.temporal.gate.http_server import HttpError, Request, Response
 
 KEY_FILE = "access.key"
 """File in the home with the key of its local services."""
@@ -73,7 +73,7 @@ class AccessPolicy:
         key: key of the home.
         port: port of the service.
         origins: further origins whose pages may send requests, with the cookie of this service.
-        hint: how a user gets a link, for the page that refuses.
+        hint: sentence about the command that prints a link, for the page that refuses.
     """
 
     def __init__(self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT) -> None:
@@ -87,10 +87,10 @@ class AccessPolicy:
         """Return None for a request that may proceed, and otherwise the response to it.
 
         Raises:
-            RequestRefused: the request is refused.
+            HttpError: the request is refused.
         """
         if request.method not in _METHODS:
-            raise RequestRefused(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
         if (moved := self._check_host(request)) is not None:
             return moved
         site = request.get_header("sec-fetch-site")
@@ -123,14 +123,14 @@ class AccessPolicy:
         """Redirect from `localhost` to the address; refuse every other name.
 
         Raises:
-            RequestRefused: the request names another host.
+            HttpError: the request names another host.
         """
         host = request.get_header("host")
         if host == f"{HOST}:{self._port}":
             return None
         if host.lower() == f"localhost:{self._port}" and request.method in _READING:
             return Response(HTTPStatus.TEMPORARY_REDIRECT, headers=(("location", self.origin + request.target),))
-        raise RequestRefused(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
+        raise HttpError(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
 
     def _enter(self, request: Request) -> Response | None:
         """Answer a request with a token: set the cookie, and lead to the same address without the token."""
@@ -166,10 +166,10 @@ class AccessPolicy:
         """Check that no page of another origin caused the request.
 
         Raises:
-            RequestRefused: another page caused it.
+            HttpError: another page caused it.
         """
         origin = request.get_header("origin")
-        foreign = RequestRefused(HTTPStatus.FORBIDDEN, "only pages of the web UI of this home may send this request")
+        foreign = HttpError(HTTPStatus.FORBIDDEN, "only pages of the web UI of this home may send this request")
         if origin:
             if not self.allows_origin(origin):
                 raise foreign

@@ -24,7 +24,7 @@ _LINGER_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Timeouts:
-    """Time that a client may take, in seconds."""
+    """Time limits of a client in seconds."""
 
     header: float = 10.0
     """For the line and the headers of a request, counted from the connection or its first byte."""
@@ -36,7 +36,7 @@ class Timeouts:
     """For accepting a part of the response."""
 
 
-class RequestRefused(Exception):
+class HttpError(Exception):
     """The request gets an error as response; the message is one line of text.
 
     Attributes:
@@ -72,9 +72,9 @@ class Request:
         self.headers = tuple((name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers)
         self._conversation = conversation
         if not self.target.startswith("/") or self.target.startswith("//") or "\\" in self.target:
-            raise RequestRefused(HTTPStatus.BAD_REQUEST, "the address of the request must be a path")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "the address of the request must be a path")
         if self.get_header("content-length") and self.get_header("transfer-encoding"):
-            raise RequestRefused(HTTPStatus.BAD_REQUEST, "the request has two lengths")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "the request has two lengths")
 
     @property
     def path(self) -> str:
@@ -85,22 +85,22 @@ class Request:
         """Return the value of a header, empty if it is absent.
 
         Raises:
-            RequestRefused: the header occurs more than once.
+            HttpError: the header occurs more than once.
         """
         values = [value for key, value in self.headers if key == name]
         if len(values) > 1:
-            raise RequestRefused(HTTPStatus.BAD_REQUEST, f"the header {name} occurs more than once")
+            raise HttpError(HTTPStatus.BAD_REQUEST, f"the header {name} occurs more than once")
         return values[0] if values else ""
 
     async def read(self, max_bytes: int) -> bytes:
         """Read the body.
 
         Raises:
-            RequestRefused: it is too large, incomplete, or takes too long.
+            HttpError: it is too large, incomplete, or takes too long.
         """
         announced = self.get_header("content-length")
         if announced and int(announced) > max_bytes:
-            raise RequestRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
+            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
         return await self._conversation.read_body(max_bytes)
 
 
@@ -112,7 +112,7 @@ class HttpServer:
     """Server for one handler, on any number of listening sockets.
 
     Args:
-        handler: returns the response to a request, or raises `RequestRefused`.
+        handler: returns the response to a request, or raises `HttpError`.
         accepts: decides whether a connection is served; None serves every connection.
         timeouts: time limits.
     """
@@ -171,11 +171,11 @@ class _Conversation:
                 while isinstance(event := await self._receive(), h11.Data):
                     body += event.data
                     if len(body) > max_bytes:
-                        raise RequestRefused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
+                        raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "the request is too large")
         except TimeoutError:
-            raise RequestRefused(HTTPStatus.REQUEST_TIMEOUT, "the body of the request takes too long") from None
+            raise HttpError(HTTPStatus.REQUEST_TIMEOUT, "the body of the request takes too long") from None
         except h11.RemoteProtocolError:
-            raise RequestRefused(HTTPStatus.BAD_REQUEST, "the body of the request is incomplete") from None
+            raise HttpError(HTTPStatus.BAD_REQUEST, "the body of the request is incomplete") from None
         return bytes(body)
 
     async def _answer_next(self, handler: Handler) -> bool:
@@ -188,7 +188,7 @@ class _Conversation:
             response = await handler(Request(self, event))
             if self._connection.their_state is h11.SEND_BODY and not _announces_body(event):
                 await self._receive()  # the end of a request without a body
-        except RequestRefused as error:
+        except HttpError as error:
             response = make_text_response(error.status, str(error))
         except TimeoutError:
             response = make_text_response(HTTPStatus.REQUEST_TIMEOUT, "the request takes too long")

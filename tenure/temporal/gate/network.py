@@ -1,4 +1,4 @@
-"""Move this process into a network of its own, where no other user of the machine reaches what it starts.
+"""Move this process into a network of its own, which other processes of the machine cannot reach.
 
 Sockets that were opened before the move stay in the machine's network: the gate listens there, and the Temporal
 server listens inside. Linux offers this to root and, with user namespaces, to ordinary users.
@@ -46,7 +46,7 @@ def isolate_network() -> str:
 
 
 def end_with_parent() -> None:
-    """Let the kernel kill this process when its parent ends; called in a new child."""
+    """Set the kernel to kill this process when its parent ends; called in a new child."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
 

@@ -15,7 +15,7 @@ _MAX_PATH_BYTES = 100
 """Length of a path that every system accepts as the address of a socket."""
 
 
-def address_socket(home: Path, name: str) -> str:
+def get_socket_address(home: Path, name: str) -> str:
     """Return an address of a socket in a home; a path that is too long is shortened through a descriptor.
 
     Raises:

@@ -11,9 +11,9 @@ from pathlib import Path
 import h11
 
 from tenure.temporal.gate.access import SECURITY_HEADERS, AccessPolicy
-from tenure.temporal.gate.http_server import Request, RequestRefused, Response
+from tenure.temporal.gate.http_server import HttpError, Request, Response
 from tenure.temporal.gate.peers import Address
-from tenure.temporal.gate.sockets import CODEC_SOCKET, address_socket
+from tenure.temporal.gate.sockets import CODEC_SOCKET, get_socket_address
 
 CODEC_PATH = "/codec"
 """Path of the web UI's origin below which payloads are decrypted."""
@@ -63,12 +63,12 @@ class WebUi:
         try:
             streams = await asyncio.open_connection(*self._server, limit=_CHUNK_BYTES)
         except OSError:
-            raise RequestRefused(
+            raise HttpError(
                 HTTPStatus.BAD_GATEWAY, "the Temporal server does not answer: run `python client.py status`"
             ) from None
         cookies = self._policy.remove_cookie("; ".join(value for name, value in request.headers if name == "cookie"))
         extra = (("cookie", cookies),) if cookies else ()
-        response = await exchange(streams, request, body, f"{self._server[0]}:{self._server[1]}", extra)
+        response = await send_request(streams, request, body, f"{self._server[0]}:{self._server[1]}", extra)
         if any(name == "content-type" and value.startswith("text/html") for name, value in response.headers):
             cookie = ("set-cookie", self._policy.make_cookie())
             return Response(response.status, response.body, (*response.headers, cookie))
@@ -77,22 +77,24 @@ class WebUi:
     async def _ask_codec_server(self, request: Request) -> Response:
         body = await request.read(MAX_CODEC_BYTES)
         try:
-            streams = await asyncio.open_unix_connection(address_socket(self._home, CODEC_SOCKET), limit=_CHUNK_BYTES)
+            streams = await asyncio.open_unix_connection(
+                get_socket_address(self._home, CODEC_SOCKET), limit=_CHUNK_BYTES
+            )
         except OSError:
-            raise RequestRefused(
+            raise HttpError(
                 HTTPStatus.SERVICE_UNAVAILABLE, "no worker with encryption keys runs: run `python client.py up`"
             ) from None
         target = request.target.removeprefix(CODEC_PATH)
-        return await exchange(streams, request, body, "codec", (), target)
+        return await send_request(streams, request, body, "codec", (), target)
 
 
-async def exchange(
+async def send_request(
     streams: Streams, request: Request, body: bytes, host: str, extra: Headers, target: str | None = None
 ) -> Response:
     """Send a request to another server; return its response, whose body is read while it is sent on.
 
     Raises:
-        RequestRefused: the server sends no valid response in time.
+        HttpError: the server sends no valid response in time.
     """
     reader, writer = streams
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEADER_BYTES)
@@ -114,7 +116,7 @@ async def exchange(
                 pass
     except (OSError, TimeoutError, h11.RemoteProtocolError):
         writer.close()
-        raise RequestRefused(HTTPStatus.BAD_GATEWAY, "the Temporal server sends no answer") from None
+        raise HttpError(HTTPStatus.BAD_GATEWAY, "the Temporal server sends no answer") from None
     except BaseException:
         writer.close()
         raise

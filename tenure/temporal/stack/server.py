@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 
 from tenure.settings import Settings
-from tenure.temporal.gate.sockets import GATE_SOCKET, address_socket
+from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import ProcessRecord
@@ -124,7 +124,7 @@ def ask_gate(home: Path) -> tuple[bool, str]:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(6)
         try:
-            connection.connect(address_socket(home, GATE_SOCKET))
+            connection.connect(get_socket_address(home, GATE_SOCKET))
             connection.sendall(_READY_REQUEST)
             with connection.makefile("rb") as reply:
                 head, _, body = reply.read().partition(b"\r\n\r\n")

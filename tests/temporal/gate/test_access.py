@@ -85,7 +85,7 @@ async def test_links_expire(service: Service, monkeypatch: pytest.MonkeyPatch) -
     """A link opens the service for a day; a browser that was there before follows it later as well."""
     target = build_link(KEY, service.origin).removeprefix(service.origin)
     tomorrow = time.time() + LINK_SECONDS + 1
-    monkeypatch.setattr(access.time, "time", lambda: tomorrow)
+    monkeypatch.setattr(time, "time", lambda: tomorrow)
     assert status_of(await service.ask(f"GET {target}")) == 401
     assert status_of(await service.ask(f"GET {target}", f"cookie: {service.cookie}")) == 200
 

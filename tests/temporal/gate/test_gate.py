@@ -150,7 +150,7 @@ def test_the_server_has_no_settings_in_its_environment(stack: tuple[Settings, St
 
 
 def test_command_lines_and_logs_hold_no_key(stack: tuple[Settings, StackStatus]) -> None:
-    """The key stands in its file alone: not in a command line, the record, or a log."""
+    """Only its file contains the key: no command line, record or log does."""
     settings, status = stack
     key = (settings.home / KEY_FILE).read_text()
     shown = [" ".join(process.cmdline()) for process in list_processes(status)]

@@ -23,7 +23,7 @@ async def ignore(request: Request) -> Response:
 
 
 async def test_one_connection_serves_several_requests() -> None:
-    """Requests of one connection, also sent at once, are answered in their order."""
+    """Requests of one connection are answered in their order, also if the client does not wait."""
     asked = b"POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\none"
     last = b"GET /b HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
     async with serving(echo) as port:
@@ -120,7 +120,7 @@ async def test_a_truncated_body_is_refused() -> None:
 
 
 async def test_an_unread_body_is_no_second_request() -> None:
-    """What a handler does not read is never parsed as the next request."""
+    """A body that a handler does not read is never parsed as the next request."""
     inner = b"GET /inner HTTP/1.1\r\nhost: x\r\n\r\n"
     head = f"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {len(inner)}\r\n\r\n".encode()
     async with serving(ignore) as port:

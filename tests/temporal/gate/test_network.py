@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.other_user import OTHER_USER, needs_root, run_as_other_user
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has network namespaces")
 
 ROOT = Path(__file__).parents[3]
@@ -57,7 +59,21 @@ def test_what_listens_inside_is_unreachable() -> None:
 
 
 def test_a_refusal_leaves_the_process_in_the_machines_network() -> None:
-    """Where no namespace may be created the obstacle is named, and the process can still listen."""
+    """If no namespace may be created, the obstacle is named, and the process can still listen."""
     obstacle, reached = run_isolated(WITHOUT_NAMESPACES + ISOLATE)
     assert "refuses a network namespace" in obstacle
     assert reached
+
+
+@needs_root
+def test_an_ordinary_user_isolates_itself_too() -> None:
+    """Without root, a user namespace gives the network; programs that are started in it have no rights of root."""
+    code = """
+ctypes.CDLL(None).prctl(4, 1)  # as a program that this user started: its files in /proc belong to the user
+print(repr(network.isolate_network()), os.geteuid())
+inner = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(inner.getsockname()).close()
+print(subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True, text=True).stdout)
+"""
+    printed = run_as_other_user("import ctypes, os, socket, subprocess\nfrom tenure.temporal.gate import network", code)
+    assert printed.split() == ["''", str(OTHER_USER), "CapEff:", "0" * 16]

@@ -1,4 +1,4 @@
-"""The reverse proxy in front of the web UI: what passes to either side, and what does not."""
+"""The reverse proxy in front of the web UI: its headers, bodies and errors."""
 
 import asyncio
 import base64
