@@ -271,12 +271,25 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     return settings.model_concurrency if queue == MODEL_QUEUE and settings.has_model else _ACTIVITY_THREADS
 
 
+def prepare_home(home: Path) -> None:
+    """Keep files of this process from other users, and remove their permissions from an existing home."""
+    os.umask(PRIVATE_UMASK)
+    try:
+        corrected = make_private(home)
+    except OSError as error:
+        structlog.get_logger().warning("the home's permissions cannot be corrected", why=str(error))
+        return
+    if corrected:
+        structlog.get_logger().warning("the home was open to other users; it is private now", corrected=corrected)
+
+
 async def serve(settings: Settings, queues: Sequence[str]) -> None:
     """Serve the queues until the process receives a signal to stop."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     client = await connect(settings)
+    prepare_home(settings.home.absolute())
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
@@ -332,25 +345,12 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def prepare_home(home: Path) -> None:
-    """Keep files of this process from other users, and remove their permissions from an existing home."""
-    os.umask(PRIVATE_UMASK)
-    try:
-        corrected = make_private(home)
-    except OSError as error:
-        structlog.get_logger().warning("the home's permissions cannot be corrected", why=str(error))
-        return
-    if corrected:
-        structlog.get_logger().warning("the home was open to other users; it is private now", corrected=corrected)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the worker; return the process's exit code."""
     chosen = build_parser().parse_args(argv)
     try:
         settings = Settings()
         configure_logging(settings.log_level)
-        prepare_home(settings.home.absolute())
         asyncio.run(serve(settings, chosen.queues))
     except (ServerUnreachable, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)

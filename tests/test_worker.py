@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import os
 import socket
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +32,7 @@ from worker import (
     choose_max_activities,
     main,
     parse_queues,
+    prepare_home,
     stop_workers,
 )
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
@@ -199,3 +201,20 @@ def test_wrong_setting_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
     assert main([]) == 2
     assert "ui_port" in capsys.readouterr().err.lower()
+
+
+def test_an_open_home_is_corrected_when_a_worker_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other users lose their permissions, one line says so, and new files are private."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "searches.db").write_text("")
+    (tmp_path / "searches.db").chmod(0o644)
+    before = os.umask(0o022)
+    try:
+        prepare_home(tmp_path)
+        prepare_home(tmp_path)
+        (tmp_path / "new").write_text("")
+    finally:
+        os.umask(before)
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
+    assert capsys.readouterr().out.count("the home was open to other users") == 1

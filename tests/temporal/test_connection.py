@@ -1,11 +1,15 @@
 """Reaching Temporal, and saying in one line why it cannot be reached."""
 
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tenure.settings import Settings
 from tenure.temporal import connection
+from tests.support.other_user import OTHER_USER, needs_root
 from tests.temporal.stack.conftest import free_ports
 
 
@@ -34,6 +38,31 @@ async def test_server_that_never_speaks_is_given_up(monkeypatch: pytest.MonkeyPa
         await connection.connect(Settings(temporal_port=silent.getsockname()[1], _env_file=None))
 
     assert "it does not answer in time" in str(caught.value)
+
+
+@needs_root
+async def test_a_server_of_another_user_is_refused(tmp_path: Path) -> None:
+    """A program of another user on the local port could start workflows on this worker: it must be named to be used."""
+    code = "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", f"import os, socket, sys; os.setuid({OTHER_USER}); {code}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        with pytest.raises(connection.ServerUnreachable, match="another user runs the program on this port"):
+            await connection.connect(Settings(home=tmp_path, temporal_port=port, _env_file=None))
+        process.communicate("")
+
+
+async def test_a_stopped_gate_is_not_replaced_by_the_program_on_its_port(tmp_path: Path) -> None:
+    """While the home has a gate's socket, no other program is asked, even if it took the port meanwhile."""
+    with socket.socket(socket.AF_UNIX) as stopped:
+        stopped.bind(str(tmp_path / "gate.sock"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.settimeout(0.1)
+        with pytest.raises(connection.ServerUnreachable):
+            await connection.connect(Settings(home=tmp_path, temporal_port=taken.getsockname()[1], _env_file=None))
+        with pytest.raises(TimeoutError):
+            taken.accept()
 
 
 async def test_configured_address_decides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,7 +204,10 @@ def _make_page(status: HTTPStatus, text: str, refresh: str = "", headers: tuple[
     page = f"<!doctype html><html lang=en><meta charset=utf-8><title>Tenure</title>{meta}<p>{html.escape(text)}</p>\n"
     policy = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
     kind = ("content-type", "text/html; charset=utf-8")
-    return Response(status, page.encode(), (kind, ("cache-control", "no-store"), policy, *SECURITY_HEADERS, *headers))
+    # The address of this page may contain a token, which no other page should see as referrer.
+    others = tuple((name, value) for name, value in SECURITY_HEADERS if name != "referrer-policy")
+    own = (kind, ("cache-control", "no-store"), policy, ("referrer-policy", "no-referrer"))
+    return Response(status, page.encode(), (*own, *others, *headers))
 
 
 _SAFE = "/?&=%:@!$'()*+,;~-._"

@@ -4,12 +4,12 @@ import os
 import socket
 import struct
 import sys
-import time
 from typing import Final
 
 _TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")
 _ESTABLISHED: Final = "01"
-_ATTEMPTS: Final = 5
+_ATTEMPTS: Final = 3
+"""Readings of the table: a row may be missed if the table changes between two parts of one."""
 _MAPPED_PREFIX: Final = "0000000000000000FFFF0000"
 """Start of an IPv4 address in the table of IPv6 connections."""
 
@@ -37,9 +37,7 @@ class PeerTable:
         Only a connection whose other end is still open counts: the kernel forgets the owner of a closed one.
         """
         near, far = accepted.getsockname(), accepted.getpeername()
-        for attempt in range(_ATTEMPTS):
-            if attempt:
-                time.sleep(0.002)  # the table may have changed between two parts of the reading
+        for _ in range(_ATTEMPTS):
             for table in self._tables:
                 if (user := _find_row(_read_all(table), far, near)) is not None:
                     return user

@@ -59,7 +59,7 @@ async def test_a_link_leads_in_and_leaves_no_token(service: Service) -> None:
     assert "HttpOnly; SameSite=Strict" in received
     assert re.search(r'content="0;url=([^"]*)"', received)[1] == WORKFLOW.replace("&", "&amp;")  # type: ignore[index]
     assert link.partition("token=")[2] not in received
-    assert "referrer-policy: same-origin" in received
+    assert "referrer-policy: no-referrer" in received
     assert KEY not in received
     assert b"the secret" in await service.ask("GET /", f"cookie: a=b; {service.cookie}; c=d")
 
