@@ -3,7 +3,7 @@
 from argparse import Namespace
 
 from tenure.cli.errors import CommandError
-from tenure.cli.terminal import print_json, print_note
+from tenure.cli.terminal import print_json, print_line, print_note
 from tenure.settings import Settings
 from tenure.temporal.stack.backup import Backup, BackupError, create_backup, restore_backup
 
@@ -39,4 +39,4 @@ def _print(arguments: Namespace, backup: Backup, message: str) -> None:
         print_json(facts | {"folder": str(arguments.folder)})
     else:
         size = f"{len(backup.files):,} files, {backup.total_bytes / 1e6:,.1f} MB"
-        print(f"{message}: {size}, {backup.created_at[:19]} UTC")
+        print_line(f"{message}: {size}, {backup.created_at[:19]} UTC")
