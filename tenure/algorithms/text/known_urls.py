@@ -74,7 +74,8 @@ def list_hosts(text: str) -> frozenset[str]:
 
 def _find_hosts(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the hosts of which a text names a page, and those that it names alone."""
-    pages, hosts = set(), set()
+    pages: set[str] = set()
+    hosts: set[str] = set()
     for form in _decode_escapes(text):
         for match in _HOST_NAME.finditer(form):
             try:

@@ -142,26 +142,25 @@ class Store:
             if name not in self._tables:
                 with self._translate_read_errors(name):
                     table = self._retry(name, lambda: self._open_or_create(name))
-                schema = _build_schema(name)
-                if missing := set(schema.names) - set(table.schema.names):
-                    self._add_columns(name, table, schema, missing)
+                    schema = _build_schema(name)
+                    missing = set(schema.names) - set(table.schema.names)
+                    if missing and missing <= ADDED_COLUMNS:
+                        table = self._add_columns(name, missing)
                 if set(table.schema.names) != set(schema.names):
                     raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
                 self._tables[name] = table
             return self._tables[name]
 
-    def _add_columns(self, name: str, table: Table, schema: pa.Schema, missing: set[str]) -> None:
+    def _add_columns(self, name: str, columns: set[str]) -> Table:
         """Add columns without values to a table of an earlier version, unless another process has added them."""
 
-        def add() -> None:
-            table.checkout_latest()
-            absent = missing - set(table.schema.names)
-            if absent:
+        def add() -> Table:
+            table, schema = self._db.open_table(name), _build_schema(name)
+            if absent := columns - set(table.schema.names):
                 table.add_columns(pa.schema([schema.field(column) for column in sorted(absent)]))
+            return table
 
-        if missing <= ADDED_COLUMNS:
-            with self._translate_read_errors(name):
-                self._retry(name, add)
+        return self._retry(name, add)
 
     def _open_or_create(self, name: str) -> Table:
         schema = _build_schema(name)
