@@ -48,7 +48,7 @@ class CommandParser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
-    parser = CommandParser(
+    parser: argparse.ArgumentParser = CommandParser(
         prog="client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,

@@ -14,8 +14,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 DESCRIPTORS: Final = Path("/proc/self/fd")
 """Folder in which Linux shows the open files of this process."""
@@ -42,7 +43,7 @@ class OpenFile:
 
     path: Path
     """Path under which it was opened."""
-    file: BinaryIO
+    file: BufferedReader
     """Open file."""
     status: os.stat_result
     """Status of the open file."""

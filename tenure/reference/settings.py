@@ -106,7 +106,7 @@ GROUPS: Final = {
     "Chunks of documents": (
         "The length of chunks applies to the ingestion of documents. After a change, all files of a corpus are "
         "ingested again the next time.",
-        ("chunk_tokens", "cold_start_chunks"),
+        ("chunk_tokens", "cold_start_chunks", "ingest_seconds"),
     ),
 }
 """Settings by subject, each with an introduction."""

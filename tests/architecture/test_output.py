@@ -25,15 +25,18 @@ def _find_output(tree: ast.Module) -> set[str]:
     """Return the expressions by which a module could write to the terminal itself."""
     nodes = list(ast.walk(tree))
     harmless = {node.value for node in nodes if isinstance(node, ast.Attribute) and node.attr in HARMLESS}
-    named = {node.id for node in nodes if isinstance(node, ast.Name)}
-    # The method `print` belongs to a console, and only one module makes consoles.
-    named |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and node.attr != "print"}
+    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
+    named = {node.id for node in nodes if isinstance(node, ast.Name) and node.id != "Console"}
+    named |= {function.id for function in functions if isinstance(function, ast.Name)}
+    # A method `print` belongs to a console, and only one module makes consoles.
+    methods = {function.attr for function in functions if isinstance(function, ast.Attribute)}
+    named |= methods - {"print", "input"}
     read = {
         f"{node.value.id}.{node.attr}"
         for node in nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node not in harmless
     }
-    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    imported = {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     return (named & WRITING_CALLS) | (read & STREAMS) | (imported & {"sys", "rich", "builtins"})
 
 

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from tenure.files.discovery import Discovery, DiscoveryFailed
 from tenure.knowledge.store.errors import FilesUnlistable, ReaderFailed
@@ -59,7 +59,7 @@ def scan_files(
         raise FilesUnlistable(_join(paths), "cannot be listed: the process that lists files crashed") from error
 
 
-def _start(last_words: "tempfile._TemporaryFileWrapper[bytes]") -> "subprocess.Popen[str]":
+def _start(last_words: IO[bytes]) -> "subprocess.Popen[str]":
     try:
         return subprocess.Popen(
             [sys.executable, "-c", SCAN_PROGRAM],
