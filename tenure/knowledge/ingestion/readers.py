@@ -201,10 +201,10 @@ class ReaderPool:
             self._readers.append(reader)
         if self._budget is None or isinstance(task, PageTask):
             return reader.read(task)
-        if not self._budget.begin_file(task.size):
+        if not self._budget.start_file(task.size):
             return UnreadableFile(task.path, self._budget.reason)
         outcome = reader.read(task)
-        self._budget.charge(reader.last_seconds)
+        self._budget.subtract(reader.last_seconds)
         return outcome
 
 

@@ -52,7 +52,7 @@ class ReadingBudget:
             "(TENURE_INGEST_SECONDS sets it; without the slow files, the next ingestion reads the others)"
         )
 
-    def begin_file(self, size: int) -> bool:
+    def start_file(self, size: int) -> bool:
         """Extend the budget by the expected time of a file, and return whether it may be read."""
         with self._lock:
             if self._left <= 0:
@@ -60,7 +60,7 @@ class ReadingBudget:
             self._left += _EXPECTED_SECONDS + _EXPECTED_SECONDS_PER_MB * size / 1e6
             return True
 
-    def charge(self, seconds: float) -> None:
+    def subtract(self, seconds: float) -> None:
         """Subtract the time that a file has taken."""
         with self._lock:
             self._left -= seconds

@@ -19,7 +19,7 @@ from tenure.sources.tables.catalogue import (
     Table,
     to_sql_identifier,
 )
-from tenure.sources.tables.pinned_files import pin_databases
+from tenure.sources.tables.pinned_files import open_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, is_type_mismatch
 
 _LIMITS: Final = SqlLimits(seconds=40.0, rows=200, memory_mb=1024)
@@ -149,7 +149,7 @@ def format_value(value: CellValue) -> str:
 
 
 def _describe_database(database: Database, limits: SqlLimits, *, as_text: bool) -> tuple[Table, ...]:
-    with pin_databases([database]) as pinned:
+    with open_databases([database]) as pinned:
         engine = SqlEngine(pinned.databases, limits, as_text=as_text, problems=pinned.problems)
         try:
             return engine.describe_tables()

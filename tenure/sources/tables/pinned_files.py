@@ -32,7 +32,7 @@ class PinnedDatabases(NamedTuple):
 
 
 @contextmanager
-def pin_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
+def open_databases(databases: Sequence[Database]) -> Iterator[PinnedDatabases]:
     """Open the files of databases, and keep them open during the block."""
     pinned: list[Database] = []
     problems: list[str] = []

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from tenure.sources.isolation import build_child_environment, limit_memory
 from tenure.sources.tables.catalogue import Database, ResultTable, Table
-from tenure.sources.tables.pinned_files import pin_databases
+from tenure.sources.tables.pinned_files import open_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlError, SqlLimits, SqlTimeout, is_type_mismatch
 from tenure.sources.tables.sql_guard import SqlRefused
 
@@ -95,7 +95,7 @@ def answer_request(request: dict[str, Any]) -> dict[str, Any]:
 def _execute(
     request: dict[str, Any], databases: Sequence[Database], limits: SqlLimits, *, as_text: bool
 ) -> dict[str, Any]:
-    with pin_databases(databases) as pinned:
+    with open_databases(databases) as pinned:
         engine = SqlEngine(
             pinned.databases,
             limits,

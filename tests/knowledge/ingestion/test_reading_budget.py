@@ -28,17 +28,17 @@ def test_ordinary_files_never_exhaust_a_budget() -> None:
     budget = ReadingBudget(1.0)
 
     for _ in range(10_000):
-        assert budget.begin_file(100_000)
-        budget.charge(0.5)
+        assert budget.start_file(100_000)
+        budget.subtract(0.5)
 
 
 def test_slow_files_exhaust_a_budget() -> None:
     """After the time for slow files no further file is started, and the reason names the setting."""
     budget = ReadingBudget(60.0)
     started = 0
-    while budget.begin_file(1_000):
+    while budget.start_file(1_000):
         started += 1
-        budget.charge(20.0)
+        budget.subtract(20.0)
 
     assert started == 4
     assert "TENURE_INGEST_SECONDS" in budget.reason
