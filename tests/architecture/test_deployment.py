@@ -1,13 +1,16 @@
 """Test the deployment files by schemas, settings and a real server, without a container engine."""
 
+import asyncio
 import json
 import os
 import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from pydantic import AliasChoices
-from temporalio import activity
+from temporalio import activity, workflow
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -149,9 +154,44 @@ def test_mounted_files_exist_and_named_volumes_are_declared() -> None:
 
 
 def test_the_knowledge_base_outlives_the_workers() -> None:
-    """The home of every worker is the named volume."""
-    for worker in WORKERS.values():
+    """The home of every worker is the named volume, except where programs run."""
+    for name, worker in WORKERS.items():
+        if name == "sandbox-worker":
+            continue
         assert f"knowledge:{worker['environment']['TENURE_HOME']}" in worker["volumes"]
+
+
+def test_programs_have_nothing_of_the_stack_around_them() -> None:
+    """The worker of programs has no volume, no keys, no capability, a read-only root and only the gate in reach."""
+    worker, gate = SERVICES["sandbox-worker"], SERVICES["sandbox-gate"]
+    networks = {name: service.get("networks", ["default"]) for name, service in SERVICES.items()}
+
+    assert (worker["volumes"], worker["env_file"], worker["networks"]) == ([], [], ["programs"])
+    assert {name for name, joined in networks.items() if "programs" in joined} == {"sandbox-worker", "sandbox-gate"}
+    assert COMPOSE["networks"]["programs"] == {"internal": True}
+    assert set(worker["environment"]) == {"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENURE_HOME"}
+    assert worker["environment"]["TEMPORAL_ADDRESS"] == "sandbox-gate:7233"
+    assert any(mount.startswith(f"{worker['environment']['TENURE_HOME']}:") for mount in worker["tmpfs"])
+    for service in (worker, gate):
+        assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+        assert "no-new-privileges:true" in service["security_opt"]
+        assert "ports" not in service
+    assert gate["volumes"] == ["./deploy/sandbox-gate.conf:/etc/nginx/gate.conf:ro"]
+
+
+def test_the_gate_lets_through_what_a_worker_of_activities_asks() -> None:
+    """The gate names methods one by one; none of them starts, signals, lists or reads a workflow."""
+    text = (ROOT / "deploy" / "sandbox-gate.conf").read_text(encoding="utf-8")
+    found = re.search(r"WorkflowService/\(([A-Za-z|]+)\)\$ \{", text)
+
+    assert found is not None
+    assert set(found[1].split("|")) == {
+        *("GetSystemInfo", "DescribeNamespace", "DescribeTaskQueue", "PollActivityTaskQueue"),
+        *("RecordActivityTaskHeartbeat", "RespondActivityTaskCompleted", "RespondActivityTaskFailed"),
+        *("RespondActivityTaskCanceled", "RecordWorkerHeartbeat", "ShutdownWorker"),
+    }
+    assert text.count("grpc_pass") == 2
+    assert "return 403;" in text
 
 
 def test_the_server_is_given_settings_that_it_knows() -> None:
@@ -267,6 +307,68 @@ async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnviron
 
         assert await find_unserved_queues(server.client, ["health", "empty"], host) == ["empty"]
         assert await find_unserved_queues(server.client, ["health"], "elsewhere") == ["health"]
+
+
+@slow
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx on this machine: `apt-get install nginx-light`")
+async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Through the gate, a worker polls and answers; starting, listing and signalling workflows is refused."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    text = (ROOT / "deploy" / "sandbox-gate.conf").read_text(encoding="utf-8")
+    for old, new in (
+        ("listen 7233", f"listen 127.0.0.1:{port}"),
+        ("temporal:7233", server.client.service_client.config.target_host),
+        ("resolver 127.0.0.11 valid=10s;", ""),
+        ("/tmp/", f"{tmp_path}/"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "gate.conf").write_text(text, encoding="utf-8")
+    gate = subprocess.Popen(["nginx", "-c", str(tmp_path / "gate.conf"), "-g", "daemon off;"])
+    try:
+        client = await _connect_patiently(f"127.0.0.1:{port}")
+        host = socket.gethostname()
+        async with (
+            Worker(client, task_queue="gated", activities=[idle]),
+            Worker(server.client, task_queue="caller", workflows=[CallIdle]),
+        ):
+            await server.client.execute_workflow(CallIdle.run, id="call-idle", task_queue="caller")
+            assert await find_unserved_queues(client, ["gated"], host) == []
+            for attempt in (
+                client.start_workflow(CallIdle.run, id="refused", task_queue="caller"),
+                client.get_workflow_handle("call-idle").describe(),
+                client.get_workflow_handle("call-idle").fetch_history(),
+                client.get_workflow_handle("call-idle").terminate(),
+                client.count_workflows(),
+            ):
+                with pytest.raises(RPCError) as refusal:
+                    await attempt
+                assert refusal.value.status == RPCStatusCode.PERMISSION_DENIED
+    finally:
+        gate.terminate()
+        gate.wait()
+
+
+async def _connect_patiently(address: str) -> Client:
+    """Connect to a gate that has just started."""
+    for _ in range(200):
+        try:
+            return await Client.connect(address)
+        except RuntimeError:
+            await asyncio.sleep(0.05)
+    return await Client.connect(address)
+
+
+@workflow.defn(sandboxed=False)
+class CallIdle:
+    """Workflow with one activity behind the gate."""
+
+    @workflow.run
+    async def run(self) -> None:
+        """Call the activity."""
+        await workflow.execute_activity(idle, task_queue="gated", start_to_close_timeout=timedelta(seconds=60))
 
 
 @slow
