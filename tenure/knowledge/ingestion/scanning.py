@@ -38,12 +38,13 @@ def scan_files(
         try:
             while True:
                 try:
-                    output, _ = process.communicate(request, timeout=_POLL_SECONDS)
+                    left = deadline - time.monotonic()
+                    output, _ = process.communicate(request, timeout=max(0.0, min(_POLL_SECONDS, left)))
                     break
                 except subprocess.TimeoutExpired:
                     request = None
                 on_wait()
-                if time.monotonic() > deadline:
+                if time.monotonic() >= deadline:
                     raise FilesUnlistable(_join(paths), f"cannot be listed within {timeout:g} s")
         finally:
             process.kill()

@@ -178,7 +178,7 @@ def test_very_deep_folders_are_final(ingest: Ingest, docs: Path) -> None:
 def test_a_folder_that_cannot_be_listed_in_time_is_final(docs: Path) -> None:
     """A search for files that hangs is killed, and the error names the path and is no transient one."""
     with pytest.raises(FilesUnlistable, match=str(docs)):
-        scan_files([docs], lambda: None, timeout=-1.0)
+        scan_files([docs], lambda: None, timeout=0.0)
 
 
 def test_a_search_for_files_can_be_cancelled(knowledge: KnowledgeBase, docs: Path) -> None:
