@@ -6,7 +6,6 @@ network: hosts that the settings allow are reachable only for a page on such a h
 """
 
 import asyncio
-import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -151,13 +150,13 @@ class Browser:
                 args=list(_ARGUMENTS),
                 env=dict(build_child_environment()),
                 proxy={"server": _UNREACHABLE_PROXY, "bypass": "<-loopback>"},
-                # Chromium does not start its trusted_fetcher sandbox for the superuser.
-                chromium_sandbox=os.geteuid() != 0,
+                # Never without it: a page that breaks out of a renderer would have the rights of this process.
+                chromium_sandbox=True,
                 handle_sigint=False,
                 timeout=_START_TIMEOUT_MS,
             )
         except Error as error:
-            raise BrowserError(f"{self._executable} does not start: {str(error).splitlines()[0][:300]}") from error
+            raise BrowserError(_explain_failed_start(self._executable, str(error))) from error
         self._resources.push_async_callback(chromium.close)
         return chromium
 
@@ -246,6 +245,20 @@ async def _send_response(route: "Route", part: FetchedResponse) -> None:
 async def _close_window(page: "Page") -> None:
     """Close a window that a page has opened."""
     await page.close()
+
+
+def _explain_failed_start(executable: Path, message: str) -> str:
+    """Return why a browser did not start, with the remedy if its own sandbox is the reason."""
+    if "Running as root without --no-sandbox" in message:
+        return (
+            f"{executable} does not start as root, because its own sandbox does not work for root: run the worker of "
+            "the queue tenure-browser as an ordinary user"
+        )
+    if "No usable sandbox" in message:
+        return (
+            f"{executable} does not start without its own sandbox, which needs user namespaces: allow them on this host"
+        )
+    return f"{executable} does not start: {message.splitlines()[0][:300]}"
 
 
 def create_browser(settings: Settings) -> Browser | None:

@@ -1,5 +1,6 @@
 """Tests of pages that need scripts, with the Chromium of the machine; without one, they are skipped."""
 
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tenure.sources.fetch.browser import Browser, BrowserError, create_browser
 from tenure.sources.fetch.errors import RequestRefused
 from tenure.sources.fetch.fetcher import CrawlPolicy, Fetcher, FetchLimits
 from tenure.sources.parsers.web_page import parse_page
-from tests.support.chromium import CHROMIUM, needs_chromium
+from tests.support.chromium import CHROMIUM, find_browser, needs_chromium
 from tests.support.tiers import slow
 from tests.web import Reply, Web
 from tests.web.messages import Handler
@@ -43,7 +44,7 @@ DATA = '{"title": "Made by a script", "words": "These words stand nowhere in the
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def shown() -> AsyncIterator[tuple[Web, Web, Browser]]:
+async def shown(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[Web, Web, Browser]]:
     """Serve an application, a forbidden site, and a browser that renders the application."""
     assert CHROMIUM is not None
     with Web() as elsewhere:
@@ -57,7 +58,12 @@ async def shown() -> AsyncIterator[tuple[Web, Web, Browser]]:
         extra = {path: _serving(body, kind) for path, (body, kind) in parts.items()}
         with Web(extra=extra) as web:
             made = create_browser(
-                Settings(browser=Path(CHROMIUM), fetch_allow=(web.allow,), fetch_seconds=30, fetch_delay_seconds=0)
+                Settings(
+                    browser=find_browser(tmp_path_factory.mktemp("browser")),
+                    fetch_allow=(web.allow,),
+                    fetch_seconds=30,
+                    fetch_delay_seconds=0,
+                )
             )
             assert made is not None
             yield web, elsewhere, made
@@ -82,7 +88,7 @@ async def test_scripts_run_and_reach_no_other_site(shown: tuple[Web, Web, Browse
 
 
 @needs_chromium
-async def test_a_public_page_cannot_reach_the_private_network() -> None:
+async def test_a_public_page_cannot_reach_the_private_network(tmp_path: Path) -> None:
     """A public page is fetched without allowed hosts, even if its own site redirects."""
     assert CHROMIUM is not None
     script = 'fetch("/hop").finally(() => { document.body.innerHTML = "<p>It has tried.</p>" })'
@@ -94,7 +100,7 @@ async def test_a_public_page_cannot_reach_the_private_network() -> None:
             own = Fetcher(AddressGuard((outside.allow, inside.allow)), limits, policy)
             # This fetcher treats the site of the page as public.
             foreign = Fetcher(AddressGuard((outside.allow,)), limits, policy)
-            chromium = Browser(Path(CHROMIUM), own, foreign, seconds=30, max_bytes=1_000_000)
+            chromium = Browser(find_browser(tmp_path), own, foreign, seconds=30, max_bytes=1_000_000)
             fetched = await chromium.fetch(outside.build_url("/page"))
             await chromium.aclose()
 
@@ -124,3 +130,16 @@ async def test_a_browser_that_does_not_start_is_reported(tmp_path: Path) -> None
         await made.aclose()
 
     assert create_browser(Settings()) is None
+
+
+@needs_chromium
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
+async def test_root_has_no_browser_without_its_own_sandbox() -> None:
+    """A worker that is root does not start the browser, and says what to do."""
+    assert CHROMIUM is not None
+    with Web(extra={"/app": _serving(APP, "text/html")}) as web:
+        made = create_browser(Settings(browser=Path(CHROMIUM), fetch_allow=(web.allow,), fetch_delay_seconds=0))
+        assert made is not None
+        with pytest.raises(BrowserError, match="run the worker of the queue tenure-browser as an ordinary user"):
+            await made.fetch(web.build_url("/app"))
+        await made.aclose()
