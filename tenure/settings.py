@@ -292,7 +292,7 @@ class Settings(BaseSettings, LimitFields):
     sandbox_python: Path | None = None
     """Python interpreter of sandboxed programs with the packages they may use; empty for an environment in the home."""
     sandbox_cgroup: Path | None = None
-    """Control group (version 2) delegated to the worker, which then limits the memory of each program."""
+    """Control group for programs, writable for the worker; empty to look for a delegated one."""
     sandbox_image: str = ""
     """Container image with Python and pytest; required with `docker`."""
     sandbox_runtime: str = ""

@@ -191,7 +191,7 @@ def test_the_gate_lets_through_what_a_worker_of_activities_asks() -> None:
         *("RespondActivityTaskCanceled", "RecordWorkerHeartbeat", "ShutdownWorker"),
     }
     assert text.count("grpc_pass") == 2
-    assert "return 403;" in text
+    assert "add_header grpc-status 7 always;" in text
 
 
 def test_the_server_is_given_settings_that_it_knows() -> None:
