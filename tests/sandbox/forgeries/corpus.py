@@ -14,6 +14,8 @@ from tenure.contracts.sandbox import CandidateBatch, InputFile, SandboxLimits, S
 from tenure.sandbox.base import Sandbox
 
 HERE: Final = Path(__file__).parent
+GROUPS: Final = ("values", "control", "objects", "requests", "processes")
+"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, and the rest."""
 DATA: Final = (
     InputFile(name="expected.json", text='{"sum": 5}'),
     InputFile(name="data/title.txt", text="Ab\n"),
@@ -37,31 +39,38 @@ def read_kinds() -> dict[str, InputFile]:
     }
 
 
+def read_honest() -> str:
+    """Return the source of the right program."""
+    return read_sections("honest")["right"]
+
+
+def read_group(group: str) -> dict[str, str]:
+    """Return the source of each forgery of a group."""
+    wrong, link = read_sections("wrong")["wrong"], read_sections("link")["link"]
+    return {name: wrong + text.replace("USE LINK", link) for name, text in read_sections(group).items()}
+
+
 def read_forgeries() -> dict[str, str]:
-    """Return the source of each wrong program."""
-    base = read_sections("wrong")["wrong"]
-    link = read_sections("link")["link"]
-    found = {"no trick": base}
-    for name in ("values", "control", "objects", "requests", "processes"):
-        for title, text in read_sections(name).items():
-            assert title not in found, f"{title} is there twice"
-            found[title] = base + text.replace("USE LINK", link)
-    return found
+    """Return the source of each forgery."""
+    return {"no trick": read_sections("wrong")["wrong"]} | {
+        name: text for group in GROUPS for name, text in read_group(group).items()
+    }
 
 
 async def run_candidates(
-    box: Sandbox, programs: Sequence[str], tests: Sequence[InputFile], seconds_each: float, stop: bool = False
-) -> tuple[SandboxOutcome, ...]:
-    """Test each program with the same tests."""
-    limits = SandboxLimits(wall_seconds=min(3600, seconds_each * len(programs)), cpu_seconds=60)
-    batch = CandidateBatch(
-        candidates=tuple((InputFile(name="solution.py", text=text),) for text in programs),
-        tests=(*tests, *DATA),
-        limits=limits,
-        seconds_each=seconds_each,
-        stop_at_first_pass=stop,
-    )
-    return await box.test_all(batch)
+    box: Sandbox, programs: Sequence[str], tests: Sequence[InputFile], seconds_each: float
+) -> list[SandboxOutcome]:
+    """Test each program with the same tests; a program that ends its batch costs the others nothing."""
+    outcomes: list[SandboxOutcome] = []
+    while waiting := programs[len(outcomes) :]:
+        batch = CandidateBatch(
+            candidates=tuple((InputFile(name="solution.py", text=text),) for text in waiting),
+            tests=(*tests, *DATA),
+            limits=SandboxLimits(wall_seconds=min(3600, seconds_each * len(waiting)), cpu_seconds=60),
+            seconds_each=seconds_each,
+        )
+        outcomes += await box.test_all(batch)
+    return outcomes
 
 
 def list_passed_kinds(outcome: SandboxOutcome, kinds: Mapping[str, InputFile]) -> list[str]:
