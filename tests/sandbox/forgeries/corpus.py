@@ -15,7 +15,7 @@ from tenure.sandbox.base import Sandbox
 
 HERE: Final = Path(__file__).parent
 GROUPS: Final = ("values", "control", "objects", "requests", "processes")
-"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, and the rest."""
+"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, others."""
 DATA: Final = (
     InputFile(name="expected.json", text='{"sum": 5}'),
     InputFile(name="data/title.txt", text="Ab\n"),

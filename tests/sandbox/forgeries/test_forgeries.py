@@ -1,4 +1,4 @@
-"""No wrong program gets the verdict `passed`, whatever it does to the tests, to the judge or to the link between them."""
+"""Hold that no wrong program gets the verdict `passed`, whatever it does to the tests, the judge or their connection."""
 
 from collections.abc import Mapping, Sequence
 
@@ -98,7 +98,7 @@ async def test_no_forgery_passes_any_kind(box: Sandbox, group: str) -> None:
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", list(read_kinds()))
 async def test_no_forgery_passes_a_kind_alone(box: Sandbox, kind: str) -> None:
-    """No forgery passes a kind of test that is run alone, where no other test has met the forgery before."""
+    """No forgery passes a kind of test that is run alone, so that no other test can end the forgery before."""
     forgeries = read_forgeries()
 
     outcomes = await run_candidates(box, list(forgeries.values()), [read_kinds()[kind]], SECONDS_EACH)

@@ -1,4 +1,4 @@
-"""Honest programs pass: what keeps forgeries out must not break what people write."""
+"""Hold that honest programs pass their tests, whatever keeps forgeries out."""
 
 import json
 import os
@@ -21,7 +21,9 @@ MAX_CASE_CHARS: Final = {"knapsack": 200, "levenshtein": 60}
 """Length of the arguments above which a program needs minutes or gigabytes, as the collection itself says."""
 NODE: Final = """
 class Node:
-    def __init__(self, value=None, successor=None, successors=[], predecessors=[], incoming_nodes=[], outgoing_nodes=[]):
+    def __init__(
+        self, value=None, successor=None, successors=[], predecessors=[], incoming_nodes=[], outgoing_nodes=[]
+    ):
         self.value = value
         self.successor = successor
         self.successors = successors
