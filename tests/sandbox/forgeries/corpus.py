@@ -62,10 +62,11 @@ async def run_candidates(
 ) -> list[SandboxOutcome]:
     """Test each program with the same tests; a program that ends its batch costs the others nothing."""
     outcomes: list[SandboxOutcome] = []
+    data = [one for one in DATA if any(one.name.split("/")[-1] in (test.text or "") for test in tests)]
     while waiting := programs[len(outcomes) :]:
         batch = CandidateBatch(
             candidates=tuple((InputFile(name="solution.py", text=text),) for text in waiting),
-            tests=(*tests, *DATA),
+            tests=(*tests, *data),
             limits=SandboxLimits(wall_seconds=min(3600, seconds_each * len(waiting)), cpu_seconds=60),
             seconds_each=seconds_each,
         )

@@ -1,4 +1,4 @@
-"""Hold that no wrong program gets the verdict `passed`, whatever it does to the tests, the judge or their connection."""
+"""Hold that no wrong program gets the verdict `passed`, whatever it does to the tests, the judge or their link."""
 
 from collections.abc import Mapping, Sequence
 
