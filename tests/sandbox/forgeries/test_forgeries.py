@@ -79,6 +79,32 @@ async def test_no_forgery_of_a_class_passes(box: Sandbox) -> None:
     assert await find_refused(box, list(kinds.values())) == []
 
 
+async def find_heirs(box: Sandbox, forgeries: Mapping[str, str], kind: str) -> list[str]:
+    """Return the forgeries after which a wrong program without a trick passes in the same sandbox."""
+    wrong, tests = read_forgeries()["no trick"], [read_kinds()[kind]]
+    found = []
+    for name, text in forgeries.items():
+        outcomes = await run_candidates(box, [text, wrong], tests, SECONDS_EACH)
+        if any(outcome.verdict == "passed" for outcome in outcomes):
+            found.append(name)
+    return found
+
+
+async def test_a_forgery_leaves_nothing_for_the_next_program(box: Sandbox) -> None:
+    """Files that a program plants around the tests do not decide about the next program of its batch."""
+    planted = {name: text for name, text in read_group("processes").items() if name.startswith("plants packages")}
+
+    assert len(planted) == 1
+    assert await find_heirs(box, planted, "plain asserts") == []
+
+
+@slow
+@pytest.mark.timeout(7200)
+async def test_no_forgery_leaves_anything_for_the_next_program(box: Sandbox) -> None:
+    """No forgery that acts on files and processes decides about the next program of its batch."""
+    assert await find_heirs(box, read_group("processes"), "plain asserts") == []
+
+
 @slow
 @pytest.mark.timeout(600)
 async def test_the_right_program_passes_every_kind(box: Sandbox) -> None:
