@@ -136,10 +136,10 @@ class Callbacks:
     def find_use(self, target: Any) -> Use:
         """Return what the program may do with an object of the tests."""
         kind = type(target)
-        if isinstance(target, type):
-            return Use(True, _is_public, ("__iter__", "__getitem__", "__len__")) if self._is_own(target) else _OPAQUE
         if _is_mock(target):
             return Use(callable(target), _is_mocked, proxies.SPECIAL)
+        if isinstance(target, type):
+            return Use(True, _is_public, ("__iter__", "__getitem__", "__len__")) if self._is_own(target) else _OPAQUE
         if isinstance(
             target, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
         ):
@@ -238,9 +238,7 @@ def _is_mocked(name: str) -> bool:
 
 def _is_mock(target: Any) -> bool:
     mock = sys.modules.get("unittest.mock")
-    return (
-        mock is not None and isinstance(target, mock.NonCallableMock) and issubclass(type(target), mock.NonCallableMock)
-    )
+    return mock is not None and issubclass(type(target), mock.NonCallableMock)
 
 
 def _is_of_framework(kind: type) -> bool:

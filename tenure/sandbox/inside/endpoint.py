@@ -169,18 +169,22 @@ class Endpoint(ValueCodec):
         """Encode a value that is no plain data."""
         if (owner := find_owner(value)) is not None and owner[0] is self:
             return ["yours", owner[1]]
-        if isinstance(value, BaseException):
+        # By its type: a mock can claim to be an instance of anything.
+        kind = type(value)
+        if issubclass(kind, BaseException):
             return self.encode_exception(value, transfer)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             return self._encode_class(value)
-        if isinstance(value, types.CoroutineType):
+        if kind is types.CoroutineType:
             return ["coroutine", self._keep(value)]
-        base = next((one for one in PLAIN_BASES if isinstance(value, one)), None)
+        if kind is types.TracebackType:
+            return None
+        base = next((one for one in PLAIN_BASES if issubclass(kind, one)), None)
         plain = None
         if base is not None:
             # By the methods of the plain type, so that an overridden method is not called.
             plain = self.encode(_copy_plain(base, value), Transfer(collecting=False), depth + 1)
-        return ["object", self._keep(value), self._encode_class(type(value)), plain]
+        return ["object", self._keep(value), self._encode_class(kind), plain]
 
     def _encode_class(self, kind: type) -> Encoded:
         if (owner := find_owner(kind)) is not None and owner[0] is self:
@@ -303,7 +307,6 @@ class Endpoint(ValueCodec):
         made.__dict__["_tenure_text"] = str(text)
         made.__dict__["_tenure_trace"] = str(trace)
         made.__dict__["_tenure_lines"] = [[str(name), int(line)] for name, line in lines]
-        made.__dict__["__notes__"] = ["in the program under test:", *str(trace).splitlines()]
         if isinstance(made, proxies.RemoteObject):
             made.__dict__["_tenure_handle"] = (self, number)
             self._handles[number] = made

@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from tenure.sandbox.inside import endpoint
+from tenure.sandbox.inside import endpoint, proxies
 from tenure.sandbox.inside.callbacks import FRAMEWORKS, Callbacks
 from tenure.sandbox.inside.protocol import Channel, Encoded, ProtocolError, Transfer
 from tenure.sandbox.inside.proxies import ARITHMETIC, COMPARISONS, CONVERSIONS, ORDERINGS, find_owner, is_remote
@@ -116,7 +116,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         """Raise the exception of an answer; one that controls a test run only if the test itself has just raised it."""
         if any(one is error for one in self._raised):
             self._raised = [one for one in self._raised if one is not error]
-        elif not find_owner(error) and (not self.may_raise(type(error)) or _is_of_framework(error)):
+        elif not find_owner(error) and (not self.may_raise(type(error)) or _is_of_framework(type(error))):
             raise RuntimeError(f"the program raised {_describe(error)}, which is no answer") from None
         raise error
 
@@ -124,7 +124,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         """Return whether the program may raise an exception of a class."""
         if issubclass(kind, (StopIteration, StopAsyncIteration)) or not issubclass(kind, (Exception, SystemExit)):
             return False
-        return not any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in kind.__mro__)
+        return not _is_of_framework(kind)
 
     def find_swallowed(self) -> str:
         """Return the exceptions of the test that the program did not give back, and forget them."""
@@ -136,7 +136,7 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def encode_object(self, value: Any, transfer: Transfer, depth: int) -> Encoded:
         """Encode an object; what the program can create for itself is described and not handed over."""
-        if isinstance(value, types.ModuleType) and (handle := value.__dict__.get("_tenure_known")) is not None:
+        if issubclass(type(value), types.ModuleType) and (handle := value.__dict__.get("_tenure_known")) is not None:
             return super().encode_object(handle, transfer, depth)
         if (name := _find_public_name(value)) is not None:
             return ["named", *name]
@@ -150,7 +150,7 @@ class JudgeEndpoint(endpoint.Endpoint):
             made, arguments = value.__reduce__()[:2]
             if made is kind:
                 return ["named call", kind.__qualname__, self.encode(arguments, transfer, depth + 1)]
-        if isinstance(value, types.BuiltinMethodType) and type(value.__self__) in _IMMUTABLE:
+        if kind is types.BuiltinMethodType and type(value.__self__) in _IMMUTABLE:
             return ["bound", self.encode(value.__self__, transfer, depth + 1), value.__name__]
         return super().encode_object(value, transfer, depth)
 
@@ -269,13 +269,15 @@ _COMPUTED: Final = "was computed with plain data"
 
 def _is_control(error: BaseException) -> bool:
     """Return whether an exception is a failed assertion or controls the test run."""
-    if isinstance(error, (AssertionError, ProtocolError)) or _is_of_framework(error):
+    if isinstance(error, (AssertionError, ProtocolError)) or _is_of_framework(type(error)):
         return True
     return not isinstance(error, (Exception, SystemExit, GeneratorExit)) and "Cancelled" not in type(error).__name__
 
 
-def _is_of_framework(error: BaseException) -> bool:
-    return any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in type(error).__mro__)
+def _is_of_framework(kind: type[BaseException]) -> bool:
+    """Return whether a test framework defines a class of exceptions; it never defines one that is mirrored."""
+    own = [base for base in kind.__mro__ if not issubclass(base, proxies.RemoteObject)]
+    return any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in own)
 
 
 def _describe(error: BaseException) -> str:
@@ -296,15 +298,17 @@ def _flatten(values: Any) -> Iterator[Any]:
 
 def _find_public_name(value: Any) -> tuple[str, str] | None:
     """Return module and name of a class, function or module that the program can import for itself."""
-    if isinstance(value, types.ModuleType):
+    # By its type: a mock can claim to be an instance of anything.
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
         return (value.__name__, "") if _is_shared(value.__name__) and sys.modules.get(value.__name__) is value else None
     functions = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
-    if not isinstance(value, functions) and type(value).__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
+    if not issubclass(kind, functions) and kind.__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
         return None
     owner = getattr(value, "__objclass__", None)
     module = str(getattr(owner or value, "__module__", None) or "")
     name = f"{owner.__qualname__}.{value.__name__}" if owner else getattr(value, "__qualname__", value.__name__)
-    if type(value).__name__ == "ufunc":
+    if kind.__name__ == "ufunc":
         module = "numpy"
     found: Any = sys.modules.get(module) if _is_shared(module) else None
     for part in name.split("."):

@@ -54,10 +54,10 @@ class RemoteText(str):
 
 def find_owner(value: Any) -> tuple[Any, int] | None:
     """Return the endpoint of a remote object and its number there, or None."""
-    if isinstance(value, RemoteType):
+    if issubclass(type(value), RemoteType):
         owner = value.__dict__.get("_tenure_of")
         return owner if owner is not None and owner[1] else None
-    if not isinstance(value, RemoteObject):
+    if not issubclass(type(value), RemoteObject):
         return None
     try:
         found: tuple[Any, int] = object.__getattribute__(value, "_tenure_handle")
@@ -68,7 +68,7 @@ def find_owner(value: Any) -> tuple[Any, int] | None:
 
 def is_remote(value: Any) -> bool:
     """Return whether a value is an object of the other side without any plain data."""
-    return isinstance(value, (RemoteObject, RemoteType)) and not isinstance(value, PLAIN_BASES)
+    return issubclass(type(value), (RemoteObject, RemoteType)) and not issubclass(type(value), PLAIN_BASES)
 
 
 def _read_doc(value: Any) -> RemoteText | None:
