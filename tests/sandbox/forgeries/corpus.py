@@ -16,6 +16,14 @@ from tenure.sandbox.base import Sandbox
 HERE: Final = Path(__file__).parent
 GROUPS: Final = ("values", "control", "objects", "requests", "processes")
 """Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, others."""
+UNSAFE_KINDS: Final = (
+    *("handed tools", "handed case", "evaluated text", "pickled values", "executed file", "loaded file"),
+    *("compiled text", "docstring examples", "dedented examples", "module examples"),
+)
+"""Kinds of tests that hand over the tools that judge, or run text of the program in the tests' own process.
+
+No program has to pass them, and a wrong one may not.
+"""
 DATA: Final = (
     InputFile(name="expected.json", text='{"sum": 5}'),
     InputFile(name="data/title.txt", text="Ab\n"),

@@ -8,6 +8,7 @@ from tenure.contracts.sandbox import InputFile
 from tenure.sandbox.base import Sandbox
 from tests.sandbox.forgeries.corpus import (
     GROUPS,
+    UNSAFE_KINDS,
     list_passed_kinds,
     read_forgeries,
     read_group,
@@ -67,7 +68,7 @@ def test_the_corpus_is_complete() -> None:
         compile(text, name, "exec")
     assert len(set(forgeries.values())) == len(forgeries) >= 150
     assert len(kinds) >= 30
-    assert set(REPRESENTATIVE) <= forgeries.keys() and set(FAST_KINDS) <= kinds.keys()
+    assert set(REPRESENTATIVE) <= forgeries.keys() and {*FAST_KINDS, *UNSAFE_KINDS} <= kinds.keys()
 
 
 async def test_no_forgery_of_a_class_passes(box: Sandbox) -> None:
@@ -108,8 +109,8 @@ async def test_no_forgery_leaves_anything_for_the_next_program(box: Sandbox) -> 
 @slow
 @pytest.mark.timeout(600)
 async def test_the_right_program_passes_every_kind(box: Sandbox) -> None:
-    """The right program passes every kind of test, so that no kind refuses everything."""
-    assert await find_refused(box, list(read_kinds().values())) == []
+    """The right program passes every kind of test that a program can pass, so that these refuse not everything."""
+    assert await find_refused(box, [file for name, file in read_kinds().items() if name not in UNSAFE_KINDS]) == []
 
 
 @slow
