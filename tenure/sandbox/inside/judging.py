@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from tenure.sandbox.inside import endpoint, proxies
 from tenure.sandbox.inside.callbacks import FRAMEWORKS, Callbacks
-from tenure.sandbox.inside.protocol import Channel, Encoded, ProtocolError, Transfer
+from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, Encoded, ProtocolError
 from tenure.sandbox.inside.proxies import ARITHMETIC, COMPARISONS, CONVERSIONS, ORDERINGS, find_owner, is_remote
 
 COMBINED, DIFFERENCE, DISTANCE = 1, 2, 3
@@ -43,7 +43,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         self._suppressed: list[str] = []
         self._known: dict[str, Any] = {}
         self.violation = ""
-        """How the program violated the protocol."""
+        """Description of the first violation of the protocol."""
 
     # Messages.
 
@@ -56,7 +56,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         self._known = around
         return {**message, "around": around}
 
-    def take(self, message: dict[str, Any]) -> None:
+    def accept_extras(self, message: dict[str, Any]) -> None:
         """Print the output of the program."""
         for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
             if type(text := message.get(name, "")) is not str:
@@ -65,7 +65,7 @@ class JudgeEndpoint(endpoint.Endpoint):
                 stream.write(text)
 
     def request(self, operation: str, *arguments: Any) -> Any:
-        """Send a request and return its result; what the program then holds back of a test's exception is noted."""
+        """Send a request and return its result, and record exceptions of the test that the program holds back."""
         self._requests += 1
         handled = sys.exc_info()[1]
         try:
@@ -107,13 +107,13 @@ class JudgeEndpoint(endpoint.Endpoint):
         """Execute a request of the program."""
         return self._callbacks.execute(operation, arguments)
 
-    def note_error(self, error: BaseException) -> None:
-        """Note an exception that only the test may handle, until the program raises it again."""
+    def record_error(self, error: BaseException) -> None:
+        """Record an exception that only the test may handle, until the program raises it again."""
         if _is_control(error):
             self._raised.append(error)
 
     def raise_answer(self, error: BaseException) -> NoReturn:
-        """Raise the exception of an answer; one that controls a test run only if the test itself has just raised it."""
+        """Raise the exception of an answer; an exception that controls a test run must come from the test itself."""
         if any(one is error for one in self._raised):
             self._raised = [one for one in self._raised if one is not error]
         elif not find_owner(error) and (not self.may_raise(type(error)) or _is_of_framework(type(error))):
@@ -134,8 +134,8 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     # Objects of the tests.
 
-    def encode_object(self, value: Any, transfer: Transfer, depth: int) -> Encoded:
-        """Encode an object; what the program can create for itself is described and not handed over."""
+    def encode_object(self, value: Any, transfer: ContainerTransfer, depth: int) -> Encoded:
+        """Encode an object; objects that the program can create for itself are described and not handed over."""
         if issubclass(type(value), types.ModuleType) and (handle := value.__dict__.get("_tenure_known")) is not None:
             return super().encode_object(handle, transfer, depth)
         if (name := _find_public_name(value)) is not None:
@@ -244,7 +244,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         entered.append((self._requests, result is None or is_remote(result)))
 
     def _exit(self, target: Any, arguments: list[Any], frame: types.FrameType, name: str = "__exit__") -> Any:
-        """Leave a context manager of the program; the end of a test's body by it is accepted only where intended."""
+        """Leave a context manager of the program; it may suppress an exception only if the test intends that."""
         error = arguments[1] if len(arguments) > 1 else None
         entered = self._entered.get(find_owner(target)[1])  # type: ignore[index]
         count, opaque = entered.pop() if entered else (-1, False)

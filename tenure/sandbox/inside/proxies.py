@@ -47,9 +47,11 @@ class RemoteText(str):
 
     __slots__ = ()
 
-    def expandtabs(self, tabsize: Any = 8) -> str:
-        """Refuse the first step of parsing examples."""
+    def _refuse(self, tabsize: Any = 8) -> str:
         raise ProtocolError("examples in docstrings of the program are not run by the tests' process")
+
+    # The first step of parsing examples.
+    expandtabs = _refuse
 
 
 def find_owner(value: Any) -> tuple[Any, int] | None:
@@ -112,7 +114,7 @@ class RemoteType(type):
         owner[0].request("setattr", cls, name, value)
 
     def __delattr__(cls, name: str) -> None:
-        """Delete an attribute of the class; one that was set from here is restored."""
+        """Delete an attribute of the class; an attribute that was set from here is restored."""
         if (owner := find_owner(cls)) is None or not _is_forwarded(name):
             super().__delattr__(name)
         elif name in (was := cls.__dict__["_tenure_was"]):

@@ -68,7 +68,7 @@ class CandidateProcess:
 
     @property
     def violation(self) -> str:
-        """How the program violated the protocol, or an empty string."""
+        """Description of the first violation of the protocol, or an empty string."""
         return self._end.violation if self._end is not None else ""
 
     def describe_end(self) -> str:
