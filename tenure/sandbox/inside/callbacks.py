@@ -1,7 +1,7 @@
 """Decide what the program under test may do with objects that a test handed to it.
 
-A request of the program names an object of the tests, an operation and, for reading an attribute, a public name. What
-is not listed here is refused: attributes are never written, and nothing leads to modules, frames, code, the inside of
+A request of the program names an object of the tests, an operation and, for reading an attribute, a public name. Every
+other request is refused: attributes are never written, and nothing leads to modules, frames, code, the inside of
 functions, classes of the standard library, or the test framework.
 """
 
@@ -32,7 +32,7 @@ _VIEW: Final = frozenset({"__iter__", "__len__", "__contains__", "__getitem__", 
 _CONTEXT: Final = frozenset({"__enter__", "__exit__", "__aenter__", "__aexit__"})
 
 INSTANCES: Final[dict[str, str]] = {
-    "_io._IOBase": "read readline readlines readinto write writelines seek tell truncate flush close closed getvalue "
+    "_io._IOBase": "read readline readlines readinto write writelines seek truncate flush close closed getvalue "
     "getbuffer readable writable seekable isatty name encoding mode",
     "queue.Queue": "put get put_nowait get_nowait task_done join qsize empty full maxsize",
     "_queue.SimpleQueue": "put get put_nowait get_nowait qsize empty",
@@ -83,7 +83,7 @@ DATA: Final = ("types.SimpleNamespace", "argparse.Namespace")
 
 
 class Use(NamedTuple):
-    """What may be done with an object."""
+    """Permitted operations on an object."""
 
     calls: bool
     has_name: Callable[[str], bool]
@@ -134,12 +134,12 @@ class Callbacks:
         raise ProtocolError(f"the program under test asked for {operation!r}")
 
     def find_use(self, target: Any) -> Use:
-        """Return what the program may do with an object of the tests."""
+        """Return the permitted operations on an object of the tests."""
         kind = type(target)
-        if isinstance(target, type):
-            return Use(True, _is_public, ("__iter__", "__getitem__", "__len__")) if self._is_own(target) else _OPAQUE
         if _is_mock(target):
             return Use(callable(target), _is_mocked, proxies.SPECIAL)
+        if isinstance(target, type):
+            return Use(True, _is_public, ("__iter__", "__getitem__", "__len__")) if self._is_own(target) else _OPAQUE
         if isinstance(
             target, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType)
         ):
@@ -238,9 +238,7 @@ def _is_mocked(name: str) -> bool:
 
 def _is_mock(target: Any) -> bool:
     mock = sys.modules.get("unittest.mock")
-    return (
-        mock is not None and isinstance(target, mock.NonCallableMock) and issubclass(type(target), mock.NonCallableMock)
-    )
+    return mock is not None and issubclass(type(target), mock.NonCallableMock)
 
 
 def _is_of_framework(kind: type) -> bool:

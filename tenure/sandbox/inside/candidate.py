@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenure.sandbox.inside.endpoint import Endpoint, apply_special, run_awaitable
-from tenure.sandbox.inside.protocol import Channel, ProtocolError, Transfer
+from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, ProtocolError
 
 
 class CandidateEndpoint(Endpoint):
@@ -60,7 +60,7 @@ class CandidateEndpoint(Endpoint):
                 stream.truncate()
         return message
 
-    def take(self, message: dict[str, Any]) -> None:
+    def accept_extras(self, message: dict[str, Any]) -> None:
         """Apply the test's working folder, arguments and environment."""
         if around := message.get("around"):
             os.chdir(around["folder"])
@@ -123,13 +123,13 @@ class CandidateEndpoint(Endpoint):
 
         return self._loop.run_until_complete(wait())
 
-    def _decode_named(self, transfer: Transfer, kind: str, module: str, name: str) -> Any:
+    def _decode_named(self, transfer: ContainerTransfer, kind: str, module: str, name: str) -> Any:
         found: Any = importlib.import_module(module)
         for part in name.split(".") if name else ():
             found = getattr(found, part)
         return found
 
-    def _decode_partial(self, transfer: Transfer, kind: str, function: Any, given: Any, named: Any) -> Any:
+    def _decode_partial(self, transfer: ContainerTransfer, kind: str, function: Any, given: Any, named: Any) -> Any:
         made = functools.partial(self.decode(function, transfer), *self.decode(given, transfer))
         return functools.partial(made, **self.decode(named, transfer))
 

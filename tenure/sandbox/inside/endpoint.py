@@ -1,7 +1,7 @@
 """Exchange requests between the two processes, with their objects as handles.
 
-Both processes use one way of sending: plain data by value, their own objects as numbers. What a process executes on
-request, and what it accepts as an answer, is defined by its own subclass.
+Both processes send in the same way: plain data by value, their own objects as numbers. Each process has a subclass that
+defines which requests it executes and which answers it accepts.
 """
 
 import threading
@@ -15,9 +15,9 @@ from tenure.sandbox.inside.protocol import (
     MUTABLE,
     PLAIN_BASES,
     Channel,
+    ContainerTransfer,
     Encoded,
     ProtocolError,
-    Transfer,
     ValueCodec,
     fill,
     find_class,
@@ -57,22 +57,22 @@ class Endpoint(ValueCodec):
         raise NotImplementedError
 
     def attach(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Return a message with what else the other side has to know."""
+        """Return a message with additional facts for the other side."""
         return message
 
-    def take(self, message: dict[str, Any]) -> None:
-        """Process what came with a message."""
+    def accept_extras(self, message: dict[str, Any]) -> None:
+        """Process the additional facts of a message."""
 
     def receive(self) -> dict[str, Any]:
         """Receive a message."""
         message = self._channel.receive()
-        self.take(message)
+        self.accept_extras(message)
         return message
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Send a request and return its result, or raise the exception it raised."""
         with self._lock:
-            transfer = Transfer()
+            transfer = ContainerTransfer()
             asked = {"ask": operation, "with": [self.encode(one, transfer) for one in arguments]}
             transfer.collecting = False
             self._channel.send(self.attach(asked))
@@ -80,7 +80,9 @@ class Endpoint(ValueCodec):
                 self.answer(message)
             return self._take_reply(operation, arguments, message, transfer)
 
-    def _take_reply(self, operation: str, arguments: tuple[Any, ...], message: dict[str, Any], given: Transfer) -> Any:
+    def _take_reply(
+        self, operation: str, arguments: tuple[Any, ...], message: dict[str, Any], given: ContainerTransfer
+    ) -> Any:
         changed = message.get("changed", [])
         if type(changed) is not list or any(type(one) is not list or len(one) != 2 for one in changed):
             raise ProtocolError("the program under test sent no reply")
@@ -108,12 +110,12 @@ class Endpoint(ValueCodec):
 
     def answer(self, message: dict[str, Any]) -> None:
         """Execute a request and send the reply."""
-        operation, sent, transfer = message.get("ask"), message.get("with"), Transfer()
+        operation, sent, transfer = message.get("ask"), message.get("with"), ContainerTransfer()
         if type(operation) is not str or type(sent) is not list:
             raise ProtocolError("the program under test sent no request")
         self.check_target(operation, sent)
         arguments = [self.decode(one, transfer) for one in sent]
-        transfer.take_snapshot()
+        transfer.record_contents()
         try:
             reply: dict[str, Any] = {"value": self.encode(self.execute(operation, arguments), transfer)}
         except ProtocolError:
@@ -122,7 +124,7 @@ class Endpoint(ValueCodec):
             if _ends_iteration(error, operation, arguments):
                 reply = {"stop": self.encode(getattr(error, "value", None), transfer)}
             else:
-                self.note_error(error)
+                self.record_error(error)
                 reply = {"raised": self.encode_exception(error, transfer)}
         changed = [[number, self.encode_content(one, transfer)] for number, one in transfer.iterate_changed()]
         self._channel.send(self.attach({**reply, "changed": changed} if changed else reply))
@@ -130,8 +132,8 @@ class Endpoint(ValueCodec):
     def check_target(self, operation: str, sent: list[Encoded]) -> None:
         """Check the encoded arguments of a request before they are decoded."""
 
-    def note_error(self, error: BaseException) -> None:
-        """Take note of an exception that is sent to the other side."""
+    def record_error(self, error: BaseException) -> None:
+        """Record an exception that is sent to the other side."""
 
     # Operations on remote objects.
 
@@ -165,22 +167,26 @@ class Endpoint(ValueCodec):
             self._numbers[id(value)] = number
         return number
 
-    def encode_object(self, value: Any, transfer: Transfer, depth: int) -> Encoded:
+    def encode_object(self, value: Any, transfer: ContainerTransfer, depth: int) -> Encoded:
         """Encode a value that is no plain data."""
         if (owner := find_owner(value)) is not None and owner[0] is self:
             return ["yours", owner[1]]
-        if isinstance(value, BaseException):
+        # By its type: a mock can claim to be an instance of anything.
+        kind = type(value)
+        if issubclass(kind, BaseException):
             return self.encode_exception(value, transfer)
-        if isinstance(value, type):
+        if issubclass(kind, type):
             return self._encode_class(value)
-        if isinstance(value, types.CoroutineType):
+        if kind is types.CoroutineType:
             return ["coroutine", self._keep(value)]
-        base = next((one for one in PLAIN_BASES if isinstance(value, one)), None)
+        if kind is types.TracebackType:
+            return None
+        base = next((one for one in PLAIN_BASES if issubclass(kind, one)), None)
         plain = None
         if base is not None:
             # By the methods of the plain type, so that an overridden method is not called.
-            plain = self.encode(_copy_plain(base, value), Transfer(collecting=False), depth + 1)
-        return ["object", self._keep(value), self._encode_class(type(value)), plain]
+            plain = self.encode(_copy_plain(base, value), ContainerTransfer(collecting=False), depth + 1)
+        return ["object", self._keep(value), self._encode_class(kind), plain]
 
     def _encode_class(self, kind: type) -> Encoded:
         if (owner := find_owner(kind)) is not None and owner[0] is self:
@@ -192,7 +198,7 @@ class Endpoint(ValueCodec):
         mirror = ["mirror", self._keep(kind), kind.__name__, bases, specials]
         return mirror if name is None else ["error", name, mirror] if known else mirror
 
-    def encode_exception(self, error: BaseException, transfer: Transfer) -> Encoded:
+    def encode_exception(self, error: BaseException, transfer: ContainerTransfer) -> Encoded:
         """Encode an exception with its arguments, its public attributes, its text and its traceback."""
         if (owner := find_owner(error)) is not None and owner[0] is self:
             return ["yours", owner[1]]
@@ -212,25 +218,25 @@ class Endpoint(ValueCodec):
     def _encode_part(self, value: Any) -> Encoded:
         """Encode an argument of an exception, or its type if it cannot be sent."""
         try:
-            return self.encode(value, Transfer(collecting=False))
+            return self.encode(value, ContainerTransfer(collecting=False))
         except Exception:
             return f"<{type(value).__name__}>"
 
     # Objects of the other side.
 
-    def _decode_class(self, transfer: Transfer, kind: str, name: str) -> Any:
+    def _decode_class(self, transfer: ContainerTransfer, kind: str, name: str) -> Any:
         if (found := find_class(name)) is None or issubclass(found, BaseException):
             raise ProtocolError("the program under test sent a class that is not shared")
         return found
 
-    def _decode_error_class(self, transfer: Transfer, kind: str, name: str, mirror: Encoded) -> Any:
+    def _decode_error_class(self, transfer: ContainerTransfer, kind: str, name: str, mirror: Encoded) -> Any:
         found = find_class(name)
         if found is not None and issubclass(found, BaseException):
             return found
         return self.decode(mirror, transfer)
 
     def _decode_mirror(
-        self, transfer: Transfer, kind: str, number: int, name: str, bases: list[Any], specials: str
+        self, transfer: ContainerTransfer, kind: str, number: int, name: str, bases: list[Any], specials: str
     ) -> Any:
         if (known := self._mirrors.get(number)) is not None:
             return known
@@ -246,7 +252,9 @@ class Endpoint(ValueCodec):
         self._mirrors[number] = made
         return made
 
-    def _decode_handle(self, transfer: Transfer, kind: str, number: int, owner: Encoded, plain: Encoded) -> Any:
+    def _decode_handle(
+        self, transfer: ContainerTransfer, kind: str, number: int, owner: Encoded, plain: Encoded
+    ) -> Any:
         if type(number) is not int or number < 1:
             raise ProtocolError("the program under test sent no object")
         if (known := self._handles.get(number)) is not None and plain is None:
@@ -254,7 +262,9 @@ class Endpoint(ValueCodec):
         mirror = self.decode(owner, transfer)
         if not isinstance(mirror, RemoteType) or issubclass(mirror, BaseException):
             mirror = Handle
-        made = self._make_plain(mirror, self.decode(plain, Transfer(collecting=False)) if plain is not None else None)
+        made = self._make_plain(
+            mirror, self.decode(plain, ContainerTransfer(collecting=False)) if plain is not None else None
+        )
         object.__setattr__(made, "_tenure_handle", (self, number))
         self._handles[number] = made
         return made
@@ -277,7 +287,7 @@ class Endpoint(ValueCodec):
 
     def _decode_exception(
         self,
-        transfer: Transfer,
+        transfer: ContainerTransfer,
         kind: str,
         number: int,
         owner: Encoded,
@@ -292,18 +302,17 @@ class Endpoint(ValueCodec):
         mirror = self.decode(owner, transfer)
         if not (isinstance(mirror, type) and issubclass(mirror, BaseException) and self.may_raise(mirror)):
             mirror = proxies.make_mirror(self, 0, getattr(mirror, "__name__", "Exception"), [Exception], [])
-        given = [self.decode(one, Transfer(collecting=False)) for one in arguments]
+        given = [self.decode(one, ContainerTransfer(collecting=False)) for one in arguments]
         made: Any = _make_exception(mirror, given)
         if not isinstance(mirror, RemoteType):
             made.__dict__.update(
-                (str(name), self.decode(one, Transfer(collecting=False)))
+                (str(name), self.decode(one, ContainerTransfer(collecting=False)))
                 for name, one in fields
                 if str(name).isidentifier() and not str(name).startswith("_")
             )
         made.__dict__["_tenure_text"] = str(text)
         made.__dict__["_tenure_trace"] = str(trace)
         made.__dict__["_tenure_lines"] = [[str(name), int(line)] for name, line in lines]
-        made.__dict__["__notes__"] = ["in the program under test:", *str(trace).splitlines()]
         if isinstance(made, proxies.RemoteObject):
             made.__dict__["_tenure_handle"] = (self, number)
             self._handles[number] = made
@@ -313,7 +322,7 @@ class Endpoint(ValueCodec):
         """Return whether the other side may raise an exception of a class."""
         return True
 
-    def _decode_coroutine(self, transfer: Transfer, kind: str, number: int) -> Coroutine[Any, Any, Any]:
+    def _decode_coroutine(self, transfer: ContainerTransfer, kind: str, number: int) -> Coroutine[Any, Any, Any]:
         if type(number) is not int or number < 1:
             raise ProtocolError("the program under test sent no object")
         return self.wait_for(Reference(self, number))

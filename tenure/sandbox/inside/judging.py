@@ -12,9 +12,9 @@ import types
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
 
-from tenure.sandbox.inside import endpoint
+from tenure.sandbox.inside import endpoint, proxies
 from tenure.sandbox.inside.callbacks import FRAMEWORKS, Callbacks
-from tenure.sandbox.inside.protocol import Channel, Encoded, ProtocolError, Transfer
+from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, Encoded, ProtocolError
 from tenure.sandbox.inside.proxies import ARITHMETIC, COMPARISONS, CONVERSIONS, ORDERINGS, find_owner, is_remote
 
 COMBINED, DIFFERENCE, DISTANCE = 1, 2, 3
@@ -43,7 +43,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         self._suppressed: list[str] = []
         self._known: dict[str, Any] = {}
         self.violation = ""
-        """How the program violated the protocol."""
+        """Description of the first violation of the protocol."""
 
     # Messages.
 
@@ -56,7 +56,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         self._known = around
         return {**message, "around": around}
 
-    def take(self, message: dict[str, Any]) -> None:
+    def accept_extras(self, message: dict[str, Any]) -> None:
         """Print the output of the program."""
         for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
             if type(text := message.get(name, "")) is not str:
@@ -65,7 +65,7 @@ class JudgeEndpoint(endpoint.Endpoint):
                 stream.write(text)
 
     def request(self, operation: str, *arguments: Any) -> Any:
-        """Send a request and return its result; what the program then holds back of a test's exception is noted."""
+        """Send a request and return its result, and record exceptions of the test that the program holds back."""
         self._requests += 1
         handled = sys.exc_info()[1]
         try:
@@ -107,16 +107,16 @@ class JudgeEndpoint(endpoint.Endpoint):
         """Execute a request of the program."""
         return self._callbacks.execute(operation, arguments)
 
-    def note_error(self, error: BaseException) -> None:
-        """Note an exception that only the test may handle, until the program raises it again."""
+    def record_error(self, error: BaseException) -> None:
+        """Record an exception that only the test may handle, until the program raises it again."""
         if _is_control(error):
             self._raised.append(error)
 
     def raise_answer(self, error: BaseException) -> NoReturn:
-        """Raise the exception of an answer; one that controls a test run only if the test itself has just raised it."""
+        """Raise the exception of an answer; an exception that controls a test run must come from the test itself."""
         if any(one is error for one in self._raised):
             self._raised = [one for one in self._raised if one is not error]
-        elif not find_owner(error) and (not self.may_raise(type(error)) or _is_of_framework(error)):
+        elif not find_owner(error) and (not self.may_raise(type(error)) or _is_of_framework(type(error))):
             raise RuntimeError(f"the program raised {_describe(error)}, which is no answer") from None
         raise error
 
@@ -124,7 +124,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         """Return whether the program may raise an exception of a class."""
         if issubclass(kind, (StopIteration, StopAsyncIteration)) or not issubclass(kind, (Exception, SystemExit)):
             return False
-        return not any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in kind.__mro__)
+        return not _is_of_framework(kind)
 
     def find_swallowed(self) -> str:
         """Return the exceptions of the test that the program did not give back, and forget them."""
@@ -134,9 +134,9 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     # Objects of the tests.
 
-    def encode_object(self, value: Any, transfer: Transfer, depth: int) -> Encoded:
-        """Encode an object; what the program can create for itself is described and not handed over."""
-        if isinstance(value, types.ModuleType) and (handle := value.__dict__.get("_tenure_known")) is not None:
+    def encode_object(self, value: Any, transfer: ContainerTransfer, depth: int) -> Encoded:
+        """Encode an object; objects that the program can create for itself are described and not handed over."""
+        if issubclass(type(value), types.ModuleType) and (handle := value.__dict__.get("_tenure_known")) is not None:
             return super().encode_object(handle, transfer, depth)
         if (name := _find_public_name(value)) is not None:
             return ["named", *name]
@@ -150,7 +150,7 @@ class JudgeEndpoint(endpoint.Endpoint):
             made, arguments = value.__reduce__()[:2]
             if made is kind:
                 return ["named call", kind.__qualname__, self.encode(arguments, transfer, depth + 1)]
-        if isinstance(value, types.BuiltinMethodType) and type(value.__self__) in _IMMUTABLE:
+        if kind is types.BuiltinMethodType and type(value.__self__) in _IMMUTABLE:
             return ["bound", self.encode(value.__self__, transfer, depth + 1), value.__name__]
         return super().encode_object(value, transfer, depth)
 
@@ -244,7 +244,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         entered.append((self._requests, result is None or is_remote(result)))
 
     def _exit(self, target: Any, arguments: list[Any], frame: types.FrameType, name: str = "__exit__") -> Any:
-        """Leave a context manager of the program; the end of a test's body by it is accepted only where intended."""
+        """Leave a context manager of the program; it may suppress an exception only if the test intends that."""
         error = arguments[1] if len(arguments) > 1 else None
         entered = self._entered.get(find_owner(target)[1])  # type: ignore[index]
         count, opaque = entered.pop() if entered else (-1, False)
@@ -269,13 +269,15 @@ _COMPUTED: Final = "was computed with plain data"
 
 def _is_control(error: BaseException) -> bool:
     """Return whether an exception is a failed assertion or controls the test run."""
-    if isinstance(error, (AssertionError, ProtocolError)) or _is_of_framework(error):
+    if isinstance(error, (AssertionError, ProtocolError)) or _is_of_framework(type(error)):
         return True
     return not isinstance(error, (Exception, SystemExit, GeneratorExit)) and "Cancelled" not in type(error).__name__
 
 
-def _is_of_framework(error: BaseException) -> bool:
-    return any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in type(error).__mro__)
+def _is_of_framework(kind: type[BaseException]) -> bool:
+    """Return whether a test framework defines a class of exceptions; it never defines one that is mirrored."""
+    own = [base for base in kind.__mro__ if not issubclass(base, proxies.RemoteObject)]
+    return any(str(base.__module__).split(".")[0] in FRAMEWORKS for base in own)
 
 
 def _describe(error: BaseException) -> str:
@@ -296,15 +298,17 @@ def _flatten(values: Any) -> Iterator[Any]:
 
 def _find_public_name(value: Any) -> tuple[str, str] | None:
     """Return module and name of a class, function or module that the program can import for itself."""
-    if isinstance(value, types.ModuleType):
+    # By its type: a mock can claim to be an instance of anything.
+    kind = type(value)
+    if issubclass(kind, types.ModuleType):
         return (value.__name__, "") if _is_shared(value.__name__) and sys.modules.get(value.__name__) is value else None
     functions = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
-    if not isinstance(value, functions) and type(value).__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
+    if not issubclass(kind, functions) and kind.__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
         return None
     owner = getattr(value, "__objclass__", None)
     module = str(getattr(owner or value, "__module__", None) or "")
     name = f"{owner.__qualname__}.{value.__name__}" if owner else getattr(value, "__qualname__", value.__name__)
-    if type(value).__name__ == "ufunc":
+    if kind.__name__ == "ufunc":
         module = "numpy"
     found: Any = sys.modules.get(module) if _is_shared(module) else None
     for part in name.split("."):

@@ -181,7 +181,7 @@ class Channel:
         return b"".join(parts)
 
 
-class Transfer:
+class ContainerTransfer:
     """Mutable containers of one request: their identity and their changes in place go back with the reply."""
 
     def __init__(self, collecting: bool = True) -> None:
@@ -206,8 +206,8 @@ class Transfer:
             raise ProtocolError("the program under test names a container that was not passed to it")
         return self.items[number]
 
-    def take_snapshot(self) -> None:
-        """Remember the contents, and collect no more."""
+    def record_contents(self) -> None:
+        """Remember the contents, and end the collection."""
         self.collecting = False
         self._before = [_list_content(one) for one in self.items]
 
@@ -235,7 +235,7 @@ class ValueCodec:
             "frame": self._decode_frame,
         }
 
-    def encode(self, value: Any, transfer: Transfer, depth: int = 0) -> Encoded:
+    def encode(self, value: Any, transfer: ContainerTransfer, depth: int = 0) -> Encoded:
         """Encode a value: plain values by value, others as subclasses define."""
         kind = type(value)
         if value is None or kind in (bool, str, float):
@@ -261,7 +261,7 @@ class ValueCodec:
             return array
         return self._encode_frame(value, transfer, depth) or self.encode_object(value, transfer, depth)
 
-    def encode_content(self, value: Any, transfer: Transfer, depth: int = 0) -> Encoded:
+    def encode_content(self, value: Any, transfer: ContainerTransfer, depth: int = 0) -> Encoded:
         """Encode a container itself, even if it is one of the request."""
         kind = type(value)
         if kind is bytearray:
@@ -274,11 +274,11 @@ class ValueCodec:
             return [KINDS[kind], pairs]
         return [KINDS[kind], [self.encode(one, transfer, depth + 1) for one in value]]
 
-    def encode_object(self, value: Any, transfer: Transfer, depth: int) -> Encoded:
+    def encode_object(self, value: Any, transfer: ContainerTransfer, depth: int) -> Encoded:
         """Encode a value that is no plain data."""
         raise NotImplementedError
 
-    def decode(self, data: Encoded, transfer: Transfer) -> Any:
+    def decode(self, data: Encoded, transfer: ContainerTransfer) -> Any:
         """Decode data into a value."""
         if data is None or type(data) in (bool, int, float, str):
             return data
@@ -291,7 +291,7 @@ class ValueCodec:
         except Exception as error:
             raise ProtocolError(f"the program under test sent no value: {type(error).__name__}: {error}") from None
 
-    def _decode_container(self, transfer: Transfer, name: str, items: list[Any]) -> Any:
+    def _decode_container(self, transfer: ContainerTransfer, name: str, items: list[Any]) -> Any:
         kind = CONTAINERS[name]
         if kind in (tuple, frozenset):
             return kind(self.decode(one, transfer) for one in items)
@@ -303,7 +303,7 @@ class ValueCodec:
             add(self.decode(one, transfer))
         return made
 
-    def _decode_mapping(self, transfer: Transfer, name: str, pairs: list[list[Any]]) -> Any:
+    def _decode_mapping(self, transfer: ContainerTransfer, name: str, pairs: list[list[Any]]) -> Any:
         made: Any = MAPPINGS[name]()
         if transfer.collecting:
             transfer.add(made)
@@ -311,7 +311,7 @@ class ValueCodec:
             made[self.decode(key, transfer)] = self.decode(value, transfer)
         return made
 
-    def _decode_value(self, transfer: Transfer, kind: str, name: str, plain: Any) -> Any:
+    def _decode_value(self, transfer: ContainerTransfer, kind: str, name: str, plain: Any) -> Any:
         module, _, short = name.rpartition(".")
         decode = VALUES[name][1]
         made = decode(getattr(importlib.import_module(module), short), plain)
@@ -319,7 +319,7 @@ class ValueCodec:
             transfer.add(made)
         return made
 
-    def _encode_frame(self, value: Any, transfer: Transfer, depth: int) -> Encoded | None:
+    def _encode_frame(self, value: Any, transfer: ContainerTransfer, depth: int) -> Encoded | None:
         """Encode a pandas table or column by value; return None for anything else."""
         pandas = sys.modules.get("pandas")
         if pandas is None or type(value) not in (pandas.DataFrame, pandas.Series):
@@ -329,7 +329,7 @@ class ValueCodec:
         labels = [None] if column else list(value.columns)
         index = value.index
         kept = range(index.start, index.stop, index.step) if type(index) is pandas.RangeIndex else _items(index)
-        closed = Transfer(collecting=False)
+        closed = ContainerTransfer(collecting=False)
         parts = [
             [self.encode(label, closed, depth + 1), str(one.dtype), self.encode(_items(one), closed, depth + 1)]
             for label, one in zip(labels, columns, strict=True)
@@ -337,10 +337,10 @@ class ValueCodec:
         name = [self.encode(value.name, closed, depth + 1)] if column else None
         return ["frame", parts, self.encode(kept, closed, depth + 1), name]
 
-    def _decode_frame(self, transfer: Transfer, kind: str, columns: list[Any], index: Any, name: Any) -> Any:
+    def _decode_frame(self, transfer: ContainerTransfer, kind: str, columns: list[Any], index: Any, name: Any) -> Any:
         import pandas
 
-        closed = Transfer(collecting=False)
+        closed = ContainerTransfer(collecting=False)
         kept = self.decode(index, closed)
         labels = pandas.RangeIndex(kept) if isinstance(kept, range) else pandas.Index(kept)
         made = [
@@ -352,7 +352,9 @@ class ValueCodec:
         frame.columns = [self.decode(label, closed) for label, _, _ in columns]
         return frame
 
-    def _decode_array(self, transfer: Transfer, kind: str, dtype: Any, shape: list[int] | None, content: str) -> Any:
+    def _decode_array(
+        self, transfer: ContainerTransfer, kind: str, dtype: Any, shape: list[int] | None, content: str
+    ) -> Any:
         import numpy
 
         if type(dtype) is not str or not re.fullmatch(r"[<>|=]?[?biufcmMSUV]\w*(\[\w+\])?", dtype):

@@ -47,17 +47,19 @@ class RemoteText(str):
 
     __slots__ = ()
 
-    def expandtabs(self, tabsize: Any = 8) -> str:
-        """Refuse the first step of parsing examples."""
+    def _refuse(self, tabsize: Any = 8) -> str:
         raise ProtocolError("examples in docstrings of the program are not run by the tests' process")
+
+    # The first step of parsing examples.
+    expandtabs = _refuse
 
 
 def find_owner(value: Any) -> tuple[Any, int] | None:
     """Return the endpoint of a remote object and its number there, or None."""
-    if isinstance(value, RemoteType):
+    if issubclass(type(value), RemoteType):
         owner = value.__dict__.get("_tenure_of")
         return owner if owner is not None and owner[1] else None
-    if not isinstance(value, RemoteObject):
+    if not issubclass(type(value), RemoteObject):
         return None
     try:
         found: tuple[Any, int] = object.__getattribute__(value, "_tenure_handle")
@@ -68,7 +70,7 @@ def find_owner(value: Any) -> tuple[Any, int] | None:
 
 def is_remote(value: Any) -> bool:
     """Return whether a value is an object of the other side without any plain data."""
-    return isinstance(value, (RemoteObject, RemoteType)) and not isinstance(value, PLAIN_BASES)
+    return issubclass(type(value), (RemoteObject, RemoteType)) and not issubclass(type(value), PLAIN_BASES)
 
 
 def _read_doc(value: Any) -> RemoteText | None:
@@ -112,7 +114,7 @@ class RemoteType(type):
         owner[0].request("setattr", cls, name, value)
 
     def __delattr__(cls, name: str) -> None:
-        """Delete an attribute of the class; one that was set from here is restored."""
+        """Delete an attribute of the class; an attribute that was set from here is restored."""
         if (owner := find_owner(cls)) is None or not _is_forwarded(name):
             super().__delattr__(name)
         elif name in (was := cls.__dict__["_tenure_was"]):

@@ -160,7 +160,7 @@ class Runner:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Report one phase of a test."""
         report: pytest.TestReport = yield
-        error, lines = "", []
+        error, trace, lines = "", "", []
         if swallowed := self._served.find_swallowed():
             report.outcome = "failed"
             report.longrepr = error = f"the program did not give back an exception of the test: {swallowed}"
@@ -169,8 +169,9 @@ class Runner:
             error = f"{type(raised).__name__}: {raised}".strip()
             if isinstance(raised, ProtocolError):
                 error = self._served.describe_end() or str(raised)
-            lines = list(getattr(raised, "_tenure_lines", []))
-        text = str(report.longrepr)[:MAX_FAILURE_CHARS] if report.failed else ""
+            facts = getattr(raised, "__dict__", {})
+            lines, trace = facts.get("_tenure_lines", []), facts.get("_tenure_trace", "")
+        text = f"{report.longrepr}\n{trace}".strip()[:MAX_FAILURE_CHARS] if report.failed else ""
         self._tell("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
         if lines:
             self._tell("lines", id=item.nodeid, lines=lines)

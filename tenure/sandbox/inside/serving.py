@@ -68,7 +68,7 @@ class CandidateProcess:
 
     @property
     def violation(self) -> str:
-        """How the program violated the protocol, or an empty string."""
+        """Description of the first violation of the protocol, or an empty string."""
         return self._end.violation if self._end is not None else ""
 
     def describe_end(self) -> str:
@@ -90,7 +90,7 @@ class RemoteModule(types.ModuleType):
         if name == "__all__":
             names = self._tenure_served.end.request("names", self.__name__)
             return choose_names(names, sys._getframe(1))
-        if name == "__test__":
+        if name == "__test__" and sys._getframe(1).f_globals.get("__name__") == "doctest":
             raise ProtocolError("examples in docstrings of the program are not run by the tests' process")
         if name.startswith("_tenure") or (name.startswith("__") and name.endswith("__") and name not in READABLE):
             raise AttributeError(name)
