@@ -278,12 +278,12 @@ class Endpoint(ValueCodec):
             raise ProtocolError("the program under test sent an object whose data is not of its type")
         if base is None:
             mirror = proxies.make_mirror(self, 0, mirror.__name__, [type(plain)], [])
-        base = type(plain)
-        if base in MUTABLE:
-            made = base.__new__(mirror)
-            base.__init__(made, plain)
+        own: Any = type(plain)
+        if own in MUTABLE:
+            made = own.__new__(mirror)
+            own.__init__(made, plain)
             return made
-        return base.__new__(mirror, plain)
+        return own.__new__(mirror, plain)
 
     def _decode_exception(
         self,

@@ -49,8 +49,8 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def attach(self, message: dict[str, Any]) -> dict[str, Any]:
         """Attach the changed working folder, arguments and environment."""
-        around = {"folder": _get_working_folder(), "arguments": ["", *sys.argv[1:]], "environment": dict(os.environ)}
-        around["environment"].pop("PYTEST_CURRENT_TEST", None)  # type: ignore[union-attr,call-arg,arg-type]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        around = {"folder": _get_working_folder(), "arguments": ["", *sys.argv[1:]], "environment": environment}
         if around == self._known:
             return message
         self._known = around
@@ -301,7 +301,8 @@ def _find_public_name(value: Any) -> tuple[str, str] | None:
     # By its type: a mock can claim to be an instance of anything.
     kind = type(value)
     if issubclass(kind, types.ModuleType):
-        return (value.__name__, "") if _is_shared(value.__name__) and sys.modules.get(value.__name__) is value else None
+        module = str(value.__name__)
+        return (module, "") if _is_shared(module) and sys.modules.get(module) is value else None
     functions = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
     if not issubclass(kind, functions) and kind.__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
         return None
@@ -328,13 +329,14 @@ def _is_intended(error: BaseException, frame: types.FrameType) -> bool:
     From the body of the `with` statement to the place of the exception, no frame leaves the tests, and no statement on
     the way depends on a condition.
     """
-    part = error.__traceback__
-    while part is not None and part.tb_frame is not frame:
-        part = part.tb_next
-    if part is None:
-        return False
+    entries = [error.__traceback__]
+    while entries[-1] is not None:
+        entries.append(entries[-1].tb_next)
+    parts = [one for one in entries if one is not None]
+    while parts and parts[0].tb_frame is not frame:
+        del parts[0]
     within: int | None = frame.f_lineno
-    while part is not None:
+    for part in parts:
         path = _find_path(part.tb_frame.f_code.co_filename, part.tb_lineno)
         withs = [one for one in path if isinstance(one, (ast.With, ast.AsyncWith)) and one.lineno == within]
         if not path or (within is not None and not withs):
@@ -344,9 +346,9 @@ def _is_intended(error: BaseException, frame: types.FrameType) -> bool:
         inner = inner[functions[-1] :] if functions else inner
         if any(isinstance(one, _CONDITIONS) for one in inner) or any(_has_branch(one) for one in inner[-1:]):
             return False
-        if part.tb_next is None:
+        if part is parts[-1]:
             return isinstance(inner[-1], ast.Raise)
-        part, within = part.tb_next, None
+        within = None
     return False
 
 

@@ -338,7 +338,7 @@ class ValueCodec:
         return ["frame", parts, self.encode(kept, closed, depth + 1), name]
 
     def _decode_frame(self, transfer: ContainerTransfer, kind: str, columns: list[Any], index: Any, name: Any) -> Any:
-        import pandas
+        pandas = importlib.import_module("pandas")
 
         closed = ContainerTransfer(collecting=False)
         kept = self.decode(index, closed)
