@@ -5,7 +5,6 @@ defines which requests it executes and which answers it accepts.
 """
 
 import threading
-import traceback
 import types
 from collections.abc import Coroutine
 from typing import Any, Final, NoReturn
@@ -440,6 +439,8 @@ def _format_error(error: BaseException) -> str:
 
 def _format_traceback(error: BaseException, folder: str) -> tuple[list[list[Any]], str]:
     """Return the lines of a folder's files in an exception's traceback, and the traceback as text."""
+    import traceback
+
     lines = []
     try:
         for entry in traceback.extract_tb(error.__traceback__)[-40:]:
