@@ -5,7 +5,6 @@ defines which requests it executes and which answers it accepts.
 """
 
 import threading
-import traceback
 import types
 from collections.abc import Coroutine
 from typing import Any, Final, NoReturn
@@ -278,12 +277,12 @@ class Endpoint(ValueCodec):
             raise ProtocolError("the program under test sent an object whose data is not of its type")
         if base is None:
             mirror = proxies.make_mirror(self, 0, mirror.__name__, [type(plain)], [])
-        base = type(plain)
-        if base in MUTABLE:
-            made = base.__new__(mirror)
-            base.__init__(made, plain)
+        own: Any = type(plain)
+        if own in MUTABLE:
+            made = own.__new__(mirror)
+            own.__init__(made, plain)
             return made
-        return base.__new__(mirror, plain)
+        return own.__new__(mirror, plain)
 
     def _decode_exception(
         self,
@@ -440,6 +439,8 @@ def _format_error(error: BaseException) -> str:
 
 def _format_traceback(error: BaseException, folder: str) -> tuple[list[list[Any]], str]:
     """Return the lines of a folder's files in an exception's traceback, and the traceback as text."""
+    import traceback
+
     lines = []
     try:
         for entry in traceback.extract_tb(error.__traceback__)[-40:]:

@@ -4,8 +4,6 @@ The program is believed about its own objects, and about nothing else. Whatever 
 object of the program stays an object of the program, so that it cannot be taken for the number that a test expects.
 """
 
-import ast
-import linecache
 import os
 import sys
 import types
@@ -49,8 +47,8 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def attach(self, message: dict[str, Any]) -> dict[str, Any]:
         """Attach the changed working folder, arguments and environment."""
-        around = {"folder": _get_working_folder(), "arguments": ["", *sys.argv[1:]], "environment": dict(os.environ)}
-        around["environment"].pop("PYTEST_CURRENT_TEST", None)  # type: ignore[union-attr,call-arg,arg-type]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+        around = {"folder": _get_working_folder(), "arguments": ["", *sys.argv[1:]], "environment": environment}
         if around == self._known:
             return message
         self._known = around
@@ -258,8 +256,11 @@ class JudgeEndpoint(endpoint.Endpoint):
             raise
         if error is None or not suppresses:
             return None
-        if not _is_control(error) and (quiet or _is_intended(error, frame)):
-            return True
+        if not _is_control(error):
+            from tenure.sandbox.inside import intention
+
+            if quiet or intention.is_intended(error, frame):
+                return True
         self._suppressed.append(_describe(error))
         return None
 
@@ -301,7 +302,8 @@ def _find_public_name(value: Any) -> tuple[str, str] | None:
     # By its type: a mock can claim to be an instance of anything.
     kind = type(value)
     if issubclass(kind, types.ModuleType):
-        return (value.__name__, "") if _is_shared(value.__name__) and sys.modules.get(value.__name__) is value else None
+        module = str(value.__name__)
+        return (module, "") if _is_shared(module) and sys.modules.get(module) is value else None
     functions = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
     if not issubclass(kind, functions) and kind.__name__ not in ("ufunc", "_ArrayFunctionDispatcher"):
         return None
@@ -320,68 +322,6 @@ def _is_shared(module: str) -> bool:
     """Return whether a module is one of the standard library or NumPy, and not of a test framework."""
     base = module.split(".")[0]
     return base not in FRAMEWORKS and (base in sys.stdlib_module_names or base in ("numpy", "pandas"))
-
-
-def _is_intended(error: BaseException, frame: types.FrameType) -> bool:
-    """Return whether an exception comes from a `raise` that is executed whatever the program has answered.
-
-    From the body of the `with` statement to the place of the exception, no frame leaves the tests, and no statement on
-    the way depends on a condition.
-    """
-    part = error.__traceback__
-    while part is not None and part.tb_frame is not frame:
-        part = part.tb_next
-    if part is None:
-        return False
-    within: int | None = frame.f_lineno
-    while part is not None:
-        path = _find_path(part.tb_frame.f_code.co_filename, part.tb_lineno)
-        withs = [one for one in path if isinstance(one, (ast.With, ast.AsyncWith)) and one.lineno == within]
-        if not path or (within is not None and not withs):
-            return False
-        inner = path[path.index(withs[0]) :] if withs else path
-        functions = [number for number, one in enumerate(inner) if isinstance(one, _FUNCTIONS)]
-        inner = inner[functions[-1] :] if functions else inner
-        if any(isinstance(one, _CONDITIONS) for one in inner) or any(_has_branch(one) for one in inner[-1:]):
-            return False
-        if part.tb_next is None:
-            return isinstance(inner[-1], ast.Raise)
-        part, within = part.tb_next, None
-    return False
-
-
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_CONDITIONS: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Match, ast.Try, ast.Assert)
-_BRANCHES: Final = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def _has_branch(node: ast.AST) -> bool:
-    return any(isinstance(one, _BRANCHES) for one in ast.walk(node))
-
-
-def _find_path(file: str, line: int) -> list[ast.AST]:
-    """Return the statements around a line of a test file, from the outermost to the innermost."""
-    cached = linecache.cache.get(file)
-    if not cached or len(cached) < 3 or cached[1] is not None:
-        return []
-    found: list[ast.AST] = []
-    nodes: list[ast.AST] = [ast.parse("".join(cached[2]))]
-    while nodes:
-        inner = [one for one in nodes if isinstance(one, ast.stmt) and one.lineno <= line <= (one.end_lineno or 0)]
-        found += inner[:1]
-        nodes = [child for one in (inner[:1] or nodes) for child in _iterate_bodies(one)]
-        if not inner and found:
-            break
-    return found
-
-
-def _iterate_bodies(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements directly inside of a node."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield child
-        elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
-            yield from child.body
 
 
 def _get_working_folder() -> str:

@@ -7,7 +7,6 @@ kinds are a closed table: nothing is imported, called or read by a name that the
 import base64
 import builtins
 import collections
-import datetime
 import importlib
 import json
 import re
@@ -64,7 +63,7 @@ VALUES: Final[dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]]]
     ),
     "datetime.timezone": (
         lambda value: value.utcoffset(None).total_seconds(),
-        lambda kind, plain: kind(datetime.timedelta(seconds=plain)),
+        lambda kind, plain: kind(importlib.import_module("datetime").timedelta(seconds=plain)),
     ),
     "re.Pattern": (lambda value: [value.pattern, value.flags], lambda kind, plain: re.compile(*plain)),
     "uuid.UUID": (str, lambda kind, plain: kind(plain)),
@@ -338,7 +337,7 @@ class ValueCodec:
         return ["frame", parts, self.encode(kept, closed, depth + 1), name]
 
     def _decode_frame(self, transfer: ContainerTransfer, kind: str, columns: list[Any], index: Any, name: Any) -> Any:
-        import pandas
+        pandas = importlib.import_module("pandas")
 
         closed = ContainerTransfer(collecting=False)
         kept = self.decode(index, closed)

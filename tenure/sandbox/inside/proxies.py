@@ -197,9 +197,9 @@ class Attributes(RemoteObject):
         return self._tenure_copy(True)
 
     def _tenure_copy(self, deep: bool) -> Any:
-        base = next((one for one in PLAIN_BASES if isinstance(self, one)), None)
+        base: Any = next((one for one in PLAIN_BASES if issubclass(type(self), one)), None)
         if base is not None:
-            return base(self)  # type: ignore[call-overload]
+            return base(self)
         if (owner := find_owner(self)) is None:
             raise TypeError(f"{type(self).__name__} cannot be copied")
         return owner[0].request("copy", self, deep)
@@ -257,7 +257,8 @@ def make_mirror(end: Any, number: int, name: str, bases: list[type], specials: l
     elif plain is not None:
         kept = [base for base in mirrored if issubclass(base, plain)]
         others = [base for base in mirrored if base not in kept]
-        kinds = (*others, *(kept or ([] if others else [Attributes])), *([] if kept else [plain]))
+        first: list[type] = [] if kept or others else [Attributes]
+        kinds = (*others, *first, *(kept or (plain,)))
         # The operators of the plain type, whatever the other bases have.
         body |= {one: getattr(plain, one) for one in (*SPECIAL, *SHOWING) if hasattr(plain, one)}
     else:
