@@ -128,6 +128,8 @@ def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], non
         why = "the report has not the secret of this run"
     elif any(line.get("kind") == "tampered" for line in lines):
         why = "the data of the tests was changed"
+    elif violated := next((line for line in lines if line.get("kind") == "violated"), None):
+        why = escape_control_characters(str(violated.get("error")))[:300]
     elif report.code is None:
         why = "the tests were ended from inside"
     elif report.code == 0 and not _is_complete(report, tests, required, unit):

@@ -4,8 +4,10 @@ Nothing is decided here. Whatever the candidate does to this process, the test s
 """
 
 import builtins
+import functools
 import importlib
 import io
+import operator
 import os
 import socket
 import sys
@@ -14,43 +16,52 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tenure.sandbox.inside import guard, wire
+from tenure.sandbox.inside import guard
+from tenure.sandbox.inside.endpoint import Endpoint, apply_special, run_awaitable
+from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, ProtocolError
 
 
-class CandidateServer:
-    """Server for a candidate's modules."""
+class CandidateEndpoint(Endpoint):
+    """The program's end: it executes whatever the tests ask for."""
 
     def __init__(self, stream: socket.socket, trace: bool) -> None:
-        self._end = wire.Endpoint(stream, self._serve, strict=False)
-        self._end.outgoing = self._texts
-        self._end.incoming = self._surroundings
-        self._end.folder = os.getcwd()
+        super().__init__(Channel(stream), os.getcwd())
+        self._decoders |= {
+            "named": self._decode_named,
+            "named call": lambda transfer, kind, name, given: getattr(operator, name)(*self.decode(given, transfer)),
+            "partial": self._decode_partial,
+            "bound": lambda transfer, kind, value, name: getattr(self.decode(value, transfer), name),
+        }
         self._covered: set[tuple[str, int]] = set()
         self._out, self._err = io.StringIO(), io.StringIO()
         self._trace = trace
-        self._modules: dict[str, _Module] = {}
+        self._loop: Any = None
 
     def run(self) -> None:
         """Serve until the connection is closed."""
-        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, _Input(self._end)
-        builtins.input = lambda prompt="": self._end.request("input", prompt)
+        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, _Input(self)
+        builtins.input = lambda prompt="": self.request("input", prompt)
         if self._trace:
-            tracer = make_line_tracer(self._end.folder, self._covered)
+            tracer = make_line_tracer(self._folder, self._covered)
             sys.settrace(tracer)
             threading.settrace(tracer)
-        self._end.serve()
+        while True:
+            try:
+                message = self.receive()
+            except ProtocolError:
+                return
+            self.answer(message)
 
-    def _texts(self) -> dict[str, Any]:
-        """Output since the last message."""
-        found = {}
+    def attach(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Attach the output since the last message."""
         for name, stream in (("out", self._out), ("err", self._err)):
             if text := stream.getvalue():
-                found[name] = text
+                message[name] = text
                 stream.seek(0)
                 stream.truncate()
-        return found
+        return message
 
-    def _surroundings(self, message: dict[str, Any]) -> None:
+    def accept_extras(self, message: dict[str, Any]) -> None:
         """Apply the test's working folder, arguments and environment."""
         if around := message.get("around"):
             os.chdir(around["folder"])
@@ -58,44 +69,76 @@ class CandidateServer:
             os.environ.clear()
             os.environ.update(around["environment"])
 
-    def _serve(self, operation: str, arguments: list[Any]) -> Any:
+    def execute(self, operation: str, arguments: list[Any]) -> Any:
         """Execute a request of the test."""
-        if operation == "import":
-            module = importlib.import_module(arguments[0])
-            return self._modules.setdefault(arguments[0], _Module(module))
-        if operation == "names":
-            module = importlib.import_module(arguments[0])
-            return list(getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]))
-        if operation == "covered":
-            covered = sorted(self._covered)
-            self._covered.clear()
-            return covered
-        if operation == "data":
-            value = wire.apply("call", arguments)
-            return list(value) if hasattr(value, "__next__") else value
-        return wire.apply(operation, arguments)
+        target, *rest = arguments or [None]
+        if operation == "call":
+            return target(*rest[0], **rest[1])
+        if operation == "getattr":
+            return getattr(target, rest[0])
+        if operation == "special":
+            result = apply_special(target, *rest)
+            return self._wait_for(result) if rest[0] in ("__anext__", "__aenter__", "__aexit__") else result
+        if operation == "await":
+            return self._wait_for(target)
+        return getattr(self, f"_do_{operation}")(*arguments)
 
+    def _do_setattr(self, target: Any, name: str, value: Any) -> None:
+        setattr(target, name, value)
 
-class _Module:
-    """Wrapper that makes a module travel as an object."""
+    def _do_delattr(self, target: Any, name: str) -> None:
+        delattr(target, name)
 
-    def __init__(self, module: types.ModuleType) -> None:
-        object.__setattr__(self, "_module", module)
+    def _do_copy(self, target: Any, deep: bool) -> Any:
+        import copy
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(object.__getattribute__(self, "_module"), name)
+        return copy.deepcopy(target) if deep else copy.copy(target)
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(object.__getattribute__(self, "_module"), name, value)
+    def _do_import(self, name: str) -> types.ModuleType:
+        return importlib.import_module(name)
 
-    def __delattr__(self, name: str) -> None:
-        delattr(object.__getattribute__(self, "_module"), name)
+    def _do_names(self, name: str) -> list[str]:
+        module = importlib.import_module(name)
+        return list(getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")]))
+
+    def _do_covered(self) -> list[tuple[str, int]]:
+        covered = sorted(self._covered)
+        self._covered.clear()
+        return covered
+
+    def _do_data(self, target: Any, arguments: list[Any]) -> Any:
+        value = target(*arguments)
+        return list(value) if hasattr(value, "__next__") else value
+
+    def _wait_for(self, waited: Any) -> Any:
+        """Wait in one event loop for all requests, so that asynchronous generators live on."""
+        import asyncio
+
+        if asyncio._get_running_loop() is not None:
+            return run_awaitable(waited)
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+
+        async def wait() -> Any:
+            return await waited
+
+        return self._loop.run_until_complete(wait())
+
+    def _decode_named(self, transfer: ContainerTransfer, kind: str, module: str, name: str) -> Any:
+        found: Any = importlib.import_module(module)
+        for part in name.split(".") if name else ():
+            found = getattr(found, part)
+        return found
+
+    def _decode_partial(self, transfer: ContainerTransfer, kind: str, function: Any, given: Any, named: Any) -> Any:
+        made = functools.partial(self.decode(function, transfer), *self.decode(given, transfer))
+        return functools.partial(made, **self.decode(named, transfer))
 
 
 class _Input(io.TextIOBase):
     """Standard input of the test."""
 
-    def __init__(self, end: wire.Endpoint) -> None:
+    def __init__(self, end: Endpoint) -> None:
         self._end = end
 
     def read(self, size: int | None = -1) -> str:
@@ -135,7 +178,7 @@ def main() -> None:
     sys.argv[:] = [""]
     sys.path[0] = os.getcwd()
     sys.set_int_max_str_digits(0)
-    CandidateServer(stream, trace).run()
+    CandidateEndpoint(stream, trace).run()
     # Exit without running threads and exit handlers of the candidate.
     os._exit(0)
 

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any
 
-from tenure.sandbox.inside import wire
+from tenure.sandbox.inside.protocol import ProtocolError
 from tenure.sandbox.inside.serving import CandidateProcess
 
 
@@ -28,8 +28,8 @@ def call(served: CandidateProcess, module: str, function: str, arguments: list[A
     """Make one call and return its value as JSON, or the error."""
     try:
         target = getattr(served.end.request("import", module), function)
-        value = served.end.request("data", target, arguments, {})
-    except wire.WireError as error:
+        value = served.end.request("data", target, arguments)
+    except ProtocolError as error:
         return {"error": served.describe_end() or str(error), "gone": True}
     except Exception as error:
         return {
@@ -60,7 +60,7 @@ def list_executed_lines(served: CandidateProcess) -> list[Any]:
     """Return the executed lines of the candidate."""
     try:
         found = served.end.request("covered")
-    except wire.WireError:
+    except ProtocolError:
         return []
     return list(found) if isinstance(found, list) else []
 

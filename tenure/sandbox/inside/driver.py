@@ -370,7 +370,7 @@ def main() -> None:
     marks: dict[bytes, tuple[int, int]] = {}
     for number, unit in enumerate(job["units"]):
         if number:
-            for folder in (WORK, "/box/tmp", "/box/home"):
+            for folder in (WORK, "/box/tmp", "/box/home", "/box/tests"):
                 remove_tree(folder)
         if time.monotonic() > deadline:
             break

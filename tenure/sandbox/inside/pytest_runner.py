@@ -18,11 +18,12 @@ import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 from _pytest.config import default_plugins
 
-from tenure.sandbox.inside import wire
 from tenure.sandbox.inside.case_runner import list_executed_lines, write_line
+from tenure.sandbox.inside.protocol import ProtocolError
+from tenure.sandbox.inside.proxies import is_remote
+from tenure.sandbox.inside.serving import TESTS_FOLDER as FOLDER
 from tenure.sandbox.inside.serving import CandidateFinder, CandidateProcess, MemoryFinder
 
-FOLDER: Final = "/box/tests"
 MAX_FAILURE_CHARS: Final = 6000
 """Maximum length of a failure message."""
 
@@ -30,12 +31,14 @@ MAX_FAILURE_CHARS: Final = 6000
 def main(job: dict[str, Any], report: int) -> int:
     """Run the tests and report pytest's exit code."""
     sources = {name: content.decode() for name, content in job["tests"] if name.endswith(".py")}
-    served = CandidateProcess(job["trace"])
+    served = CandidateProcess(job["trace"], list_modules(sources))
     runner = Runner(sources, served, job, report)
     sys.meta_path[:0] = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served)]
     sys.dont_write_bytecode = True
     sys.argv[:] = ["pytest"]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    # Files of the working folder belong to the program.
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = "/proc/none"
     arguments = ["-c", "/dev/null", f"--rootdir={FOLDER}", "--noconftest", "-p", "no:cacheprovider", "-q"]
     arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
     files = place_files(job["tests"], sources)
@@ -43,6 +46,8 @@ def main(job: dict[str, Any], report: int) -> int:
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
     if read_file_marks(job["tests"], sources) != before:
         write_line(report, job["nonce"], {"kind": "tampered"})
+    if served.violation:
+        write_line(report, job["nonce"], {"kind": "violated", "error": served.violation})
     write_line(report, job["nonce"], {"kind": "end", "code": code})
     return code
 
@@ -53,11 +58,18 @@ def warm_up() -> None:
         importlib.import_module(f"_pytest.{name}")
 
 
+def list_modules(sources: dict[str, str]) -> list[str]:
+    """Return the names of the tests' own modules."""
+    dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in sources]
+    return [*dotted, *(f"conftest_{len(name)}" for name in sources if Path(name).name == "conftest.py")]
+
+
 def read_file_marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
     """Return marks that show whether the tests' data was changed: the change time of a file cannot be set."""
     data = [Path(FOLDER, name) for name, _ in files if name not in sources]
     found = []
-    for path in [*data, *dict.fromkeys(one.parent for one in data)]:
+    folders = [folder for one in data for folder in one.parents if folder.is_relative_to(FOLDER)]
+    for path in [*data, *dict.fromkeys(folders)]:
         try:
             facts = path.stat(follow_symlinks=False)
         except OSError:
@@ -117,7 +129,7 @@ class Runner:
         """Report a file that cannot be imported."""
         if report.failed:
             text = str(report.longrepr)
-            error = self._served.describe_end() if wire.WireError.__name__ in text else ""
+            error = self._served.describe_end() if ProtocolError.__name__ in text else ""
             self._tell(
                 "broken",
                 id=report.nodeid,
@@ -138,18 +150,28 @@ class Runner:
         self._tell("done", id=item.nodeid, seconds=time.monotonic() - began, covered=found)
         return result
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Refuse a test that the program has replaced."""
+        if is_remote(getattr(item, "obj", None)):
+            pytest.fail("the test itself is an object of the program", pytrace=False)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Report one phase of a test."""
         report: pytest.TestReport = yield
-        error, lines = "", []
-        if call.excinfo is not None and report.failed:
+        error, trace, lines = "", "", []
+        if swallowed := self._served.find_swallowed():
+            report.outcome = "failed"
+            report.longrepr = error = f"the program did not give back an exception of the test: {swallowed}"
+        if call.excinfo is not None and report.failed and not error:
             raised = call.excinfo.value
             error = f"{type(raised).__name__}: {raised}".strip()
-            if isinstance(raised, wire.WireError):
+            if isinstance(raised, ProtocolError):
                 error = self._served.describe_end() or str(raised)
-            lines = list(getattr(raised, "_tenure_lines", []))
-        text = str(report.longrepr)[:MAX_FAILURE_CHARS] if report.failed else ""
+            facts = getattr(raised, "__dict__", {})
+            lines, trace = facts.get("_tenure_lines", []), facts.get("_tenure_trace", "")
+        text = f"{report.longrepr}\n{trace}".strip()[:MAX_FAILURE_CHARS] if report.failed else ""
         self._tell("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
         if lines:
             self._tell("lines", id=item.nodeid, lines=lines)

@@ -1,32 +1,45 @@
-"""Start the candidate's process for a test and restrict its requests."""
+"""Start the program under test in a process of its own, and make its modules importable for the tests."""
 
+import builtins
 import importlib.abc
 import importlib.machinery
-import os
 import socket
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from tenure.sandbox.inside import wire
+from tenure.sandbox.inside.callbacks import Callbacks
+from tenure.sandbox.inside.judging import JudgeEndpoint
+from tenure.sandbox.inside.protocol import Channel, ProtocolError
+from tenure.sandbox.inside.proxies import READABLE, RemoteText, is_remote
 
-RESERVED_PREFIXES: Final = ("_", "gi_", "cr_", "ag_", "f_", "tb_", "co_", "func_")
-"""Prefixes of attribute names that lead from an object of the test into its interpreter."""
+TESTS_FOLDER: Final = "/box/tests"
+"""Folder that the code of the tests names."""
+HOOKS: Final = (
+    "setup_module",
+    "teardown_module",
+    "setup_function",
+    "teardown_function",
+    "setUpModule",
+    "tearDownModule",
+)
+"""Names that a test module must define itself."""
 
 
 class CandidateProcess:
     """Candidate in its own process, started at its first use."""
 
-    def __init__(self, trace: bool) -> None:
+    def __init__(self, trace: bool, modules: Sequence[str] = ()) -> None:
+        """Initialize with the names of the tests' own modules."""
         self._trace = trace
+        self._modules = modules
         self._process: subprocess.Popen[bytes] | None = None
-        self._end: wire.Endpoint | None = None
-        self._known: dict[str, Any] = {}
+        self._end: JudgeEndpoint | None = None
 
     @property
-    def end(self) -> wire.Endpoint:
+    def end(self) -> JudgeEndpoint:
         """Connection to the candidate."""
         if self._end is None:
             self._end = self._start()
@@ -37,7 +50,7 @@ class CandidateProcess:
         """Whether the candidate was used."""
         return self._end is not None
 
-    def _start(self) -> wire.Endpoint:
+    def _start(self) -> JudgeEndpoint:
         ours, theirs = socket.socketpair()
         code = "import sys; sys.path[:0] = ['/in']; from tenure.sandbox.inside import candidate; candidate.main()"
         theirs.set_inheritable(True)
@@ -47,19 +60,16 @@ class CandidateProcess:
             pass_fds=(theirs.fileno(),),
         )
         theirs.close()
-        end = wire.Endpoint(ours, serve, strict=True)
-        end.outgoing = self._surroundings
-        end.incoming = print_output
-        return end
+        return JudgeEndpoint(Channel(ours), Callbacks(self._modules, TESTS_FOLDER))
 
-    def _surroundings(self) -> dict[str, Any]:
-        """Changed working folder, arguments and environment."""
-        around = {"folder": wire.get_working_folder(), "arguments": sys.argv[1:], "environment": dict(os.environ)}
-        around["environment"].pop("PYTEST_CURRENT_TEST", None)  # type: ignore[attr-defined]
-        if around == self._known:
-            return {}
-        self._known = around
-        return {"around": {**around, "arguments": ["", *sys.argv[1:]]}}
+    def find_swallowed(self) -> str:
+        """Return the exceptions of the test that the program did not give back, and forget them."""
+        return self._end.find_swallowed() if self._end is not None else ""
+
+    @property
+    def violation(self) -> str:
+        """Description of the first violation of the protocol, or an empty string."""
+        return self._end.violation if self._end is not None else ""
 
     def describe_end(self) -> str:
         """Return how the candidate's process ended, if it has."""
@@ -72,53 +82,36 @@ class CandidateProcess:
         return f"the program ended its interpreter with {'signal' if code < 0 else 'exit code'} {abs(code)}"
 
 
-def print_output(message: dict[str, Any]) -> None:
-    """Print the output of the candidate."""
-    for name, stream in (("out", sys.stdout), ("err", sys.stderr)):
-        if text := message.get(name):
-            stream.write(str(text))
-
-
-def serve(operation: str, arguments: list[Any]) -> Any:
-    """Execute a request of the candidate: use an object that the test passed to it, and nothing else."""
-    if operation == "input":
-        return input(*(str(one) for one in arguments))
-    if operation == "stdin":
-        return {"read": sys.stdin.read, "readline": sys.stdin.readline}[arguments[0]](int(arguments[1]))
-    if operation in ("getattr", "setattr", "delattr"):
-        target, name = arguments[0], str(arguments[1])
-        if name.startswith(RESERVED_PREFIXES) or isinstance(
-            target, (types.ModuleType, types.FrameType, types.CodeType)
-        ):
-            raise AttributeError(name)
-        if operation != "getattr" and isinstance(target, (type, types.FunctionType)):
-            raise AttributeError(name)
-    elif operation not in ("call", "special", "await"):
-        raise wire.WireError(f"a program may not ask for {operation!r}")
-    return wire.apply(operation, arguments)
-
-
 class RemoteModule(types.ModuleType):
     """Module of the candidate as the test sees it."""
 
     def __getattr__(self, name: str) -> Any:
         """Read a name of the module."""
-        if name in ("__path__", "__file__", "__wrapped__") or name.startswith("_tenure"):
-            raise AttributeError(name)
         if name == "__all__":
-            return self._tenure_served.end.request("names", self.__name__)
+            names = self._tenure_served.end.request("names", self.__name__)
+            return choose_names(names, sys._getframe(1))
+        if name == "__test__" and sys._getframe(1).f_globals.get("__name__") == "doctest":
+            raise ProtocolError("examples in docstrings of the program are not run by the tests' process")
+        if name.startswith("_tenure") or (name.startswith("__") and name.endswith("__") and name not in READABLE):
+            raise AttributeError(name)
         return getattr(self._tenure_handle(), name)
 
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        """Docstring of the module."""
+        text = self._tenure_served.end.read_attribute(self._tenure_handle(), "__doc__")
+        return RemoteText(text) if isinstance(text, str) else None
+
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a name of the module."""
-        if name.startswith("__") or name.startswith("_tenure"):
+        """Set a name of the module, and remember the original."""
+        if name.startswith(("__", "_tenure")) or isinstance(value, RemoteModule):
             super().__setattr__(name, value)
-        else:
-            handle = self._tenure_handle()
-            was = self.__dict__.setdefault("_tenure_was", {})
-            if name not in was and hasattr(handle, name):
-                was[name] = getattr(handle, name)
-            setattr(handle, name, value)
+            return
+        handle = self._tenure_handle()
+        was = self.__dict__.setdefault("_tenure_was", {})
+        if name not in was and hasattr(handle, name):
+            was[name] = getattr(handle, name)
+        setattr(handle, name, value)
 
     def __delattr__(self, name: str) -> None:
         """Delete a name of the module; a name that a test has set is restored.
@@ -129,13 +122,46 @@ class RemoteModule(types.ModuleType):
         if name in was:
             setattr(self._tenure_handle(), name, was.pop(name))
         else:
-            self._tenure_served.end.request("delattr", self._tenure_handle(), name)
+            delattr(self._tenure_handle(), name)
 
     def _tenure_handle(self) -> Any:
         if (known := self.__dict__.get("_tenure_known")) is None:
             known = self._tenure_served.end.request("import", self.__name__)
             self.__dict__["_tenure_known"] = known
         return known
+
+
+def choose_names(names: Any, frame: types.FrameType) -> list[str]:
+    """Return the names that `from module import *` gives to a test module.
+
+    Names that would replace a built-in name or a name of the test module itself are left out.
+
+    Raises:
+        ImportError: the test uses such a name, and it is not clear whose.
+    """
+    used = {*_iterate_names(frame.f_code)}
+    chosen = []
+    for name in names if isinstance(names, list) else []:
+        if type(name) is not str or name.startswith(("__", "pytest")) or name in HOOKS:
+            continue
+        own = frame.f_globals.get(name)
+        if name in sys.stdlib_module_names:
+            if name in used and name not in frame.f_globals:
+                # The test relies on a module that the program happens to import, too.
+                frame.f_globals[name] = importlib.import_module(name)
+        elif not hasattr(builtins, name) and (name not in frame.f_globals or is_remote(own)):
+            chosen.append(name)
+        elif name in used and not isinstance(own, types.ModuleType):
+            raise ImportError(f"the program's {name!r} would replace a name of the test: import it by its name")
+    return chosen
+
+
+def _iterate_names(code: types.CodeType) -> Iterator[str]:
+    """Yield the global names and attributes that code uses."""
+    yield from code.co_names
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _iterate_names(one)
 
 
 class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -149,8 +175,11 @@ class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         """Return the spec of a candidate's module."""
-        if fullname.split(".")[0] not in self._roots:
+        root = fullname.split(".")[0]
+        if root not in self._roots:
             return None
+        if importlib.machinery.PathFinder.find_spec(root) is not None:
+            raise ImportError(f"the program may not have a module {root!r}: the tests' Python has one of that name")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
@@ -160,8 +189,9 @@ class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         """Import the module in the candidate's process."""
         module.__dict__["_tenure_served"] = self._served
-        if self._served.end.request("import", module.__name__) is None:
+        if not is_remote(handle := self._served.end.request("import", module.__name__)):
             raise ImportError(module.__name__)
+        module.__dict__["_tenure_known"] = handle
 
 
 class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -195,5 +225,5 @@ class MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Execute a test module."""
         name = module.__spec__.origin if module.__spec__ else ""
         if name:
-            module.__file__ = f"/box/tests/{name}"
+            module.__file__ = f"{TESTS_FOLDER}/{name}"
             exec(self._compile(name, self._sources[name]), module.__dict__)

@@ -1,0 +1,90 @@
+"""Read the corpus of forgeries: programs that give wrong answers, and the kinds of tests that they want to pass.
+
+A text file holds sections, each with a heading `#### name: description` and Python code. A forgery is executed after
+the wrong program, whose answers all pass through its function `cheat`, so that a few lines apply one trick to every
+kind of test. The text `USE LINK` in a forgery is replaced by the helper that reaches the connection.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tenure.contracts.sandbox import CandidateBatch, InputFile, SandboxLimits, SandboxOutcome
+from tenure.sandbox.base import Sandbox
+
+HERE: Final = Path(__file__).parent
+GROUPS: Final = ("values", "control", "objects", "requests", "processes")
+"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, others."""
+UNSAFE_KINDS: Final = (
+    *("handed tools", "handed case", "evaluated text", "pickled values", "executed file", "loaded file"),
+    *("compiled text", "docstring examples", "dedented examples", "module examples"),
+)
+"""Kinds of tests that hand over the tools that judge, or run text of the program in the tests' own process.
+
+No program has to pass them, and a wrong one may not.
+"""
+DATA: Final = (
+    InputFile(name="expected.json", text='{"sum": 5}'),
+    InputFile(name="data/title.txt", text="Ab\n"),
+)
+"""Files that the tests of some kinds read."""
+
+
+def read_sections(name: str) -> dict[str, str]:
+    """Return the code of each section of a text file by the section's name."""
+    parts = re.split(r"^#### (.+)$", (HERE / f"{name}.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    names = [heading.split(":")[0].strip() for heading in parts[::2]]
+    assert len(set(names)) == len(names), f"{name}.txt: two sections have the same name"
+    return dict(zip(names, parts[1::2], strict=True))
+
+
+def read_kinds() -> dict[str, InputFile]:
+    """Return the test file of each kind of test."""
+    return {
+        name: InputFile(name=f"test_{name.replace(' ', '_')}.py", text=text)
+        for name, text in read_sections("kinds").items()
+    }
+
+
+def read_honest() -> str:
+    """Return the source of the right program."""
+    return read_sections("honest")["right"]
+
+
+def read_group(group: str) -> dict[str, str]:
+    """Return the source of each forgery of a group."""
+    wrong, link = read_sections("wrong")["wrong"], read_sections("link")["link"]
+    return {name: wrong + text.replace("USE LINK", link) for name, text in read_sections(group).items()}
+
+
+def read_forgeries() -> dict[str, str]:
+    """Return the source of each forgery."""
+    return {"no trick": read_sections("wrong")["wrong"]} | {
+        name: text for group in GROUPS for name, text in read_group(group).items()
+    }
+
+
+async def run_candidates(
+    box: Sandbox, programs: Sequence[str], tests: Sequence[InputFile], seconds_each: float
+) -> list[SandboxOutcome]:
+    """Test each program with the same tests; a program that ends its batch costs the others nothing."""
+    outcomes: list[SandboxOutcome] = []
+    data = [one for one in DATA if any(one.name.split("/")[-1] in (test.text or "") for test in tests)]
+    while waiting := programs[len(outcomes) :]:
+        batch = CandidateBatch(
+            candidates=tuple((InputFile(name="solution.py", text=text),) for text in waiting),
+            tests=(*tests, *data),
+            limits=SandboxLimits(wall_seconds=min(3600, seconds_each * len(waiting)), cpu_seconds=60),
+            seconds_each=seconds_each,
+        )
+        outcomes += await box.test_all(batch)
+    return outcomes
+
+
+def list_passed_kinds(outcome: SandboxOutcome, kinds: Mapping[str, InputFile]) -> list[str]:
+    """Return the kinds of tests of which every test passed."""
+    results: dict[str, list[bool]] = {}
+    for test in outcome.tests:
+        results.setdefault(test.name.split("::")[0], []).append(test.passed)
+    return [name for name, file in kinds.items() if all(results.get(file.name, [False]))]

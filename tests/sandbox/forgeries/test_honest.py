@@ -1,0 +1,126 @@
+"""Hold that honest programs pass their tests, whatever keeps forgeries out."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tenure.contracts.sandbox import CallCase, CandidateBatch, InputFile, SandboxLimits, SandboxOutcome
+from tenure.sandbox.base import Sandbox
+from tests.sandbox.forgeries.corpus import read_sections
+from tests.support.tiers import slow
+
+DATA: Final = Path(os.environ.get("TENURE_CODE_DATA") or Path(__file__).resolve().parents[4] / "shared/data/code")
+"""Folder of the public collections of programs with bugs and their corrections."""
+HUMANEVALFIX: Final = DATA / "humanevalfix_python.jsonl"
+QUIXBUGS: Final = DATA / "quixbugs_python.jsonl"
+LIMITS: Final = SandboxLimits(wall_seconds=300, cpu_seconds=200)
+MAX_CASE_CHARS: Final = {"knapsack": 200, "levenshtein": 60}
+"""Length of the arguments above which a program needs minutes or gigabytes, as the collection itself says."""
+NODE: Final = """
+class Node:
+    def __init__(
+        self, value=None, successor=None, successors=[], predecessors=[], incoming_nodes=[], outgoing_nodes=[]
+    ):
+        self.value = value
+        self.successor = successor
+        self.successors = successors
+        self.predecessors = predecessors
+        self.incoming_nodes = incoming_nodes
+        self.outgoing_nodes = outgoing_nodes
+"""
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the programs of a collection."""
+    if not path.is_file():
+        pytest.skip(f"{path} is absent: set TENURE_CODE_DATA to the folder of the collections")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def list_failures(outcome: SandboxOutcome) -> list[tuple[str, str, str]]:
+    """Return name, error and trace of the tests that failed."""
+    return [(test.name, test.error, test.trace[-1500:]) for test in outcome.tests if not test.passed]
+
+
+async def run_together(box: Sandbox, programs: dict[str, str], tests: dict[str, str]) -> SandboxOutcome:
+    """Test several modules in one run, each by a test file of its own."""
+    batch = CandidateBatch(
+        candidates=(tuple(InputFile(name=f"{name}.py", text=text) for name, text in programs.items()),),
+        tests=tuple(InputFile(name=f"test_of_{name}.py", text=text) for name, text in tests.items()),
+        limits=LIMITS,
+    )
+    return (await box.test_all(batch))[0]
+
+
+def read_ordinary() -> tuple[dict[str, str], dict[str, str]]:
+    """Return the honest programs of the table and their tests, by module."""
+    programs, tests = {}, {}
+    for name, text in read_sections("ordinary").items():
+        programs[name], tests[name] = text.split("---- test\n")
+    return programs, tests
+
+
+@pytest.mark.timeout(600)
+async def test_honest_programs_pass(box: Sandbox) -> None:
+    """Programs that use every feature of the language as it is meant pass their tests."""
+    programs, tests = read_ordinary()
+
+    outcome = await run_together(box, programs, tests)
+
+    assert len(programs) >= 30
+    assert list_failures(outcome) == []
+    assert outcome.verdict == "passed", outcome.reason
+
+
+@slow
+@pytest.mark.timeout(600)
+async def test_corrected_programs_of_humanevalfix_pass(box: Sandbox) -> None:
+    """Every corrected program of HumanEvalFix passes the tests of its task."""
+    programs, tests = {}, {}
+    for number, row in enumerate(read_rows(HUMANEVALFIX)):
+        entry = row["entry_point"]
+        checks = row["test"].replace(f"\ncheck({entry})", "\n")
+        programs[f"task{number}"] = f"{row['declaration']}{row['canonical_solution']}"
+        tests[f"task{number}"] = f"from task{number} import *\n{checks}\ndef test_check():\n    check({entry})\n"
+
+    outcome = await run_together(box, programs, tests)
+
+    assert len(programs) == 164
+    assert list_failures(outcome) == []
+    assert (outcome.verdict, len(outcome.tests)) == ("passed", 164), outcome.reason
+
+
+@slow
+@pytest.mark.timeout(600)
+async def test_corrected_programs_of_quixbugs_pass(box: Sandbox) -> None:
+    """Every corrected program of QuixBugs passes its cases, or its tests of graphs and lists."""
+    rows = read_rows(QUIXBUGS)
+    by_cases = [row for row in rows if row["json_cases"]]
+    cases = tuple(
+        CallCase(
+            module=row["name"],
+            function=row["name"],
+            args=tuple(given if isinstance(given, list) else [given]),
+            expected=expected,
+            tolerance=given[-1] if row["name"] == "sqrt" else 0.0,
+        )
+        for row in by_cases
+        for given, expected in row["json_cases"]
+        if len(json.dumps(given)) <= MAX_CASE_CHARS.get(row["name"], 10_000)
+    )
+    files = tuple(InputFile(name=f"{row['name']}.py", text=row["fixed"]) for row in by_cases)
+    graphs = [row for row in rows if not row["json_cases"]]
+    tests = {
+        row["name"]: row["pytest_file"].replace("pytest.use_correct", "True").replace("correct_python_programs.", "")
+        for row in graphs
+    }
+
+    (by_case,) = await box.test_all(CandidateBatch(candidates=(files,), cases=cases, limits=LIMITS))
+    by_test = await run_together(box, {"node": NODE, **{row["name"]: row["fixed"] for row in graphs}}, tests)
+
+    assert (len(by_cases), len(graphs)) == (31, 9)
+    assert [*list_failures(by_case), *list_failures(by_test)] == []
+    assert (by_case.verdict, by_test.verdict) == ("passed", "passed"), (by_case.reason, by_test.reason)
