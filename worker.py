@@ -36,6 +36,7 @@ from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
+from tenure.document_roots import DocumentRoots
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -136,11 +137,17 @@ def create_workflow_runner() -> SandboxedWorkflowRunner:
 
 
 def build_activities(
-    chat: ChatModel | None, knowledge: KnowledgeBase, notifier: Notifier | None = None
+    chat: ChatModel | None,
+    knowledge: KnowledgeBase,
+    notifier: Notifier | None = None,
+    roots: DocumentRoots | None = None,
 ) -> dict[str, list[Callable[..., Any]]]:
-    """Return all activities that need neither a sandbox nor the web, by task queue."""
+    """Return all activities that need neither a sandbox nor the web, by task queue.
+
+    Without `roots`, they ingest the manual of this installation and nothing else.
+    """
     methods = _collect_activities(
-        KnowledgeActivities(knowledge),
+        KnowledgeActivities(knowledge, roots or DocumentRoots()),
         TableActivities(knowledge),
         GraphActivities(knowledge),
         ToolActivities(knowledge),
@@ -215,6 +222,7 @@ def build_workers(
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
+    roots = DocumentRoots(settings.document_roots, settings.home)
     knowledge = KnowledgeBase(
         settings.knowledge_uri,
         create_embedding_model(settings),
@@ -228,8 +236,9 @@ def build_workers(
         page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
         domain_authority=settings.domain_authority,
         memory_policy=settings.memory_policy,
+        readable_files=roots.select,
     )
-    methods = build_activities(create_chat_model(settings), knowledge, Notifier.from_settings(settings))
+    methods = build_activities(create_chat_model(settings), knowledge, Notifier.from_settings(settings), roots)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = build_web_activities(engines, PageFetching(knowledge.pages, visitor, lasts), mcp)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import PATH_MISSING, translate_errors
+from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
 from activities.heartbeat import HeartbeatThread
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
@@ -22,6 +22,7 @@ from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
+from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -30,13 +31,18 @@ if TYPE_CHECKING:
 class KnowledgeActivities:
     """Activities on one knowledge base; synchronous, executed in the worker's threads."""
 
-    def __init__(self, knowledge: "KnowledgeBase") -> None:
-        """Use `knowledge`."""
-        self._knowledge = knowledge
+    def __init__(self, knowledge: "KnowledgeBase", roots: DocumentRoots) -> None:
+        """Use `knowledge`, and read files inside `roots` only."""
+        self._knowledge, self._roots = knowledge, roots
 
     @activity.defn
     def ingest_corpus(self, request: IngestRequest) -> IngestReport:
         """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
+        try:
+            paths = self._roots.resolve(request.paths)
+        except (PathRefused, RootsError) as error:
+            raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
+        request = request.model_copy(update={"paths": tuple(map(str, paths))})
         with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
             try:
                 return self._knowledge.corpora.ingest(request, heartbeat.update, activity.is_cancelled)

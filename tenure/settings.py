@@ -5,6 +5,7 @@ Variables have the prefix `TENURE_`, except `OPENAI_API_KEY` and `OPENAI_BASE_UR
 """
 
 import base64
+import os
 import re
 from collections import ChainMap
 from pathlib import Path
@@ -59,6 +60,20 @@ def _split_words(written: object) -> object:
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)]
 """List of words, separated by commas in the environment."""
+
+
+def _split_paths(written: object) -> object:
+    """Split a text at colons into absolute paths.
+
+    Raises:
+        ValueError: a path is relative.
+    """
+    if not isinstance(written, str):
+        return written
+    paths = [Path(part.strip()).expanduser() for part in written.split(os.pathsep) if part.strip()]
+    if relative := [path for path in paths if not path.is_absolute()]:
+        raise ValueError(f"{str(relative[0])!r} is not an absolute path")
+    return tuple(dict.fromkeys(paths))
 
 
 class RoleSettings(BaseModel):
@@ -143,6 +158,10 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
     """Port of this home's Temporal web UI, on 127.0.0.1."""
+    document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
+    """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
+    `start --docs` add the paths that they name to a list in the home.
+    """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
     vector_index: VectorIndex = "auto"

@@ -31,6 +31,7 @@ from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
+from tenure.document_roots import DocumentRoots
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
@@ -79,6 +80,9 @@ def _initialize_with_known_fields(model: BaseModel, /, **values: Any) -> None:
 _copy_model, _initialize_model = BaseModel.model_copy, BaseModel.__init__
 setattr(BaseModel, "model_copy", _copy_with_known_fields)  # noqa: B010 - the type checker allows no other signature
 setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
+
+EVERYWHERE = DocumentRoots([Path("/")])
+"""Document roots of workers in tests of other subjects."""
 
 SERVER_OPTIONS = [
     "--dynamic-config-value",
@@ -193,6 +197,7 @@ class Serving(Protocol):
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
+        roots: DocumentRoots = EVERYWHERE,
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -274,8 +279,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
+        roots: DocumentRoots = EVERYWHERE,
     ) -> AsyncIterator[Stage]:
-        methods = build_activities(chat, knowledge, notifier)  # type: ignore[arg-type]
+        methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:

@@ -27,6 +27,7 @@ GROUPS: Final = {
             "home",
             "temporal_port",
             "ui_port",
+            "document_roots",
             "lancedb_uri",
             "vector_index",
             "maintenance_hours",

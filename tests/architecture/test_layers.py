@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
+    "tenure.document_roots": set(),
     "tenure.logs": {"tenure.settings"},
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
@@ -62,12 +63,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
     "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "workflows"},
-    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
+    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications", "tenure.document_roots"},
     # Activity classes for their names only.
     "workflows": {*PURE, "activities", "tenure.extensions"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         "tenure.extensions",
+        "tenure.document_roots",
     },
 }
 """Packages that each layer may import besides itself."""

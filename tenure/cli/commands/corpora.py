@@ -15,7 +15,7 @@ from tenure.cli.commands import watched_corpora as watching
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import resolve_paths
+from tenure.cli.paths import allow_reading, resolve_paths
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
@@ -53,6 +53,7 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, [request])
     return asyncio.run(_ingest_and_report(arguments, place, request, every))
 
 

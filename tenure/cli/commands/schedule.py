@@ -27,6 +27,7 @@ from tenure.cli.commands.start import add_notifications, build_request, check_co
 from tenure.cli.errors import UsageError
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
+from tenure.cli.paths import allow_reading
 from tenure.cli.run_ids import check_run, slugify
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
@@ -116,6 +117,7 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     name = check_run(arguments.name) if arguments.name else f"question-{named}"
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
 
 

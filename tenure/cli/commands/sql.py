@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import resolve_paths
+from tenure.cli.paths import allow_reading, resolve_paths
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import SQL_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
@@ -25,6 +25,7 @@ def run_sql(arguments: Namespace, settings: Settings) -> int:
     request = build_request(arguments)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, request))
 
 

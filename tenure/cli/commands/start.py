@@ -16,7 +16,7 @@ from tenure.cli.errors import UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
-from tenure.cli.paths import find_manual, resolve_paths
+from tenure.cli.paths import allow_reading, find_manual, resolve_paths
 from tenure.cli.program_files import read_files, read_tests
 from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
@@ -53,6 +53,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
@@ -75,6 +76,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     chosen = check_run(arguments.id) if arguments.id else make_batch_id(arguments.batch, items)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, shared.ingest)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 

@@ -4,7 +4,7 @@ A result is stored like a document: its text is what a query returned or a progr
 hash of the query or program. It is deleted with the corpus, and no search finds it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.algorithms.text.passage import Encoder
@@ -79,8 +79,13 @@ class TableQueries:
         results: StoredResults,
         limits: SqlLimits,
         addresses: Mapping[str, str],
+        readable_files: Callable[[Iterable[str]], Collection[str]] | None = None,
     ) -> None:
-        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name."""
+        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name.
+
+        `readable_files` selects the files that may be opened: a stored path may lead elsewhere since it was ingested.
+        """
+        self._readable_files = readable_files
         self._store, self._model, self._encode = store, model, encode
         self._results = results
         self._vectors = ChunkVectors(store, model, cache)
@@ -166,6 +171,9 @@ class TableQueries:
 
     def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
         rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
+        if self._readable_files is not None:
+            readable = self._readable_files(rows)
+            rows = {uri: row for uri, row in rows.items() if uri in readable}
         databases_ = list_databases(rows)
         return [TableSource(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in databases_]
 

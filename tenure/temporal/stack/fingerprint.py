@@ -52,7 +52,7 @@ def _text(value: object) -> str | None:
     if isinstance(value, dict):
         return json.dumps(value, default=_inner)
     if isinstance(value, tuple):
-        return ",".join(value)
+        return (os.pathsep if any(isinstance(part, Path) for part in value) else ",").join(map(str, value))
     return None if value is None else str(value)
 
 
