@@ -30,6 +30,7 @@ from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
 from activities.memory import MemoryActivities
 from activities.notifications import NotificationActivities
+from activities.ownership import OwnerActivities, Owners
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -65,6 +66,7 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
@@ -207,6 +209,8 @@ def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **opt
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+        # Requests to run programs name no passage.
+        interceptors=[OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
         **options,
     )
 
@@ -222,7 +226,7 @@ def build_workers(
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
-    roots = DocumentRoots(settings.document_roots, settings.home)
+    roots, owners = DocumentRoots(settings.document_roots, settings.home), Owners.from_settings(settings)
     knowledge = KnowledgeBase(
         settings.knowledge_uri,
         create_embedding_model(settings),
@@ -245,6 +249,7 @@ def build_workers(
     methods[BROWSER_QUEUE] = build_browser_activities(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
+    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(
@@ -258,6 +263,7 @@ def build_workers(
             workflow_runner=create_workflow_runner(),
             graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
             **options,
         )
         for queue in queues
@@ -283,7 +289,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    client = await connect(settings)
+    # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
+    client = await connect(settings.model_copy(update={"owner": "", "owner_token": None}))
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:

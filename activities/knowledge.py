@@ -7,6 +7,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
 from activities.heartbeat import HeartbeatThread
+from activities.ownership import is_readable
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -102,7 +103,7 @@ class KnowledgeActivities:
         """List, describe or drop corpora."""
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
-            there = self._knowledge.corpora.load_stats()
+            there = [stats for stats in self._knowledge.corpora.load_stats() if is_readable(stats.corpus)]
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)

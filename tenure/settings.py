@@ -9,7 +9,7 @@ import os
 import re
 from collections import ChainMap
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -39,6 +39,7 @@ from tenure.contracts.knowledge.memory import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.ownership import MIN_TOKEN_LENGTH
 from tenure.roles.registry import RoleName
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -183,6 +184,17 @@ class Settings(BaseSettings, LimitFields):
     memory_max_per_owner: int = Field(default=100_000, ge=100, le=10_000_000)
     """Maximum number of memories per owner; the weakest are forgotten first."""
 
+    owner: IdentifierName | Literal[""] = ""
+    """Name of the owner for whom commands ask; the worker checks it by `owner_token`."""
+    owner_token: SecretStr | None = None
+    """Token of `owner`, which proves every request of a command and is never sent."""
+    owners: dict[IdentifierName, SecretStr] = {}
+    """Tokens of all owners by name, for the worker, which then refuses requests without a proof. A token has at least
+    32 characters, such as `openssl rand -hex 32` prints; without owners everyone who reaches the server may do
+    everything.
+    """
+    default_owner: IdentifierName | Literal[""] = ""
+    """Owner of runs, corpora and memories that were made before there were owners; empty for nobody."""
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
@@ -332,6 +344,26 @@ class Settings(BaseSettings, LimitFields):
         """Add the variables of single search providers."""
         providers = _ProviderVariables(settings_cls, env_settings, dotenv_settings)
         return init_settings, env_settings, dotenv_settings, providers
+
+    @field_validator("owners")
+    @classmethod
+    def _check_owners(cls, owners: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        """Reject short and shared tokens without repeating any of them."""
+        tokens = [token.get_secret_value() for token in owners.values()]
+        if any(len(token) < MIN_TOKEN_LENGTH for token in tokens):
+            raise ValueError(f"a token needs at least {MIN_TOKEN_LENGTH} characters: `openssl rand -hex 32` makes one")
+        if len(set(tokens)) < len(tokens):
+            raise ValueError("two owners have the same token: each needs one of its own")
+        return owners
+
+    @model_validator(mode="after")
+    def _check_owner(self) -> Self:
+        """Reject an owner without a token, a token without an owner, and an unknown default owner."""
+        if bool(self.owner) != bool(self.owner_token and self.owner_token.get_secret_value()):
+            raise ValueError("TENURE_OWNER and TENURE_OWNER_TOKEN belong together: set both or neither")
+        if self.owners and self.default_owner and self.default_owner not in self.owners:
+            raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
+        return self
 
     @field_validator("encryption_keys")
     @classmethod

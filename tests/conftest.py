@@ -28,6 +28,7 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
@@ -47,6 +48,7 @@ from worker import (
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.runtime import search_attributes
+from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug. Only `--all` draws new ones in every run, so
@@ -83,6 +85,9 @@ setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
 
 EVERYWHERE = DocumentRoots([Path("/")])
 """Document roots of workers in tests of other subjects."""
+
+NO_OWNERS = Owners({})
+"""Owners of workers in tests of other subjects."""
 
 SERVER_OPTIONS = [
     "--dynamic-config-value",
@@ -198,6 +203,7 @@ class Serving(Protocol):
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
+        owners: Owners = NO_OWNERS,
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -224,6 +230,10 @@ class Stage:
         self._started.append(handle)
         return handle
 
+    def adopt(self, handle: WorkflowHandle[Any, Any]) -> None:
+        """Replay a run that the test has started itself."""
+        self._started.append(handle)
+
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
@@ -233,6 +243,7 @@ class Stage:
             workflows=WORKFLOWS,
             workflow_runner=prepared_once(),
             data_converter=pydantic_data_converter,
+            interceptors=[OwnerInterceptor(NO_OWNERS, lambda chunks, sources: ())],
         )
         await replayer.replay_workflows(_each(histories))
 
@@ -280,8 +291,10 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
+        owners: Owners = NO_OWNERS,
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
+        methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
@@ -300,6 +313,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     workflow_runner=prepared_once(),
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+                    interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
                 )
                 for queue in methods
             ]

@@ -31,6 +31,7 @@ GROUPS: Final = {
             "lancedb_uri",
             "vector_index",
             "maintenance_hours",
+            *("owner", "owner_token", "owners", "default_owner"),
             "encryption_keys",
             "codec_port",
             "log_level",

@@ -17,6 +17,7 @@ from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 
 from tenure.settings import Settings
 from tenure.temporal.encryption import EncryptionCodec
+from tenure.temporal.owner_client import OwnerClientInterceptor
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -78,7 +79,10 @@ async def connect(settings: Settings) -> Client:
         # The SDK's own timeout covers the TCP connection only; a process that accepts it may still never answer.
         async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
             return await Client.connect(
-                **config, data_converter=make_data_converter(settings), connect_timeout=CONNECT_TIMEOUT
+                **config,
+                data_converter=make_data_converter(settings),
+                connect_timeout=CONNECT_TIMEOUT,
+                interceptors=OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error

@@ -45,10 +45,11 @@ APPLICATION = {"tenure.cli", "tenure.temporal", "tenure.reference"}
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
     "tenure.extensions": set(),
-    "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
+    "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions", "tenure.ownership"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.document_roots": set(),
+    "tenure.ownership": set(),
     "tenure.logs": {"tenure.settings"},
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
@@ -59,17 +60,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.role_executor": {*PURE, "tenure.models"},
     "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions"},
     # The knowledge base reads sources and embeds them.
-    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources"},
+    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.ownership"},
     "tenure.sandbox": {*PURE, "tenure.settings"},
     "tenure.report": PURE,
-    "tenure.temporal": {"tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "workflows"},
-    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications", "tenure.document_roots"},
+    "tenure.temporal": {
+        *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.ownership"),
+        "workflows",
+    },
+    "activities": {
+        *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),
+        *("tenure.document_roots", "tenure.ownership"),
+    },
     # Activity classes for their names only.
-    "workflows": {*PURE, "activities", "tenure.extensions"},
+    "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         "tenure.extensions",
-        "tenure.document_roots",
+        *("tenure.document_roots", "tenure.ownership"),
     },
 }
 """Packages that each layer may import besides itself."""
