@@ -34,11 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
+    from tenure.cli.ownership import apply_owner
     from tenure.settings import Settings
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
-    code = handler(arguments, Settings())
+    settings = Settings()
+    apply_owner(arguments, settings)
+    code = handler(arguments, settings)
     sys.stdout.flush()
     return code
 

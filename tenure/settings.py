@@ -472,6 +472,8 @@ def describe_settings_error(error: ValidationError | SettingsError) -> str:
         named = re.search(r'field "(\w+)"', str(error))
         return f"{get_environment_variable(named[1]) if named else 'a setting'} is not valid: it is not JSON"
     first = error.errors()[0]
+    if not first["loc"]:  # several settings contradict each other
+        return str(first["msg"]).removeprefix("Value error, ")
     setting, *inner = (str(part) for part in first["loc"] if part != "[key]")
     known = get_environment_variable(setting) if setting in Settings.model_fields else setting
     words = str(first["msg"])

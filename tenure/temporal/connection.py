@@ -18,6 +18,7 @@ from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from tenure.settings import Settings
 from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.owner_client import OwnerClientInterceptor
+from tenure.temporal.owner_codec import OwnerCodec
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -58,7 +59,7 @@ def get_local_address(settings: Settings) -> str:
 
 def make_data_converter(settings: Settings) -> DataConverter:
     """Return the data converter for Pydantic models, with encryption if keys are set."""
-    codec = EncryptionCodec.from_settings(settings)
+    codec = OwnerCodec.from_settings(settings) or EncryptionCodec.from_settings(settings)
     if codec is None:
         return pydantic_data_converter
     return replace(

@@ -29,6 +29,7 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     StoreStats,
 )
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -48,7 +49,7 @@ _OF_ONE = ("drop", "relate", "graph", "unwatch")
 def ingest(arguments: Namespace, settings: Settings) -> int:
     """Run `ingest`."""
     paths = resolve_paths(arguments.paths)
-    corpus = check_corpus(arguments.corpus) if arguments.corpus else make_corpus_name(paths)
+    corpus = check_corpus(arguments.corpus or qualify_name(make_corpus_name(paths), settings.owner))
     request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths))
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)

@@ -33,6 +33,7 @@ from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -112,9 +113,9 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     """Run `schedule QUESTION`."""
     arguments.question = arguments.what
     request = build_request(arguments, settings).model_copy(update={"scheduled": True})
-    private = settings.encryption_keys is not None
+    private = settings.encryption_keys is not None or bool(settings.owner)
     named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
-    name = check_run(arguments.name) if arguments.name else f"question-{named}"
+    name = check_run(arguments.name or qualify_name(f"question-{named}", settings.owner))
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, request.ingest)

@@ -16,21 +16,22 @@ from tenure.cli.session.server_target import ServerTarget, ensure_server, print_
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.tables import Cell, QueryReply, SqlRequest
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 def run_sql(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
-    request = build_request(arguments)
+    request = build_request(arguments, settings.owner)
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, request))
 
 
-def build_request(arguments: Namespace) -> SqlRequest:
-    """Build the request from the arguments.
+def build_request(arguments: Namespace, owner: str = "") -> SqlRequest:
+    """Build the request from the arguments; a corpus of documents belongs to `owner`.
 
     Raises:
         UsageError: no source is named, or a path does not exist.
@@ -39,7 +40,9 @@ def build_request(arguments: Namespace) -> SqlRequest:
     ingest: list[IngestRequest] = []
     if arguments.docs:
         paths = resolve_paths(arguments.docs)
-        ingest.append(IngestRequest(corpus=make_corpus_name(paths), paths=tuple(str(path) for path in paths)))
+        ingest.append(
+            IngestRequest(corpus=qualify_name(make_corpus_name(paths), owner), paths=tuple(str(path) for path in paths))
+        )
     corpora = tuple(dict.fromkeys((*(one.corpus for one in ingest), *named)))
     databases = tuple(dict.fromkeys(arguments.database))
     if not corpora and not databases:

@@ -33,6 +33,7 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import Settings
 from workflows.research.strategies import list_strategy_names
@@ -73,7 +74,9 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     if any(item.max_cost_usd for item in items):
         find_reservation_price(settings, limited=True)
     request = BatchRequest(shared=shared, items=items, max_parallel=arguments.parallel or DEFAULT_PARALLEL_RUNS)
-    chosen = check_run(arguments.id) if arguments.id else make_batch_id(arguments.batch, items)
+    chosen = (
+        check_run(arguments.id) if arguments.id else qualify_name(make_batch_id(arguments.batch, items), settings.owner)
+    )
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, shared.ingest)
@@ -98,7 +101,11 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
     ingest: list[IngestRequest] = []
     if arguments.docs:
         paths = resolve_paths(arguments.docs)
-        ingest.append(IngestRequest(corpus=make_corpus_name(paths), paths=tuple(str(path) for path in paths)))
+        ingest.append(
+            IngestRequest(
+                corpus=qualify_name(make_corpus_name(paths), settings.owner), paths=tuple(str(path) for path in paths)
+            )
+        )
     databases = tuple(dict.fromkeys(arguments.database))
     tests = read_tests(arguments.tests)
     # Tests imply a coding task, for which the manual of Tenure is no source.
@@ -126,7 +133,10 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
 
 def make_id(request: RunRequest, settings: Settings) -> str:
     """Return an id for a run."""
-    return make_run_id(request.question, request.mode, private=settings.encryption_keys is not None)
+    name = make_run_id(
+        request.question, request.mode, private=settings.encryption_keys is not None or bool(settings.owner)
+    )
+    return qualify_name(name, settings.owner)
 
 
 def render_details(request: RunRequest, chosen: str) -> str:

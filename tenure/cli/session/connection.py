@@ -14,6 +14,7 @@ from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
@@ -60,6 +61,8 @@ def explain_refusals(run_id: str) -> Iterator[None]:
         raise CommandError(f"run {run_id} cannot answer: {truncate_line(str(error), 200)}") from error
     except RPCError as error:
         raise describe_refusal(error, run_id) from error
+    except DecryptionError as error:
+        raise CommandError(f"{run_id} cannot be read: {error}") from error
 
 
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:

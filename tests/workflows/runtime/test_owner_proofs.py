@@ -330,7 +330,7 @@ async def ask_everything(client: Client, id: str) -> list[str]:
         await handle.execute_update("steer", RunCommand(name="pause"))
         answered.append("steer")
     except WorkflowUpdateFailedError as error:
-        assert [one.type for one in causes(cast(BaseException, error.cause))] == [OWNER_REFUSED]
+        assert [one.type for one in causes(error.cause)] == [OWNER_REFUSED]
     return answered
 
 
