@@ -11,6 +11,7 @@ from dataclasses import replace
 from inspect import isawaitable
 from typing import Any
 
+from pydantic_core import to_jsonable_python
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
     CreateScheduleInput,
@@ -95,7 +96,9 @@ class _OwnerOutbound(OutboundInterceptor):
 
     async def signal_workflow(self, input: SignalWorkflowInput) -> None:
         """Prove the sender of a signal."""
-        input.headers = {**input.headers, **self._owner.prove("signal", input.signal, input.id, input.args)}
+        # The handlers of a run accept whatever a person types, so that they see plain values instead of models.
+        arguments = [to_jsonable_python(argument) for argument in input.args]
+        input.headers = {**input.headers, **self._owner.prove("signal", input.signal, input.id, arguments)}
         await super().signal_workflow(input)
 
     async def query_workflow(self, input: QueryWorkflowInput) -> Any:

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from argparse import Namespace
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,6 +36,7 @@ from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ACTIONS = ("list", "pause", "resume", "trigger", "backfill", "delete")
@@ -210,7 +212,8 @@ async def list_schedules(client: Client) -> list[dict[str, Any]]:
     async for listed in await client.list_schedules():
         action = listed.schedule.action if listed.schedule else None
         if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
-            rows.append(await _describe_schedule(client, listed.id))
+            with suppress(DecryptionError):  # it belongs to another owner
+                rows.append(await _describe_schedule(client, listed.id))
     return sorted(rows, key=lambda row: str(row["id"]))
 
 
