@@ -82,7 +82,7 @@ class Owners:
 
     Args:
         tokens: tokens by owner; empty if there are no owners.
-        default_owner: owner of everything whose name contains no owner; empty for nobody.
+        default_owner: owner of everything whose name contains no owner; empty for no owner.
         databases: names of databases, which all owners share.
         clock: function that returns the time in seconds since the epoch.
     """
@@ -128,7 +128,7 @@ class Owners:
         return proof.owner
 
     def check_message(self, proof: Proof | None, operation: Operation) -> str:
-        """Return why an update or query is refused, or an empty string.
+        """Return the reason for which an update or query is refused, or an empty string.
 
         The operation must be recent, and an update is accepted once: other people can read it in the history.
         """
@@ -159,7 +159,7 @@ class Owners:
         return (name or self._default_owner) == owner
 
     def may_read(self, corpus: str, owner: str) -> bool:
-        """Return whether an owner may read a corpus: an own one, or one that all owners share."""
+        """Return whether an owner may read a corpus: an own corpus, or a corpus that all owners share."""
         return corpus.removesuffix(RESULTS_SUFFIX) in self._shared or self.may_use(corpus, owner)
 
     def _is_start_proved(self, start: WorkflowStart) -> bool:

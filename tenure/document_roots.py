@@ -134,7 +134,7 @@ def _describe_refusal(path: str, real: Path | None) -> str:
     shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:300]
     if real is None:
         return f"the worker reads absolute paths only: {shown!r} is not one"
-    # The target of a link is not named: whoever started the workflow may not be allowed to know it.
+    # The target of a link is not named: the starter of the workflow may not be allowed to know it.
     return (
         f"{shown} is outside the document roots of the worker: run `python client.py ingest {shown}` as the user who "
         "started the worker, or add it to TENURE_DOCUMENT_ROOTS there"

@@ -185,7 +185,7 @@ class Settings(BaseSettings, LimitFields):
     """Maximum number of memories per owner; the weakest are forgotten first."""
 
     owner: IdentifierName | Literal[""] = ""
-    """Name of the owner for whom commands ask; the worker checks it by `owner_token`."""
+    """Owner of everything that commands start and read; the worker checks it by `owner_token`."""
     owner_token: SecretStr | None = None
     """Token of `owner`, which proves every request of a command and is never sent."""
     owners: dict[IdentifierName, SecretStr] = {}
@@ -194,7 +194,7 @@ class Settings(BaseSettings, LimitFields):
     everything.
     """
     default_owner: IdentifierName | Literal[""] = ""
-    """Owner of runs, corpora and memories that were made before there were owners; empty for nobody."""
+    """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that they are refused."""
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)

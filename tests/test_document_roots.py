@@ -34,7 +34,7 @@ def listed(home: Path) -> list[str]:
 
 
 def test_without_a_root_only_the_manual_is_read(tmp_path: Path) -> None:
-    """A worker that nobody gave a root to refuses every path except its own manual."""
+    """A worker without roots refuses every path except its own manual."""
     roots = DocumentRoots(home=tmp_path)
 
     assert roots.resolve([str(MANUAL)]) == (MANUAL,)
@@ -110,7 +110,7 @@ def test_a_root_that_becomes_a_link_opens_nothing(tmp_path: Path, home: Path, do
 
 
 def test_a_root_around_the_home_does_not_open_the_home(tmp_path: Path, home: Path) -> None:
-    """Keys and databases of the home stay closed; a folder of the home can be named by itself."""
+    """Keys and databases of the home stay closed; a folder of the home can be named separately."""
     (home / "docs").mkdir()
     roots = DocumentRoots([tmp_path, home / "docs"], home)
 

@@ -115,7 +115,7 @@ def test_ingestion_reports_its_progress() -> None:
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "{docs}/../secret", "{docs}/out", "docs", "{docs}base", "{docs}/\0"])
 def test_paths_outside_the_document_roots_are_refused(tmp_path: Path, path: str) -> None:
-    """A path that leaves the roots fails the ingestion for good, in one line that says how to allow it."""
+    """A path that leaves the roots fails the ingestion permanently, in one line that says how to allow it."""
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "out").symlink_to("/etc")

@@ -1,4 +1,4 @@
-"""Owners of a worker: what a proof covers, and which resources a request names."""
+"""Owners of a worker, their proofs, and the resources in requests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -149,7 +149,7 @@ async def test_a_signal_is_checked_for_its_workflow() -> None:
 
 
 def test_resources_without_an_owner_belong_to_the_default_owner() -> None:
-    """Earlier runs, corpora and memories belong to nobody, or to the owner of the setting."""
+    """Earlier runs, corpora and memories belong to no owner, or to the owner of the setting."""
     for known, allowed in ((owners(), False), (owners("ann"), True)):
         assert known.may_read("old", "ann") is known.may_use("run", "ann") is known.is_owner("", "ann") is allowed
         assert not known.may_read("old", "bob")

@@ -1,4 +1,4 @@
-"""Histories of owners on a real server: what can be read without the token of their owner."""
+"""Histories of owners on a real server, read with and without the token of their owner."""
 
 from uuid import uuid4
 

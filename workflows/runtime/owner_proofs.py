@@ -70,7 +70,7 @@ class OwnerInterceptor(Interceptor):
         return OwnerActivityInterceptor(next, self._owners, self._find_corpora)
 
     def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
-        """Give workflows the functions that need tokens."""
+        """Return the interceptor of workflows, and register the functions that need tokens."""
         input.unsafe_extern_functions.update({_SIGN: self._owners.sign, _CHECK: self._owners.check_message})
         return _OwnerInbound
 

@@ -1,4 +1,4 @@
-"""Owners on a real server: what the worker refuses, whatever client sends it."""
+"""Owners on a real server, with clients that send whatever they like."""
 
 import asyncio
 from collections.abc import Iterator
