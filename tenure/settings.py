@@ -194,7 +194,9 @@ class Settings(BaseSettings, LimitFields):
     everything.
     """
     default_owner: IdentifierName | Literal[""] = ""
-    """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that they are refused."""
+    """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that the worker
+    refuses them.
+    """
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
