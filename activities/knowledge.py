@@ -24,6 +24,7 @@ from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
+from tenure.ownership import get_owner
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -40,7 +41,7 @@ class KnowledgeActivities:
     def ingest_corpus(self, request: IngestRequest) -> IngestReport:
         """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
         try:
-            paths = self._roots.resolve(request.paths)
+            paths = self._roots.resolve(request.paths, get_owner(request.corpus))
         except (PathRefused, RootsError) as error:
             raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
         request = request.model_copy(update={"paths": tuple(map(str, paths))})

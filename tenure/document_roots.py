@@ -22,6 +22,7 @@ ROOTS_FILE = "document-roots.json"
 MANUAL = Path(tenure.__file__).resolve().parents[1] / "docs"
 """Manual of this installation, which every worker may ingest."""
 
+_OWNER = "{owner}"
 _LOCK_SECONDS = 30.0
 
 
@@ -72,16 +73,17 @@ class DocumentRoots:
     """Folders and files that a worker may ingest.
 
     Args:
-        named: roots of the settings; their links are resolved once.
+        named: roots of the settings; their links are resolved once. In a root with the word `{owner}`, only links
+            before it are resolved, and the word is replaced by the owner of a corpus.
         home: home whose list is read at every check; None for no list.
     """
 
     def __init__(self, named: Iterable[Path] = (), home: Path | None = None) -> None:
-        self._named = tuple(real for path in named if (real := resolve_path(path)))
+        self._named = tuple(real for path in named if (real := _resolve_root(path)))
         self._home = resolve_path(home.absolute()) if home else None
 
-    def resolve(self, paths: Iterable[str]) -> tuple[Path, ...]:
-        """Return the real paths of paths inside the roots.
+    def resolve(self, paths: Iterable[str], owner: str | None = None) -> tuple[Path, ...]:
+        """Return the real paths of paths inside the roots of an owner.
 
         The caller reads the returned paths: a link that is replaced after the check then has no effect.
 
@@ -89,7 +91,7 @@ class DocumentRoots:
             PathRefused: a path is relative or outside the roots.
             RootsError: the list of the home cannot be trusted.
         """
-        roots = self._load()
+        roots = self._load(owner)
         found: list[Path] = []
         for path in paths:
             real = resolve_path(path)
@@ -98,17 +100,26 @@ class DocumentRoots:
             found.append(real)
         return tuple(found)
 
-    def select(self, paths: Iterable[str]) -> frozenset[str]:
-        """Return the paths that are inside the roots.
+    def select(self, paths: Iterable[str], owner: str | None = None) -> frozenset[str]:
+        """Return the paths that are inside the roots of an owner.
 
         Raises:
             RootsError: the list of the home cannot be trusted.
         """
-        roots = self._load()
+        roots = self._load(owner)
         return frozenset(path for path in paths if (real := resolve_path(path)) and self._is_allowed(real, roots))
 
-    def _load(self) -> list[Path]:
-        return [*self._named, MANUAL, *(_load_roots(self._home / ROOTS_FILE) if self._home else ())]
+    def _load(self, owner: str | None) -> list[Path]:
+        """Return the roots of an owner; roots for single owners are closed to a corpus without an owner."""
+        named = [
+            path if _OWNER not in str(path) else owner and Path(str(path).replace(_OWNER, owner))
+            for path in self._named
+        ]
+        return [
+            *(path for path in named if path),
+            MANUAL,
+            *(_load_roots(self._home / ROOTS_FILE) if self._home else ()),
+        ]
 
     def _is_allowed(self, path: Path, roots: Iterable[Path]) -> bool:
         """Return whether a real path may be read: a root around the home does not open the home's own files."""
@@ -116,6 +127,15 @@ class DocumentRoots:
         if home is not None and path.is_relative_to(home):
             roots = [root for root in roots if root != home and root.is_relative_to(home)]
         return _is_inside(path, roots)
+
+
+def _resolve_root(path: Path) -> Path | None:
+    """Return a root without links; an owner may control the part that begins with the word for the owner."""
+    place = next((number for number, part in enumerate(path.parts) if _OWNER in part), None)
+    if place is None:
+        return resolve_path(path)
+    fixed = resolve_path(Path(*path.parts[:place])) if place else None
+    return fixed and fixed.joinpath(*path.parts[place:])
 
 
 def _is_inside(path: Path, roots: Iterable[Path]) -> bool:

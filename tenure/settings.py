@@ -161,7 +161,7 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
     """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
-    `start --docs` add the paths that they name to a list in the home.
+    `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for an owner.
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""

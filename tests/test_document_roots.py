@@ -197,3 +197,23 @@ def test_a_list_is_not_followed_through_a_link(tmp_path: Path, home: Path, docs:
     with pytest.raises(RootsError, match="cannot be read"):
         add_document_roots(home, [docs])
     assert other.read_text() == '["/"]'
+
+
+def test_a_root_for_each_owner_is_open_to_this_owner_alone(tmp_path: Path) -> None:
+    """The folder of one owner is closed to others, and cannot be replaced by a link to another place."""
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    for owner in ("ann", "bob"):
+        (tmp_path / owner).mkdir()
+    roots = DocumentRoots([link / "{owner}"])
+
+    assert roots.resolve([str(tmp_path / "ann" / "a.md")], "ann") == (tmp_path / "ann" / "a.md",)
+    for owner in ("bob", None, ""):
+        with pytest.raises(PathRefused):
+            roots.resolve([str(tmp_path / "ann")], owner)
+        assert roots.select([str(tmp_path / "ann" / "a.csv")], owner) == frozenset()
+    (tmp_path / "ann").rmdir()
+    (tmp_path / "ann").symlink_to("/etc")
+    for path in ("/etc/passwd", str(tmp_path / "ann" / "passwd"), str(tmp_path / "{owner}")):
+        with pytest.raises(PathRefused):
+            roots.resolve([path], "ann")

@@ -55,7 +55,7 @@ class KnowledgeBase:
         page_cache_bytes: int | None = None,
         domain_authority: Mapping[str, float] | None = None,
         memory_policy: MemoryPolicy | None = None,
-        readable_files: Callable[[Iterable[str]], Collection[str]] | None = None,
+        readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
     ) -> None:
         """Connect to a folder or object store; create the folder if it does not exist.
 
@@ -72,7 +72,8 @@ class KnowledgeBase:
             page_cache_bytes: size to which maintenance trims the page cache, in bytes; None for no limit.
             domain_authority: authority of web domains, from 0 to 1.
             memory_policy: rules by which memories decay, merge and are deleted.
-            readable_files: function that selects the files that queries over tables may open; None for all.
+            readable_files: function that selects the files that queries over tables may open for an owner; None for all
+                files.
         """
         self._store = store = Store(uri, vector_index)
         self._metrics = metrics

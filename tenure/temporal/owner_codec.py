@@ -56,8 +56,9 @@ class OwnerCodec(EncryptionCodec, WithSerializationContext):
 
     def with_context(self, context: SerializationContext) -> Self:
         """Return a codec for the payloads of a workflow or activity."""
-        known = isinstance(context, WorkflowSerializationContext | ActivitySerializationContext)
-        owner = get_owner(context.workflow_id or "") if known else None
+        owner = None
+        if isinstance(context, WorkflowSerializationContext | ActivitySerializationContext):
+            owner = get_owner(context.workflow_id or "")
         bound = copy(self)
         bound._current = f"{_PREFIX}{owner}" if owner in self._owners else self._default
         return bound

@@ -37,7 +37,7 @@ async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) ->
             (BatchWorkflow.run, batch),
         ):
             with pytest.raises(WorkflowFailureError) as caught:
-                await stage.client.execute_workflow(  # type: ignore[misc]
+                await stage.client.execute_workflow(
                     workflow,  # type: ignore[arg-type]
                     request,
                     id=f"test-{uuid4().hex[:8]}",
