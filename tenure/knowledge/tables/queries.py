@@ -84,7 +84,8 @@ class TableQueries:
     ) -> None:
         """Query the tables of the corpora in `store`, and the databases at `addresses`, by name.
 
-        `readable_files` selects the files that may be opened for an owner: a stored path may lead elsewhere since it was ingested.
+        `readable_files` selects the files that may be opened for an owner: a stored path may lead elsewhere since it
+        was ingested.
         """
         self._readable_files = readable_files
         self._store, self._model, self._encode = store, model, encode
