@@ -40,7 +40,7 @@ from tenure.settings import Settings
 OWNER_REFUSED = "OwnerRefused"
 """The request is not proved by an owner, or names something of another owner."""
 
-UNPROVED = "this worker serves owners only: set TENURE_OWNER and TENURE_OWNER_TOKEN"
+UNPROVED = "this worker serves owners only: set TENURE_OWNER and TENURE_OWNER_TOKEN, and check the clock"
 """Message for a request without a valid proof; it does not say what is wrong with a proof."""
 
 RESULTS_SUFFIX = " (results)"
