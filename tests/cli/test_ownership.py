@@ -6,17 +6,21 @@ from uuid import uuid4
 import pytest
 from pydantic import ValidationError
 from temporalio.api.common.v1 import Priority as SentPriority
+from temporalio.client import WorkflowQueryFailedError
 from temporalio.common import Priority
 
+import client
 from tenure.cli.commands.batches import run_batch
 from tenure.cli.commands.schedule import build_schedule
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.ownership import apply_owner, override_ownership, parse_ownership
 from tenure.cli.parser import build_parser
+from tenure.cli.session.connection import explain_refusals
 from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings, describe_settings_error
+from tenure.temporal.encryption import ENCODING, DecryptionError
 from tenure.temporal.stack.fingerprint import build_worker_environment
 from tests.conftest import Serving
 from tests.support.tiers import slow
@@ -157,3 +161,13 @@ def test_a_worker_is_not_given_the_token_of_a_client() -> None:
     assert (environment["TENURE_OWNER"], environment["TENURE_OWNER_TOKEN"]) == (None, None)
     assert "b" * 32 in str(environment["TENURE_OWNERS"])
     assert "a" * 32 not in repr(settings) and "b" * 32 not in repr(settings)
+
+
+def test_what_belongs_to_another_owner_is_one_line() -> None:
+    """A history that cannot be decrypted, an encrypted refusal and a client without keys each end in one line."""
+    with pytest.raises(CommandError, match="belongs to the owner 'ann'"), explain_refusals("ann~run"):
+        raise DecryptionError("this belongs to the owner 'ann'")
+    with pytest.raises(CommandError, match="belongs to another owner"), explain_refusals("ann~run"):
+        raise WorkflowQueryFailedError("Encoded failure")
+    code, line = client._explain(KeyError(f"Unknown payload encoding {ENCODING.decode()}"))
+    assert code == 1 and "TENURE_OWNER_TOKEN" in line and "\n" not in line

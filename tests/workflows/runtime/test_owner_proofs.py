@@ -14,6 +14,13 @@ from temporalio.client import (
     Client,
     Interceptor,
     OutboundInterceptor,
+    Schedule,
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleActionStartWorkflow,
+    ScheduleHandle,
+    ScheduleSpec,
+    ScheduleState,
+    ScheduleUpdate,
     StartWorkflowInput,
     WorkflowFailureError,
     WorkflowHandle,
@@ -449,3 +456,46 @@ async def test_without_owners_a_proof_changes_nothing(serving: Serving, server: 
         statuses = [(await run.result()).status, (await plain.result()).status]
 
     assert statuses == ["done", "done"]
+
+
+async def find_first_run(handle: ScheduleHandle) -> str:
+    """Return the id of the first workflow that a schedule has started; the test's timeout limits the wait."""
+    while True:
+        for action in (await handle.describe()).info.recent_actions:
+            assert isinstance(action.action, ScheduleActionExecutionStartWorkflow)
+            return action.action.workflow_id
+        await asyncio.sleep(0.05)
+
+
+@slow
+async def test_runs_of_a_schedule_are_proved(serving: Serving, server: WorkflowEnvironment) -> None:
+    """The proof of a schedule covers each of its starts, and no other name, arguments or type."""
+    request = CorpusRequest(action="list")
+    schedule = Schedule(
+        action=ScheduleActionStartWorkflow(CorpusWorkflow.run, request, id="corpora", task_queue=TENURE_QUEUE),
+        spec=ScheduleSpec(cron_expressions=["@yearly"]),
+        state=ScheduleState(paused=True),
+    )
+    async with serving(None, MemoryKnowledge({}), owners=OWNERS):
+        ann = client_of(server, "ann")
+        handle = await ann.create_schedule(f"corpora-{uuid4().hex[:8]}", schedule)
+        await handle.update(lambda found: ScheduleUpdate(schedule))
+        await handle.trigger()
+        started = await find_first_run(handle)
+        reply = await ann.get_workflow_handle(started, result_type=CorpusReply).result()
+        history = await ann.get_workflow_handle(started).fetch_history()
+        stolen = dict(history.events[0].workflow_execution_started_event_attributes.header.fields)
+        await handle.delete()
+        suffix = "-2030-01-01T00:00:00Z"
+        refusals = [
+            await find_refusal(connect(server, Copied(stolen)), workflow, changed, id)
+            for workflow, changed, id in (
+                (CorpusWorkflow.run, CorpusRequest(action="drop", corpus="ann~x"), f"ann~corpora{suffix}"),
+                (CorpusWorkflow.run, request, f"ann~other{suffix}"),
+                (GraphWorkflow.run, RelatedRequest(entity="Bread", corpora=("ann~x",)), f"ann~corpora{suffix}"),
+            )
+        ]
+
+    assert handle.id.startswith("ann~") and started.startswith("ann~corpora-")
+    assert reply.corpora == ()
+    assert set(refusals) == {UNPROVED}
