@@ -208,10 +208,10 @@ def test_a_root_for_each_owner_is_open_to_this_owner_alone(tmp_path: Path) -> No
     roots = DocumentRoots([link / "{owner}"])
 
     assert roots.resolve([str(tmp_path / "ann" / "a.md")], "ann") == (tmp_path / "ann" / "a.md",)
-    for owner in ("bob", None, ""):
+    for other in ("bob", None, ""):
         with pytest.raises(PathRefused):
-            roots.resolve([str(tmp_path / "ann")], owner)
-        assert roots.select([str(tmp_path / "ann" / "a.csv")], owner) == frozenset()
+            roots.resolve([str(tmp_path / "ann")], other)
+        assert roots.select([str(tmp_path / "ann" / "a.csv")], other) == frozenset()
     (tmp_path / "ann").rmdir()
     (tmp_path / "ann").symlink_to("/etc")
     for path in ("/etc/passwd", str(tmp_path / "ann" / "passwd"), str(tmp_path / "{owner}")):

@@ -1,6 +1,7 @@
 """Document roots, with a real server: workflows that another client starts."""
 
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -30,15 +31,16 @@ async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) ->
     run = RunRequest(question="Why?", ingest=(ingest,), corpora=("kitchen",))
     batch = BatchRequest(shared=run, items=(BatchItem(key="1", question="Why?"),))
     async with serving(None, MemoryKnowledge(KITCHEN), roots=DocumentRoots(home=tmp_path)) as stage:
-        for workflow, request in (
+        started: tuple[tuple[Any, Any], ...] = (
             (IngestWorkflow.run, ingest),
             (SqlWorkflow.run, SqlRequest(sql="SELECT 1", ingest=(ingest,), corpora=("kitchen",))),
             (AgentWorkflow.run, run),
             (BatchWorkflow.run, batch),
-        ):
+        )
+        for workflow, request in started:
             with pytest.raises(WorkflowFailureError) as caught:
                 await stage.client.execute_workflow(
-                    workflow,  # type: ignore[arg-type]
+                    workflow,
                     request,
                     id=f"test-{uuid4().hex[:8]}",
                     task_queue=TENURE_QUEUE,
