@@ -34,11 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
+    from tenure.cli.ownership import apply_owner
     from tenure.settings import Settings
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
-    code = handler(arguments, Settings())
+    settings = Settings()
+    apply_owner(arguments, settings)
+    code = handler(arguments, settings)
     sys.stdout.flush()
     return code
 
@@ -51,6 +54,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     from tenure.prices import PricesError
     from tenure.settings import Settings, describe_settings_error
     from tenure.temporal.connection import ServerUnreachable
+    from tenure.temporal.encryption import ENCODING
     from tenure.temporal.stack.errors import StackError
 
     if isinstance(error, StackError | ServerUnreachable):
@@ -59,6 +63,8 @@ def _explain(error: Exception) -> tuple[int, str]:
         return 2, describe_settings_error(error)
     if isinstance(error, PricesError):
         return 2, str(error)
+    if isinstance(error, KeyError) and ENCODING.decode() in str(error):
+        return 1, "this is encrypted: set TENURE_OWNER and TENURE_OWNER_TOKEN, or TENURE_ENCRYPTION_KEYS"
     words = " ".join(str(error).split())[:300] or "no more is known"
     return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
 

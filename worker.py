@@ -30,12 +30,14 @@ from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
 from activities.memory import MemoryActivities
 from activities.notifications import NotificationActivities
+from activities.ownership import OwnerActivities, Owners
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
 from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
+from tenure.document_roots import DocumentRoots
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -65,6 +67,7 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
@@ -137,11 +140,17 @@ def create_workflow_runner() -> SandboxedWorkflowRunner:
 
 
 def build_activities(
-    chat: ChatModel | None, knowledge: KnowledgeBase, notifier: Notifier | None = None
+    chat: ChatModel | None,
+    knowledge: KnowledgeBase,
+    notifier: Notifier | None = None,
+    roots: DocumentRoots | None = None,
 ) -> dict[str, list[Callable[..., Any]]]:
-    """Return all activities that need neither a sandbox nor the web, by task queue."""
+    """Return all activities that need neither a sandbox nor the web, by task queue.
+
+    Without `roots`, they ingest the manual of this installation and nothing else.
+    """
     methods = _collect_activities(
-        KnowledgeActivities(knowledge),
+        KnowledgeActivities(knowledge, roots or DocumentRoots()),
         TableActivities(knowledge),
         GraphActivities(knowledge),
         ToolActivities(knowledge),
@@ -201,6 +210,8 @@ def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **opt
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+        # Requests to run programs name no passage.
+        interceptors=[OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
         **options,
     )
 
@@ -216,6 +227,7 @@ def build_workers(
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
+    roots, owners = DocumentRoots(settings.document_roots, settings.home), Owners.from_settings(settings)
     knowledge = KnowledgeBase(
         settings.knowledge_uri,
         create_embedding_model(settings),
@@ -230,14 +242,16 @@ def build_workers(
         page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
         domain_authority=settings.domain_authority,
         memory_policy=settings.memory_policy,
+        readable_files=roots.select,
     )
-    methods = build_activities(create_chat_model(settings), knowledge, Notifier.from_settings(settings))
+    methods = build_activities(create_chat_model(settings), knowledge, Notifier.from_settings(settings), roots)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = build_web_activities(engines, PageFetching(knowledge.pages, visitor, lasts), mcp)
     methods[BROWSER_QUEUE] = build_browser_activities(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
+    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(
@@ -251,6 +265,7 @@ def build_workers(
             workflow_runner=create_workflow_runner(),
             graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
             **options,
         )
         for queue in queues
@@ -288,7 +303,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    client = await connect(settings)
+    # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
+    client = await connect(settings.model_copy(update={"owner": "", "owner_token": None}))
     prepare_home(settings.home.absolute())
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)

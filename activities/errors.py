@@ -32,6 +32,8 @@ KNOWLEDGE_REFUSED = "KnowledgeRefused"
 """The knowledge base rejects the request."""
 PATH_MISSING = "PathMissing"
 """A path to read does not exist on the worker's machine."""
+PATH_REFUSED = "PathRefused"
+"""A path to read is outside the document roots of the worker."""
 
 MIN_RETRY_DELAY_SECONDS = 1.0
 """Shorter delays requested by a server count as none."""

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import PATH_MISSING, translate_errors
+from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
 from activities.heartbeat import HeartbeatThread
+from activities.ownership import is_readable
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -22,6 +23,8 @@ from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
+from tenure.document_roots import DocumentRoots, PathRefused, RootsError
+from tenure.ownership import get_owner
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -30,13 +33,18 @@ if TYPE_CHECKING:
 class KnowledgeActivities:
     """Activities on one knowledge base; synchronous, executed in the worker's threads."""
 
-    def __init__(self, knowledge: "KnowledgeBase") -> None:
-        """Use `knowledge`."""
-        self._knowledge = knowledge
+    def __init__(self, knowledge: "KnowledgeBase", roots: DocumentRoots) -> None:
+        """Use `knowledge`, and read files inside `roots` only."""
+        self._knowledge, self._roots = knowledge, roots
 
     @activity.defn
     def ingest_corpus(self, request: IngestRequest) -> IngestReport:
         """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
+        try:
+            paths = self._roots.resolve(request.paths, get_owner(request.corpus))
+        except (PathRefused, RootsError) as error:
+            raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
+        request = request.model_copy(update={"paths": tuple(map(str, paths))})
         with translate_errors(), HeartbeatThread(IngestProgress()) as heartbeat:
             try:
                 return self._knowledge.corpora.ingest(request, heartbeat.update, activity.is_cancelled)
@@ -96,7 +104,7 @@ class KnowledgeActivities:
         """List, describe or drop corpora."""
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
-            there = self._knowledge.corpora.load_stats()
+            there = [stats for stats in self._knowledge.corpora.load_stats() if is_readable(stats.corpus)]
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)

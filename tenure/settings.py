@@ -5,10 +5,11 @@ Variables have the prefix `TENURE_`, except `OPENAI_API_KEY` and `OPENAI_BASE_UR
 """
 
 import base64
+import os
 import re
 from collections import ChainMap
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AliasChoices,
@@ -38,6 +39,7 @@ from tenure.contracts.knowledge.memory import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.ownership import MIN_TOKEN_LENGTH
 from tenure.roles.registry import RoleName
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -59,6 +61,20 @@ def _split_words(written: object) -> object:
 
 CommaSeparated = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split_words)]
 """List of words, separated by commas in the environment."""
+
+
+def _split_paths(written: object) -> object:
+    """Split a text at colons into absolute paths.
+
+    Raises:
+        ValueError: a path is relative.
+    """
+    if not isinstance(written, str):
+        return written
+    paths = [Path(part.strip()).expanduser() for part in written.split(os.pathsep) if part.strip()]
+    if relative := [path for path in paths if not path.is_absolute()]:
+        raise ValueError(f"{str(relative[0])!r} is not an absolute path")
+    return tuple(dict.fromkeys(paths))
 
 
 class RoleSettings(BaseModel):
@@ -145,6 +161,10 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
+    document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
+    """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
+    `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for an owner.
+    """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
     vector_index: VectorIndex = "auto"
@@ -166,6 +186,19 @@ class Settings(BaseSettings, LimitFields):
     memory_max_per_owner: int = Field(default=100_000, ge=100, le=10_000_000)
     """Maximum number of memories per owner; the weakest are forgotten first."""
 
+    owner: IdentifierName | Literal[""] = ""
+    """Owner of everything that commands start and read; the worker checks it by `owner_token`."""
+    owner_token: SecretStr | None = None
+    """Token of `owner`, which proves every request of a command and is never sent."""
+    owners: dict[IdentifierName, SecretStr] = {}
+    """Tokens of all owners by name, for the worker, which then refuses requests without a proof. A token has at least
+    32 characters, such as `openssl rand -hex 32` prints; without owners everyone who reaches the server may do
+    everything.
+    """
+    default_owner: IdentifierName | Literal[""] = ""
+    """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that the worker
+    refuses them.
+    """
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
@@ -321,6 +354,26 @@ class Settings(BaseSettings, LimitFields):
         providers = _ProviderVariables(settings_cls, env_settings, dotenv_settings)
         return init_settings, env_settings, dotenv_settings, providers
 
+    @field_validator("owners")
+    @classmethod
+    def _check_owners(cls, owners: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        """Reject short and shared tokens without repeating any of them."""
+        tokens = [token.get_secret_value() for token in owners.values()]
+        if any(len(token) < MIN_TOKEN_LENGTH for token in tokens):
+            raise ValueError(f"a token needs at least {MIN_TOKEN_LENGTH} characters: `openssl rand -hex 32` makes one")
+        if len(set(tokens)) < len(tokens):
+            raise ValueError("two owners have the same token: each needs one of its own")
+        return owners
+
+    @model_validator(mode="after")
+    def _check_owner(self) -> Self:
+        """Reject an owner without a token, a token without an owner, and an unknown default owner."""
+        if bool(self.owner) != bool(self.owner_token and self.owner_token.get_secret_value()):
+            raise ValueError("TENURE_OWNER and TENURE_OWNER_TOKEN belong together: set both or neither")
+        if self.owners and self.default_owner and self.default_owner not in self.owners:
+            raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
+        return self
+
     @field_validator("encryption_keys")
     @classmethod
     def _check_encryption_keys(cls, keys: SecretStr | None) -> SecretStr | None:
@@ -428,6 +481,8 @@ def describe_settings_error(error: ValidationError | SettingsError) -> str:
         named = re.search(r'field "(\w+)"', str(error))
         return f"{get_environment_variable(named[1]) if named else 'a setting'} is not valid: it is not JSON"
     first = error.errors()[0]
+    if not first["loc"]:  # several settings contradict each other
+        return str(first["msg"]).removeprefix("Value error, ")
     setting, *inner = (str(part) for part in first["loc"] if part != "[key]")
     known = get_environment_variable(setting) if setting in Settings.model_fields else setting
     words = str(first["msg"])

@@ -27,9 +27,11 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
+from tenure.document_roots import DocumentRoots
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
@@ -46,6 +48,7 @@ from worker import (
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.runtime import search_attributes
+from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug. Only `--all` draws new ones in every run, so
@@ -79,6 +82,12 @@ def _initialize_with_known_fields(model: BaseModel, /, **values: Any) -> None:
 _copy_model, _initialize_model = BaseModel.model_copy, BaseModel.__init__
 setattr(BaseModel, "model_copy", _copy_with_known_fields)  # noqa: B010 - the type checker allows no other signature
 setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
+
+EVERYWHERE = DocumentRoots([Path("/")])
+"""Document roots of workers in tests of other subjects."""
+
+NO_OWNERS = Owners({})
+"""Owners of workers in tests of other subjects."""
 
 SERVER_OPTIONS = [
     "--dynamic-config-value",
@@ -193,6 +202,8 @@ class Serving(Protocol):
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
+        roots: DocumentRoots = EVERYWHERE,
+        owners: Owners = NO_OWNERS,
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -219,6 +230,10 @@ class Stage:
         self._started.append(handle)
         return handle
 
+    def adopt(self, handle: WorkflowHandle[Any, Any]) -> None:
+        """Replay a run that the test has started itself."""
+        self._started.append(handle)
+
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
@@ -228,6 +243,7 @@ class Stage:
             workflows=WORKFLOWS,
             workflow_runner=prepared_once(),
             data_converter=DATA_CONVERTER,
+            interceptors=[OwnerInterceptor(NO_OWNERS, lambda chunks, sources: ())],
         )
         await replayer.replay_workflows(_each(histories))
 
@@ -274,8 +290,11 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         box: Sandbox | None = None,
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
+        roots: DocumentRoots = EVERYWHERE,
+        owners: Owners = NO_OWNERS,
     ) -> AsyncIterator[Stage]:
-        methods = build_activities(chat, knowledge, notifier)  # type: ignore[arg-type]
+        methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
+        methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
@@ -294,6 +313,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     workflow_runner=prepared_once(),
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+                    interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
                 )
                 for queue in methods
             ]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tenure import notifications
+from tenure.contracts.base import RunId
 from tenure.contracts.run.notifications import Notification
 from tenure.notifications import (
     SIGNATURE_HEADER,
@@ -24,7 +25,7 @@ from tenure.settings import Settings
 
 NOTIFICATION = Notification(
     delivery="d-1",
-    id="code-what is/this",
+    id=RunId("code-what is/this"),
     event="finished",
     status="done",
     question='Why"; touch broken; `touch broken`?',

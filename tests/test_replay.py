@@ -6,10 +6,12 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
+from activities.ownership import Owners
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.record import SLASH
 from tests.support.tiers import slow
 from worker import WORKFLOWS, create_workflow_runner
+from workflows.runtime.owner_proofs import OwnerInterceptor
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
 
@@ -24,6 +26,11 @@ def test_histories_exist() -> None:
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run."""
     history = WorkflowHistory.from_json(path.stem.replace(SLASH, "/"), path.read_text())
-    replayer = Replayer(workflows=WORKFLOWS, workflow_runner=create_workflow_runner(), data_converter=DATA_CONVERTER)
+    replayer = Replayer(
+        workflows=WORKFLOWS,
+        workflow_runner=create_workflow_runner(),
+        data_converter=DATA_CONVERTER,
+        interceptors=[OwnerInterceptor(Owners({"ann": "a" * 32}), lambda chunks, sources: ())],
+    )
 
     await replayer.replay_workflow(history)

@@ -1,6 +1,6 @@
-"""Determine the owner and the priority of a run.
+"""Determine the owner and the priority of a run, and complete names with their owner.
 
-The server passes both on from a run to its child workflows and activities.
+The server passes owner and priority on from a run to its child workflows and activities.
 """
 
 from argparse import Namespace
@@ -9,9 +9,43 @@ from temporalio.client import WorkflowExecutionDescription
 from temporalio.common import Priority
 
 from tenure.cli.errors import UsageError
+from tenure.cli.run_ids import DEFAULT_CORPUS
+from tenure.contracts.evidence.tables import get_database_corpus
+from tenure.ownership import qualify_name
+from tenure.settings import Settings
 
+_NAMES_OF_RUNS = ("id", "origin", "a", "b", "run")
+_NAMES_OF_CORPORA = ("corpus", "name")
 _MAX_OWNER_BYTES = 64
 """Maximum length of a fairness key on the server, in bytes."""
+
+
+def apply_owner(arguments: Namespace, settings: Settings) -> None:
+    """Complete the runs and corpora of the arguments with the owner of the settings, if there is one.
+
+    Raises:
+        UsageError: the arguments name another owner.
+    """
+    owner = settings.owner
+    if not owner:
+        return
+    given = getattr(arguments, "owner", None)
+    if given not in (None, "", owner):
+        raise UsageError(f"--owner {given} is not the owner of TENURE_OWNER, {owner}")
+    arguments.owner = owner
+    for name in (*_NAMES_OF_RUNS, *_NAMES_OF_CORPORA):
+        written = getattr(arguments, name, None)
+        complete = qualify_corpus if name in _NAMES_OF_CORPORA else qualify_name
+        if isinstance(written, str) and written:
+            setattr(arguments, name, complete(written, owner))
+        elif isinstance(written, list):
+            setattr(arguments, name, [complete(one, owner) for one in written])
+
+
+def qualify_corpus(name: str, owner: str) -> str:
+    """Return the name of a corpus with its owner, unless all owners share it."""
+    shared = name == DEFAULT_CORPUS or name.startswith(get_database_corpus(""))
+    return name if shared else qualify_name(name, owner)
 
 
 def parse_ownership(arguments: Namespace) -> Priority:

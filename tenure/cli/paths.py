@@ -1,10 +1,12 @@
-"""Resolve paths given on the command line."""
+"""Resolve paths given on the command line, and let this home's worker read them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import tenure
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import CommandError, UsageError
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.document_roots import MANUAL, RootsError, add_document_roots
+from tenure.settings import Settings
 
 
 def resolve_paths(paths: Sequence[str]) -> list[Path]:
@@ -28,7 +30,20 @@ def find_manual() -> Path:
     Raises:
         UsageError: this installation has no manual.
     """
-    folder = Path(tenure.__file__).resolve().parents[1] / "docs"
-    if not folder.is_dir():
-        raise UsageError(f"the default corpus {folder} is missing: name documents with --docs PATH")
-    return folder
+    if not MANUAL.is_dir():
+        raise UsageError(f"the default corpus {MANUAL} is missing: name documents with --docs PATH")
+    return MANUAL
+
+
+def allow_reading(settings: Settings, requests: Iterable[IngestRequest]) -> None:
+    """Add the paths of ingestions to the document roots of this home.
+
+    Raises:
+        CommandError: the list of document roots cannot be written.
+    """
+    try:
+        add_document_roots(
+            settings.home, [path for request in requests for path in map(Path, request.paths) if path != MANUAL]
+        )
+    except RootsError as error:
+        raise CommandError(str(error)) from error

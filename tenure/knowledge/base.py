@@ -1,6 +1,6 @@
 """Access the knowledge base: one object for each concern, over one store and one embedding model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tenure.contracts.evidence.corpora import CacheStats, StoreStats, VectorIndex
 from tenure.contracts.knowledge.memory import MemoryPolicy
@@ -57,6 +57,7 @@ class KnowledgeBase:
         page_cache_bytes: int | None = None,
         domain_authority: Mapping[str, float] | None = None,
         memory_policy: MemoryPolicy | None = None,
+        readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
     ) -> None:
         """Connect to a folder or object store; create the folder if it does not exist.
 
@@ -74,6 +75,8 @@ class KnowledgeBase:
             page_cache_bytes: size to which maintenance trims the page cache, in bytes; None for no limit.
             domain_authority: authority of web domains, from 0 to 1.
             memory_policy: rules by which memories decay, merge and are deleted.
+            readable_files: function that selects the files that queries over tables may open for an owner; None for all
+                files.
         """
         self._store = store = Store(uri, vector_index)
         self._metrics = metrics
@@ -95,7 +98,8 @@ class KnowledgeBase:
         self.graph = KnowledgeGraph(store, embedding.dimensions)
         self.results = StoredResults(store, embedding, cache, encode, chunk_tokens)
         self.tables = TableQueries(
-            store, embedding, cache, encode, self.results, sql_limits or SqlLimits(), databases or {}
+            *(store, embedding, cache, encode, self.results, sql_limits or SqlLimits(), databases or {}),
+            readable_files,
         )
         self.memories = Memories(store, embedding, encode, memory_policy or MemoryPolicy())
         self.conversations = Conversations(store)

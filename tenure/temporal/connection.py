@@ -21,6 +21,7 @@ from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.gate.peers import find_listener_user
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
+from tenure.temporal.owner_client import OwnerClientInterceptor
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -77,6 +78,7 @@ async def connect(settings: Settings) -> Client:
                 connect_timeout=CONNECT_TIMEOUT,
                 http_connect_proxy_config=gate,
                 runtime=None if gate is None else _create_runtime(),
+                interceptors=OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error

@@ -83,6 +83,12 @@ class EncryptionCodec(PayloadCodec):
         return Payload.FromString(opened)
 
 
+def get_key_id(payload: Payload) -> str:
+    """Return the id of the key of an encrypted payload; empty if it is not encrypted."""
+    encrypted = payload.metadata.get("encoding") == ENCODING
+    return payload.metadata.get(_KEY_ID, b"").decode(errors="replace") if encrypted else ""
+
+
 def _associated_data(name: bytes) -> bytes:
     """Return the associated data of the cipher, which ties a payload to its key and format."""
     return ENCODING + b"/" + name

@@ -27,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.settings import Settings
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CATCHUP_WINDOW = timedelta(hours=1)
@@ -129,7 +130,10 @@ async def list_watched_corpora(client: Client) -> AsyncIterator[WatchedCorpus]:
             action = found.schedule.action
             if isinstance(action, ScheduleActionStartWorkflow) and action.workflow == _INGEST:
                 [payload] = action.args
-                [request] = await client.data_converter.decode([payload], [IngestRequest])
+                try:
+                    [request] = await client.data_converter.decode([payload], [IngestRequest])
+                except DecryptionError:
+                    continue  # it belongs to another owner
                 actions = found.info.recent_actions
                 yield WatchedCorpus(
                     corpus=request.corpus,

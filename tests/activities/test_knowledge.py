@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import ActivityEnvironment
 
-from activities.errors import KNOWLEDGE_REFUSED, MODEL_UNAVAILABLE, PATH_MISSING
+from activities.errors import KNOWLEDGE_REFUSED, MODEL_UNAVAILABLE, PATH_MISSING, PATH_REFUSED
 from activities.knowledge import KnowledgeActivities
 from tenure.contracts.evidence.corpora import (
     CacheStats,
@@ -23,6 +24,7 @@ from tenure.contracts.evidence.corpora import (
     StoreStats,
 )
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.document_roots import DocumentRoots
 from tenure.knowledge.store.errors import (
     CommitConflict,
     CorruptTable,
@@ -34,6 +36,7 @@ from tenure.knowledge.store.errors import (
     UnknownCorpus,
 )
 from tenure.models.errors import TransportError
+from tests.conftest import EVERYWHERE
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
@@ -85,7 +88,7 @@ class Shelf(MemoryKnowledge):
 
 
 def on(knowledge: MemoryKnowledge) -> KnowledgeActivities:
-    return KnowledgeActivities(knowledge)  # type: ignore[arg-type]
+    return KnowledgeActivities(knowledge, EVERYWHERE)  # type: ignore[arg-type]
 
 
 def test_search_returns_passages() -> None:
@@ -108,6 +111,41 @@ def test_ingestion_reports_its_progress() -> None:
 
     assert report == IngestReport(corpus="kitchen", files=2, unchanged=2)
     assert beats == [(IngestProgress(stage="done", files_total=2),)]
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "{docs}/../secret", "{docs}/out", "docs", "{docs}base", "{docs}/\0"])
+def test_paths_outside_the_document_roots_are_refused(tmp_path: Path, path: str) -> None:
+    """A path that leaves the roots fails the ingestion permanently, in one line that says how to allow it."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "out").symlink_to("/etc")
+    activities = KnowledgeActivities(MemoryKnowledge({}), DocumentRoots([docs]))  # type: ignore[arg-type]
+    request = IngestRequest(corpus="c", paths=(str(docs), path.format(docs=docs)))
+
+    with pytest.raises(ApplicationError) as caught:
+        ActivityEnvironment().run(activities.ingest_corpus, request)
+
+    assert (caught.value.type, caught.value.non_retryable) == (PATH_REFUSED, True)
+    assert "\n" not in caught.value.message
+    assert "TENURE_DOCUMENT_ROOTS" in caught.value.message or "absolute paths only" in caught.value.message
+
+
+def test_the_checked_path_is_ingested(tmp_path: Path) -> None:
+    """A link is resolved before the ingestion, so that replacing it afterwards changes nothing."""
+    docs, link = tmp_path / "docs", tmp_path / "link"
+    docs.mkdir()
+    link.symlink_to(docs)
+    seen: list[IngestRequest] = []
+
+    class Recording(MemoryKnowledge):
+        def ingest(self, request: IngestRequest, report: Any, cancelled: Any) -> IngestReport:
+            seen.append(request)
+            return IngestReport(corpus=request.corpus)
+
+    activities = KnowledgeActivities(Recording({}), DocumentRoots([docs]))  # type: ignore[arg-type]
+    ActivityEnvironment().run(activities.ingest_corpus, IngestRequest(corpus="c", paths=(str(link),)))
+
+    assert seen[0].paths == (str(docs),)
 
 
 def test_embedding_reports_its_progress() -> None:

@@ -47,7 +47,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.extensions": set(),
     "tenure.files": set(),
     "tenure.private_files": set(),
-    "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions"},
+    "tenure.document_roots": set(),
+    "tenure.ownership": set(),
+    "tenure.settings": {"tenure.contracts", "tenure.roles", "tenure.extensions", "tenure.ownership"},
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings", "tenure.algorithms"},
@@ -60,19 +62,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.role_executor": {*PURE, "tenure.models"},
     "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions", "tenure.files"},
     # The knowledge base reads sources and embeds them.
-    "tenure.knowledge": {*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.files"},
+    "tenure.knowledge": {
+        *(*PURE, "tenure.settings", "tenure.models", "tenure.sources", "tenure.files", "tenure.ownership"),
+    },
     "tenure.sandbox": {*PURE, "tenure.settings", "tenure.files"},
     "tenure.report": PURE,
     "tenure.temporal": {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
-        "workflows",
+        *("tenure.ownership", "workflows"),
     },
-    "activities": {*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"},
+    "activities": {
+        *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),
+        *("tenure.document_roots", "tenure.ownership"),
+    },
     # Activity classes for their names only.
-    "workflows": {*PURE, "activities", "tenure.extensions"},
+    "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
-        *("tenure.extensions", "tenure.files", "tenure.algorithms"),
+        *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
     },
 }
 """Packages that each layer may import besides itself."""

@@ -4,18 +4,24 @@ from argparse import Namespace
 from uuid import uuid4
 
 import pytest
+from pydantic import ValidationError
 from temporalio.api.common.v1 import Priority as SentPriority
+from temporalio.client import WorkflowQueryFailedError
 from temporalio.common import Priority
 
+import client
 from tenure.cli.commands.batches import run_batch
 from tenure.cli.commands.schedule import build_schedule
-from tenure.cli.errors import UsageError
-from tenure.cli.ownership import override_ownership, parse_ownership
+from tenure.cli.errors import CommandError, UsageError
+from tenure.cli.ownership import apply_owner, override_ownership, parse_ownership
 from tenure.cli.parser import build_parser
+from tenure.cli.session.connection import explain_refusals
 from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.settings import Settings
+from tenure.settings import Settings, describe_settings_error
+from tenure.temporal.encryption import ENCODING, DecryptionError
+from tenure.temporal.stack.fingerprint import build_worker_environment
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
@@ -78,3 +84,90 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
 
     assert [(one.priority_key, one.fairness_key) for one in found] == [(2, "ann")] * 3
     assert described.typed_search_attributes[OWNER] == "ann"
+
+
+def with_owner(**changes: object) -> Settings:
+    """Return the settings of an owner."""
+    values = {"owner": "ann", "owner_token": "a" * 32, **changes}
+    return Settings(_env_file=None, **values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "complete"),
+    [
+        (["report", "run"], "id", "ann~run"),
+        (["report", "ann~run"], "id", "ann~run"),
+        (["report", "bob~run"], "id", "bob~run"),
+        (["report", "~run"], "id", "run"),
+        (["fork", "run", "--cycle", "1"], "origin", "ann~run"),
+        (["diff", "one", "two"], "b", "ann~two"),
+        (["start", "Why?", "--corpus", "a", "--corpus", "manual"], "corpus", ["ann~a", "manual"]),
+        (["sql", "SELECT 1", "--corpus", "database-sales"], "corpus", ["database-sales"]),
+        (["corpus", "drop", "a"], "name", "ann~a"),
+        (["corpus", "list"], "name", None),
+        (["memory", "list"], "owner", "ann"),
+        (["start", "Why?"], "owner", "ann"),
+    ],
+)
+def test_names_are_completed_with_the_owner(written: list[str], name: str, complete: object) -> None:
+    """A command means the runs and corpora of its owner; a leading tilde means one without an owner."""
+    arguments = build_parser().parse_args(written)
+    apply_owner(arguments, with_owner())
+
+    assert getattr(arguments, name) == complete
+
+
+def test_without_an_owner_names_are_not_changed() -> None:
+    """Without the setting a command means what is written."""
+    arguments = build_parser().parse_args(["report", "~run"])
+    apply_owner(arguments, Settings(_env_file=None))
+
+    assert arguments.id == "~run"
+
+
+def test_another_owner_is_refused_before_anything_is_sent() -> None:
+    """The option for the owner cannot contradict the setting that proves it."""
+    with pytest.raises(UsageError, match="TENURE_OWNER"):
+        apply_owner(build_parser().parse_args(["start", "Why?", "--owner", "bob"]), with_owner())
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"owner_token": None}, "belong together"),
+        ({"owner": ""}, "belong together"),
+        ({"owners": {"ann": "short-secret"}}, "at least 32 characters"),
+        ({"owners": {"ann": "a" * 32, "bob": "a" * 32}}, "same token"),
+        ({"owners": {"ann": "a" * 32}, "default_owner": "bob"}, "TENURE_DEFAULT_OWNER"),
+        ({"owners": {"ann~bob": "a" * 32}}, "pattern"),
+    ],
+)
+def test_unusable_owners_are_refused(changes: dict[str, object], said: str) -> None:
+    """The message says what is wrong and repeats no token."""
+    with pytest.raises(ValidationError) as caught:
+        with_owner(**changes)
+
+    line = describe_settings_error(caught.value)
+    assert said in line and "\n" not in line
+    assert "short-secret" not in line and "a" * 32 not in line
+
+
+def test_a_worker_is_not_given_the_token_of_a_client() -> None:
+    """The settings of a command neither reach the worker of the stack nor restart it."""
+    settings = with_owner(owners={"ann": "a" * 32, "bob": "b" * 32})
+
+    environment = build_worker_environment(settings)
+
+    assert (environment["TENURE_OWNER"], environment["TENURE_OWNER_TOKEN"]) == (None, None)
+    assert "b" * 32 in str(environment["TENURE_OWNERS"])
+    assert "a" * 32 not in repr(settings) and "b" * 32 not in repr(settings)
+
+
+def test_what_belongs_to_another_owner_is_one_line() -> None:
+    """A history that cannot be decrypted, an encrypted refusal and a client without keys each end in one line."""
+    with pytest.raises(CommandError, match="belongs to the owner 'ann'"), explain_refusals("ann~run"):
+        raise DecryptionError("this belongs to the owner 'ann'")
+    with pytest.raises(CommandError, match="belongs to another owner"), explain_refusals("ann~run"):
+        raise WorkflowQueryFailedError("Encoded failure")
+    code, line = client._explain(KeyError(f"Unknown payload encoding {ENCODING.decode()}"))
+    assert code == 1 and "TENURE_OWNER_TOKEN" in line and "\n" not in line

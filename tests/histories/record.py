@@ -22,7 +22,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile
 from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.conftest import EVERYWHERE, SERVER_OPTIONS, temporal_binary
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import (
     ENOUGH,
@@ -167,7 +167,11 @@ def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
 async def record(client: Client, name: str) -> None:
     """Run one path and write the histories of the run and of its children."""
     chat, request, act, held = paths()[name]
-    methods = build_activities(chat, Reticent(KITCHEN, whole=REQUEST.question))  # type: ignore[arg-type]
+    methods = build_activities(
+        chat,
+        Reticent(KITCHEN, whole=REQUEST.question),  # type: ignore[arg-type]
+        roots=EVERYWHERE,
+    )
     if name.startswith("code"):
         needed = "return 2" if name == "code_repaired" else "right"
         methods[SANDBOX_QUEUE] = build_sandbox_activities(ScriptedSandbox(needed=(needed,)), Path("artifacts"))

@@ -113,6 +113,7 @@ def around(model: ModelServer, client: Client, folder: Path, **settings: str) ->
         **{name: value for name, value in os.environ.items() if not name.startswith(("TENURE_", "OPENAI_"))},
         **model.environment,
         "TENURE_HOME": str(folder / "home"),
+        "TENURE_DOCUMENT_ROOTS": str(folder),
         "TEMPORAL_ADDRESS": client.service_client.config.target_host,
         **settings,
     }

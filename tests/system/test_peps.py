@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tenure.contracts.evidence.corpora import IngestReport
 from tenure.contracts.result.result import Result
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.support.homes import Home, home
 from tests.support.tiers import RUN_ALL
 
@@ -61,7 +61,7 @@ async def test_proposals_become_a_report_of_many_sources(whole: bool, tmp_path: 
 async def ingested(in_home: Home, run: str) -> IngestReport:
     """Return the report of a run's ingestion from the run's history."""
     address = f"127.0.0.1:{in_home.settings.temporal_port}"
-    client = await Client.connect(address, data_converter=pydantic_data_converter)
+    client = await Client.connect(address, data_converter=DATA_CONVERTER)
     async for event in client.get_workflow_handle(run).fetch_history_events():
         if event.HasField("activity_task_completed_event_attributes"):
             payloads = event.activity_task_completed_event_attributes.result.payloads

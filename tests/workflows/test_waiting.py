@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run.run import RunRequest
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import Serving, serving_at
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
@@ -32,7 +32,7 @@ async def skipping() -> AsyncIterator[WorkflowEnvironment]:
     beside = Path(sys.executable).parent / "temporal-test-server"
     found = str(beside) if beside.exists() else shutil.which("temporal-test-server")
     async with await WorkflowEnvironment.start_time_skipping(
-        test_server_existing_path=found, data_converter=pydantic_data_converter
+        test_server_existing_path=found, data_converter=DATA_CONVERTER
     ) as environment:
         names = dict.fromkeys((key.name for key in search_attributes.ALL), IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD)
         request = AddSearchAttributesRequest(namespace=environment.client.namespace, search_attributes=names)

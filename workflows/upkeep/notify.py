@@ -13,6 +13,7 @@ from workflows.runtime.activity_options import execute_activity
 
 with workflow.unsafe.imports_passed_through():
     from activities.notifications import NotificationActivities
+    from tenure.contracts.base import RunId
     from tenure.contracts.run.notifications import Notification, NotificationEvent, NotificationSettings
 
 _EVENTS: dict[str, NotificationEvent] = {
@@ -78,7 +79,7 @@ class NotificationSender:
         info, delivery = workflow.info(), str(workflow.uuid4())
         notification = Notification(
             delivery=delivery,
-            id=info.workflow_id,
+            id=RunId(info.workflow_id),
             event=event,
             status=self._status,
             question=self._question[:_MAX_QUESTION_LENGTH],

@@ -15,7 +15,7 @@ from tenure.cli.commands import watched_corpora as watching
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import resolve_paths
+from tenure.cli.paths import allow_reading, resolve_paths
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
@@ -29,6 +29,7 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     StoreStats,
 )
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -49,11 +50,13 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
     """Run `ingest`."""
     paths = resolve_paths(arguments.paths)
     secrets = arguments.include_secrets
-    corpus = check_corpus(arguments.corpus) if arguments.corpus else make_corpus_name(paths, include_secrets=secrets)
+    named = arguments.corpus or qualify_name(make_corpus_name(paths, include_secrets=secrets), settings.owner)
+    corpus = check_corpus(named)
     request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths), include_secrets=secrets)
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, [request])
     return asyncio.run(_ingest_and_report(arguments, place, request, every))
 
 

@@ -30,6 +30,7 @@ from tenure.contracts.result.result import Result
 from tenure.report.render.program import render_attempt, to_attempt_records
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
 
 _ENDED_BADLY = {
@@ -191,8 +192,16 @@ async def _describe_run(execution: WorkflowExecution) -> dict[str, str]:
         "mode": _read_attribute(execution, MODE),
         "owner": _read_attribute(execution, OWNER),
         "started": execution.start_time.isoformat(timespec="seconds"),
-        "question": str(await execution.memo_value("question", "", type_hint=str)),
+        "question": await _read_question(execution),
     }
+
+
+async def _read_question(execution: WorkflowExecution) -> str:
+    """Return the question of a run; empty if it is encrypted for another owner."""
+    try:
+        return str(await execution.memo_value("question", "", type_hint=str))
+    except DecryptionError:
+        return ""
 
 
 def _read_attribute(execution: WorkflowExecution, key: SearchAttributeKey[str]) -> str:

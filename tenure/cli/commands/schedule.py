@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from argparse import Namespace
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,12 +28,15 @@ from tenure.cli.commands.start import add_notifications, build_request, check_co
 from tenure.cli.errors import UsageError
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
+from tenure.cli.paths import allow_reading
 from tenure.cli.run_ids import check_run, slugify
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ACTIONS = ("list", "pause", "resume", "trigger", "backfill", "delete")
@@ -111,11 +115,12 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     """Run `schedule QUESTION`."""
     arguments.question = arguments.what
     request = build_request(arguments, settings).model_copy(update={"scheduled": True})
-    private = settings.encryption_keys is not None
+    private = settings.encryption_keys is not None or bool(settings.owner)
     named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
-    name = check_run(arguments.name) if arguments.name else f"question-{named}"
+    name = check_run(arguments.name or qualify_name(f"question-{named}", settings.owner))
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
 
 
@@ -207,7 +212,8 @@ async def list_schedules(client: Client) -> list[dict[str, Any]]:
     async for listed in await client.list_schedules():
         action = listed.schedule.action if listed.schedule else None
         if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
-            rows.append(await _describe_schedule(client, listed.id))
+            with suppress(DecryptionError):  # it belongs to another owner
+                rows.append(await _describe_schedule(client, listed.id))
     return sorted(rows, key=lambda row: str(row["id"]))
 
 

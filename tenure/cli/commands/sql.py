@@ -9,27 +9,29 @@ from rich.text import Text
 
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import resolve_paths
+from tenure.cli.paths import allow_reading, resolve_paths
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import SQL_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.tables import Cell, QueryReply, SqlRequest
+from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 def run_sql(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
-    request = build_request(arguments)
+    request = build_request(arguments, settings.owner)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, request))
 
 
-def build_request(arguments: Namespace) -> SqlRequest:
-    """Build the request from the arguments.
+def build_request(arguments: Namespace, owner: str = "") -> SqlRequest:
+    """Build the request from the arguments; a corpus of documents belongs to `owner`.
 
     Raises:
         UsageError: no source is named, or a path does not exist.
@@ -40,7 +42,7 @@ def build_request(arguments: Namespace) -> SqlRequest:
         paths = resolve_paths(arguments.docs)
         ingest.append(
             IngestRequest(
-                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
+                corpus=qualify_name(make_corpus_name(paths, include_secrets=arguments.include_secrets), owner),
                 paths=tuple(str(path) for path in paths),
                 include_secrets=arguments.include_secrets,
             )

@@ -16,7 +16,7 @@ from tenure.cli.errors import UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
-from tenure.cli.paths import find_manual, resolve_paths
+from tenure.cli.paths import allow_reading, find_manual, resolve_paths
 from tenure.cli.program_files import read_files, read_tests
 from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
@@ -33,6 +33,7 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import Settings
 from workflows.research.strategies import list_strategy_names
@@ -53,6 +54,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
@@ -72,9 +74,12 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     if any(item.max_cost_usd for item in items):
         find_reservation_price(settings, limited=True)
     request = BatchRequest(shared=shared, items=items, max_parallel=arguments.parallel or DEFAULT_PARALLEL_RUNS)
-    chosen = check_run(arguments.id) if arguments.id else make_batch_id(arguments.batch, items)
+    chosen = (
+        check_run(arguments.id) if arguments.id else qualify_name(make_batch_id(arguments.batch, items), settings.owner)
+    )
     place = ensure_server(settings)
     print_notes(place)
+    allow_reading(settings, shared.ingest)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 
@@ -98,7 +103,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         paths = resolve_paths(arguments.docs)
         ingest.append(
             IngestRequest(
-                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
+                corpus=qualify_name(make_corpus_name(paths, include_secrets=arguments.include_secrets), settings.owner),
                 paths=tuple(str(path) for path in paths),
                 include_secrets=arguments.include_secrets,
             )
@@ -130,7 +135,10 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
 
 def make_id(request: RunRequest, settings: Settings) -> str:
     """Return an id for a run."""
-    return make_run_id(request.question, request.mode, private=settings.encryption_keys is not None)
+    name = make_run_id(
+        request.question, request.mode, private=settings.encryption_keys is not None or bool(settings.owner)
+    )
+    return qualify_name(name, settings.owner)
 
 
 def render_details(request: RunRequest, chosen: str) -> str:

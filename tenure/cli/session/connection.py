@@ -14,6 +14,7 @@ from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
+from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
@@ -32,6 +33,10 @@ QUERY_TIMEOUT = timedelta(seconds=10)
 
 NO_ANSWER = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION, RPCStatusCode.CANCELLED)
 """Statuses of a query that found no worker in time."""
+
+_ENCRYPTED_MESSAGE = "Encoded failure"
+"""Message of the SDK in place of an encrypted one."""
+_FOREIGN = "it belongs to another owner, or the keys of this client are not those of its worker"
 
 _IS_OVER = re.compile("already completed|aborted by closing workflow")
 """Messages of the server about a run that has ended or is just ending."""
@@ -57,9 +62,13 @@ def explain_refusals(run_id: str) -> Iterator[None]:
     except WorkflowFailureError as error:
         raise CommandError(f"run {run_id} failed: {describe_failure(error)}") from error
     except WorkflowQueryFailedError as error:
-        raise CommandError(f"run {run_id} cannot answer: {truncate_line(str(error), 200)}") from error
+        # The reason is encrypted for the owner of the run.
+        reason = _FOREIGN if str(error) == _ENCRYPTED_MESSAGE else truncate_line(str(error), 200)
+        raise CommandError(f"run {run_id} cannot answer: {reason}") from error
     except RPCError as error:
         raise describe_refusal(error, run_id) from error
+    except DecryptionError as error:
+        raise CommandError(f"{run_id} cannot be read: {error}") from error
 
 
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:

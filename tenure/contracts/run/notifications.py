@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from tenure.contracts.base import Contract
+from tenure.contracts.base import Contract, RunId
 
 NotificationEvent = Literal["waiting", "finished", "failed"]
 """Event that is notified."""
@@ -20,7 +20,7 @@ class Notification(Contract):
 
     delivery: str
     """Idempotency key: equal for all delivery attempts of one notification and unique otherwise."""
-    id: str
+    id: RunId
     """Id of the run."""
     event: NotificationEvent
     """Event."""

@@ -4,7 +4,7 @@ A result is stored like a document: its text is what a query returned or a progr
 hash of the query or program. It is deleted with the corpus, and no search finds it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.algorithms.text.passage import Encoder
@@ -30,6 +30,7 @@ from tenure.knowledge.store.errors import DatabaseFailed, UnknownDatabase
 from tenure.knowledge.store.schema import hash_parts
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
+from tenure.ownership import get_owner
 from tenure.sources.document.document import Document
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
 from tenure.sources.parsers.table_text import build_description, build_result_document, format_csv, format_value
@@ -79,8 +80,14 @@ class TableQueries:
         results: StoredResults,
         limits: SqlLimits,
         addresses: Mapping[str, str],
+        readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
     ) -> None:
-        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name."""
+        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name.
+
+        `readable_files` selects the files that may be opened for an owner: a stored path may lead elsewhere since it
+        was ingested.
+        """
+        self._readable_files = readable_files
         self._store, self._model, self._encode = store, model, encode
         self._results = results
         self._vectors = ChunkVectors(store, model, cache)
@@ -166,6 +173,10 @@ class TableQueries:
 
     def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
         rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
+        if self._readable_files is not None:
+            owners = {get_owner(row["corpus"]) for row in rows.values()}
+            readable = {owner: self._readable_files(rows, owner) for owner in owners}
+            rows = {uri: row for uri, row in rows.items() if uri in readable[get_owner(row["corpus"])]}
         databases_ = list_databases(rows)
         return [TableSource(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in databases_]
 

@@ -19,13 +19,19 @@ from tenure.settings import RoleSettings, Settings, get_environment_variable
 
 KEY_FILE = "stack.key"
 
-_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | set(RunLimits.model_fields)
+_CLIENT_SETTINGS = {"owner", "owner_token"}
+"""Settings of commands that a worker must not know."""
+
+_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
 """Settings that do not affect a worker: the limits of a run are part of its request."""
 
 
 def build_worker_environment(settings: Settings) -> dict[str, str | None]:
     """Return all settings by the names of their environment variables, None for unset ones."""
-    return {get_environment_variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
+    return {
+        get_environment_variable(name): None if name in _CLIENT_SETTINGS else _text(getattr(settings, name))
+        for name in Settings.model_fields
+    }
 
 
 def compute_fingerprint(settings: Settings, address: str) -> str:
@@ -52,7 +58,7 @@ def _text(value: object) -> str | None:
     if isinstance(value, dict):
         return json.dumps(value, default=_inner)
     if isinstance(value, tuple):
-        return ",".join(value)
+        return (os.pathsep if any(isinstance(part, Path) for part in value) else ",").join(map(str, value))
     return None if value is None else str(value)
 
 

@@ -232,6 +232,11 @@ def _ensure_worker(
         "fingerprint": compute_fingerprint(settings, address),
         "source": compute_source_hash(),
     }
+    if record.owners and not settings.owners:
+        raise StackError(
+            "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
+            "`python client.py down`"
+        )
     alive = processes.is_alive(record.worker)
     reason = _why_replace(record, today)
     if alive and not reason:
@@ -246,7 +251,7 @@ def _ensure_worker(
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
     process = processes.spawn(command, environment, settings.home.absolute(), get_worker_log(settings.home))
-    record = record.model_copy(update={"worker": process, **today})
+    record = record.model_copy(update={"worker": process, "owners": bool(settings.owners), **today})
     save(settings.home.absolute(), record)
     return record
 

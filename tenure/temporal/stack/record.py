@@ -42,6 +42,8 @@ class StackRecord(BaseModel):
     """Identity of the server's binary: path, size and modification time."""
     fingerprint: str = ""
     """Keyed hash of the settings the worker was started with."""
+    owners: bool = False
+    """Whether the worker was started with owners."""
     source: str = ""
     """Hash of the code the worker was started with."""
 

@@ -1,5 +1,6 @@
 """Test SQL over tables of corpora: offered tables, stored results, and their isolation."""
 
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tenure.knowledge.store.errors import UnknownDatabase
 from tenure.knowledge.store.schema import SOURCES
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
+from tests.knowledge.word_vectors import WordVectors
 from tests.sources.table_files import inserted, sqlite, table_file
 from tests.support.tiers import slow
 
@@ -238,3 +240,24 @@ def test_computation_over_deleted_tables_is_not_stored(knowledge: KnowledgeBase,
     """After its corpus was dropped a result is not stored."""
     assert knowledge.tables.store_computation(computation()).passages == ()
     assert Store(uri).count_rows(SOURCES) == 0
+
+
+def test_files_that_left_the_document_roots_are_not_opened(tmp_path: Path) -> None:
+    """A query opens only the files that are still readable for the owner of their corpus."""
+    table = tmp_path / "sales.csv"
+    table.write_text("region\nNorth\n")
+    asked_for: list[tuple[list[str], str | None]] = []
+
+    def select(paths: Iterable[str], owner: str | None) -> Collection[str]:
+        asked_for.append((list(paths), owner))
+        return {"ann": [str(table)]}.get(owner or "", [])
+
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors(), readable_files=select)
+    for corpus in ("ann~c", "bob~c"):
+        knowledge.corpora.ingest(IngestRequest(corpus=corpus, paths=(str(table),)), lambda progress: None)
+    query = QueryRequest(sql="SELECT region FROM sales", corpora=("ann~c",), return_rows=True, keep=False)
+
+    assert knowledge.tables.query(query).rows == (("North",),)
+    refused = knowledge.tables.query(query.model_copy(update={"corpora": ("bob~c",)}))
+    assert refused.rows == () and refused.problem
+    assert asked_for == [([str(table)], "ann"), ([str(table)], "bob")]

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tenure.cli.session.history import collect_events
 from tenure.contracts.evidence.passages import Claim
@@ -18,6 +17,7 @@ from tenure.roles.coding import analyst
 from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
 from tenure.roles.writing import report_reflector, section_reviewer
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.record import paths
 from tests.histories.recorded import PARTS, events, told
 from tests.support.tiers import slow
@@ -134,7 +134,7 @@ async def test_an_incomplete_history_has_a_trace(part: str) -> None:
         others[0] = others[0].model_copy(update={"result": None, "status": "running", "ended_at": ""})
 
     for length in range(1, len(whole)):
-        cut = await collect_events(name, whole[:length], pydantic_data_converter)
+        cut = await collect_events(name, whole[:length], DATA_CONVERTER)
         trace = build_trace([*others[:1], cut, *others[1:]] if part else [cut, *others])
         assert trace.status == "running"
         assert render_trace(trace)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pydantic import SecretStr
 
 from tenure.settings import Settings
 from tenure.temporal.stack import local, processes, server
@@ -355,3 +356,18 @@ def test_every_search_attribute_of_the_workflows_is_registered() -> None:
     from workflows.runtime import search_attributes
 
     assert set(server.SEARCH_ATTRIBUTES) == {key.name for key in search_attributes.ALL}
+
+
+@slow
+def test_a_command_without_owners_does_not_restart_a_worker_with_owners(settings: Settings, worker: list[str]) -> None:
+    """A shell that lacks the setting cannot open the worker to everyone; after `down` it can start another stack."""
+    owned = settings.model_copy(update={"owners": {"ann": SecretStr("a" * 32)}})
+    first = local.start_stack(owned, external=ELSEWHERE, worker_command=worker)
+
+    with pytest.raises(StackError, match="TENURE_OWNERS is not set"):
+        local.start_stack(settings, external=ELSEWHERE, worker_command=worker)
+
+    assert local.get_status(settings).worker_pid == first.worker_pid
+    assert "a" * 32 not in (settings.home / "stack.json").read_text()
+    local.stop_stack(settings)
+    assert local.start_stack(settings, external=ELSEWHERE, worker_command=worker).worker_pid

@@ -1,0 +1,104 @@
+"""Histories of owners on a real server, read with and without the token of their owner."""
+
+from uuid import uuid4
+
+import pytest
+from temporalio.api.common.v1 import Payload
+from temporalio.client import Client
+from temporalio.converter import WorkflowSerializationContext
+from temporalio.testing import WorkflowEnvironment
+
+from activities.ownership import Owners
+from tenure.contracts.run.control import RunCommand
+from tenure.contracts.run.run import RunRequest
+from tenure.settings import Settings
+from tenure.temporal.connection import make_data_converter
+from tenure.temporal.encryption import DecryptionError
+from tenure.temporal.owner_client import OwnerClientInterceptor
+from tenure.temporal.owner_codec import OwnerCodec
+from tests.conftest import serving_at
+from tests.support.tiers import slow
+from tests.support.worlds import KITCHEN, MemoryKnowledge
+from tests.workflows.run.test_agent import REQUEST
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+TOKENS = {"ann": "a" * 32, "bob": "b" * 32}
+PLAIN = Payload(metadata={"encoding": b"json/plain"}, data=b'"rye"')
+
+
+def settings_of(owner: str) -> Settings:
+    """Return the settings of a command."""
+    return Settings(_env_file=None, owner=owner, owner_token=TOKENS[owner])  # type: ignore[arg-type]
+
+
+def client_of(server: WorkflowEnvironment, settings: Settings) -> Client:
+    """Return the client that the settings describe."""
+    return Client(
+        server.client.service_client,
+        namespace=server.client.namespace,
+        data_converter=make_data_converter(settings),
+        interceptors=OwnerClientInterceptor.from_settings(settings, server.client.namespace),
+    )
+
+
+def bound(codec: OwnerCodec, workflow: str) -> OwnerCodec:
+    """Return a codec for a workflow."""
+    return codec.with_context(WorkflowSerializationContext(namespace="default", workflow_id=workflow))
+
+
+def test_a_payload_is_encrypted_for_the_owner_of_its_workflow() -> None:
+    """Only the worker and the owner decrypt it; a token that is wrong does not."""
+    worker, ann = OwnerCodec(TOKENS), OwnerCodec({"ann": TOKENS["ann"]}, "ann")
+    sealed = bound(worker, "ann~run/research").encrypt(PLAIN)
+
+    assert b"rye" not in sealed.SerializeToString()
+    assert worker.decrypt(sealed) == ann.decrypt(sealed) == PLAIN
+    with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
+        OwnerCodec({"bob": TOKENS["bob"]}, "bob").decrypt(sealed)
+    with pytest.raises(DecryptionError):
+        OwnerCodec({"ann": "x" * 32}, "ann").decrypt(sealed)
+
+
+def test_workflows_without_an_owner_keep_the_keys_of_the_settings() -> None:
+    """Upkeep is encrypted with the configured key, or not at all without one; a client always uses its own."""
+    keys = {"k": bytes(32)}
+
+    assert bound(OwnerCodec(TOKENS), "maintenance-1").encrypt(PLAIN) == PLAIN
+    assert bound(OwnerCodec(TOKENS), "eve~run").encrypt(PLAIN) == PLAIN
+    assert OwnerCodec(TOKENS, keys=keys).encrypt(PLAIN).metadata["tenure-key-id"] == b"k"
+    assert OwnerCodec({"ann": TOKENS["ann"]}, "ann", keys).encrypt(PLAIN).metadata["tenure-key-id"] == b"owner:ann"
+    assert OwnerCodec(TOKENS).decrypt(PLAIN) == PLAIN
+
+
+@slow
+async def test_a_history_says_nothing_to_others(server: WorkflowEnvironment, tmp_path: object) -> None:
+    """Question, passages, report, commands, memo and summaries of a run are readable for its owner alone."""
+    worker = Settings(_env_file=None, owners=TOKENS)  # type: ignore[arg-type]
+    knowledge = MemoryKnowledge(KITCHEN)
+    request: RunRequest = REQUEST.model_copy(update={"corpora": ("ann~kitchen",), "question": "How is bread made?"})
+    ann = client_of(server, settings_of("ann"))
+    serving = serving_at(client_of(server, worker), 1000, tmp_path)  # type: ignore[arg-type]
+    async with serving(None, knowledge, owners=Owners(TOKENS)):
+        run = await ann.start_workflow(
+            AgentWorkflow.run,
+            request,
+            id=f"test-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+            memo={"question": request.question},
+            static_summary=request.question,
+            static_details=request.question,
+        )
+        await run.execute_update("steer", RunCommand(name="feedback", text="More bread!"))
+        result = await run.result()
+        seen = b""
+        for id in (run.id, f"{run.id}/research", f"{run.id}/section-1"):
+            history = await server.client.get_workflow_handle(id).fetch_history()
+            seen += b"".join(event.SerializeToString() for event in history.events)
+        seen += (await server.client.get_workflow_handle(run.id).describe()).raw_description.SerializeToString()
+        with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
+            await client_of(server, settings_of("bob")).get_workflow_handle(run.id).result()
+
+    assert result.status == "done" and "bread" in result.model_dump_json().lower()
+    assert b"bread" not in seen.lower()
+    assert all(word not in seen for word in (b"Bread", b"flour", b"yeast", TOKENS["ann"].encode()))
