@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final, NamedTuple
 
+from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.retrieval.page_phrases import (
     ERROR_PAGE_OPENINGS,
     ERROR_PAGE_TITLES,
     PAYWALL_NOTICES,
-    PROMPT_INJECTIONS,
-    contains_phrase,
 )
+from tenure.algorithms.text.stock_phrases import contains_phrase
 from tenure.contracts.evidence.web import PageFlaw
 
 DEFAULT_AUTHORITY: Final = 0.7
@@ -89,11 +89,11 @@ def assess_page(
         flaws.append("empty")
     elif size <= _MAX_SHORT_CHARACTERS and (is_paywalled or contains_phrase(around, PAYWALL_NOTICES)):
         flaws.append("paywall")
-    has_hidden_injection = contains_phrase(hidden, PROMPT_INJECTIONS)
+    has_hidden_injection = contains_instructions(hidden)
     if (
         has_hidden_injection
-        or contains_phrase(f"{title}\n{around}", PROMPT_INJECTIONS)
-        or (visible and contains_phrase(text, PROMPT_INJECTIONS))
+        or contains_instructions(f"{title}\n{around}")
+        or (visible and contains_instructions(text))
     ):
         flaws.append("instructions")
     return PageAssessment(

@@ -1,0 +1,118 @@
+"""Detect text that gives instructions to a language model (prompt injection).
+
+A text is searched as it is written and in the forms in which a model would still understand it: without invisible
+characters and look-alike letters, without spaces between letters, and decoded from Base64, hexadecimal, URL encoding,
+escapes, ROT13 and reversed text. The result is a hint for readers and for prompts; no permission depends on it.
+"""
+
+import base64
+import binascii
+import codecs
+import html
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+from urllib.parse import unquote
+
+from tenure.algorithms.injection.instruction_phrases import FORGED_STRUCTURE, INSTRUCTIONS, OVERRIDES
+from tenure.algorithms.text.stock_phrases import contains_phrase
+
+MIN_ENCODED_CHARACTERS: Final = 24
+"""Minimum length of an encoded part; shorter ones cannot contain an order."""
+MAX_ENCODED_PARTS: Final = 200
+"""Maximum number of encoded parts of a text that are decoded."""
+_MIN_PRINTABLE_SHARE: Final = 0.95
+_TAG_CHARACTERS: Final = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
+"""Invisible copies of ASCII characters."""
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f"
+    "\ufeff\U000e0000-\U000e0fff]"
+)
+_LOOK_ALIKES: Final = str.maketrans(
+    "аеорсухіјѕԁԛԝһӏьАВЕКМНОРСТУХІЈЅαεικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧɡıӀ",
+    "aeopcyxijsdqwhlbABEKMHOPCTYXIJSaeiknoptuxwABEZHIKMNOPTYXgiI",
+)
+_LATIN_WORD = re.compile(r"[a-zA-Z]")
+_FOREIGN_LETTER = re.compile("[\u0370-\u03ff\u0400-\u04ff\u0500-\u052f\u0261\u0131]")
+_DIGIT_LETTERS: Final = str.maketrans("013457@$", "oieastas")
+_DIGIT_WORD = re.compile(r"\b(?=\w*[a-zA-Z])(?=\w*[013457])[\w@$]{4,20}\b")
+_SPACED_WORDS = re.compile(r"(?<!\w)\w(?:[ .\-_*·|]\w(?!\w)){7,}|(?<!\w)\w(?:(?:[ .\-_*·|]|\s{2,4})\w(?!\w)){11,}")
+_MARKUP = re.compile(
+    r"[*_`~]{1,3}(?=\w)|(?<=\w)[*_`~]{1,3}|<!--|-->|</?(?:b|i|u|em|strong|span|font|wbr|br)\b[^>]{0,80}>"
+)
+_BASE64 = re.compile(rf"(?:[A-Za-z0-9+/_-]{{4}}\s?){{{MIN_ENCODED_CHARACTERS // 4},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
+_HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHARACTERS},}}")
+_ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
+
+
+@lru_cache(maxsize=8192)
+def contains_instructions(text: str) -> bool:
+    """Return whether a text contains instructions to a language model."""
+    plain = fold_text(text)
+    if contains_phrase(text, FORGED_STRUCTURE) or contains_phrase(plain, INSTRUCTIONS):
+        return True
+    if any(contains_phrase(fold_text(part), INSTRUCTIONS) for part in _decode_parts(text)):
+        return True
+    return any(contains_phrase(form, OVERRIDES) for form in (codecs.encode(plain, "rot13"), plain[::-1]))
+
+
+def fold_text(text: str) -> str:
+    """Return a text without the disguises of letters: invisible characters, look-alikes, spacing and markup."""
+    visible = _INVISIBLE.sub("", text.translate(_TAG_CHARACTERS))
+    plain = unicodedata.normalize("NFKC", html.unescape(visible))
+    if _FOREIGN_LETTER.search(plain):
+        plain = re.sub(r"\w+", _fold_mixed_word, plain)
+    plain = _MARKUP.sub("", plain)
+    plain = _DIGIT_WORD.sub(lambda match: match[0].translate(_DIGIT_LETTERS), plain)
+    return _SPACED_WORDS.sub(_join_letters, plain)
+
+
+def _fold_mixed_word(match: re.Match[str]) -> str:
+    """Return a word of several scripts in Latin letters; other words are unchanged."""
+    folded = match[0].translate(_LOOK_ALIKES)
+    return folded if _LATIN_WORD.search(match[0]) or folded.isascii() else match[0]
+
+
+def _join_letters(match: re.Match[str]) -> str:
+    """Return spaced letters as words; wider gaps separate words."""
+    return " ".join(re.sub(r"[\W_]", "", word) for word in re.split(r"\s{2,}|[.|]\s|\s[.|]", match[0]))
+
+
+def _decode_parts(text: str) -> Iterator[str]:
+    """Yield the decoded form of encoded parts that are text."""
+    if len(_ESCAPES.findall(text)) >= MIN_ENCODED_CHARACTERS // 3:
+        yield unquote(_ESCAPES.sub(_decode_escape, text))
+    for number, match in enumerate(_BASE64.finditer(text)):
+        if number == MAX_ENCODED_PARTS:
+            break
+        yield from _decode_base64("".join(match[0].split()))
+    for number, match in enumerate(_HEX.finditer(text)):
+        if number == MAX_ENCODED_PARTS:
+            break
+        digits = re.sub(r"\\x|0x|[\s,:]", "", match[0])
+        yield from _keep_text(bytes.fromhex(digits[: len(digits) // 2 * 2]))
+
+
+def _decode_escape(match: re.Match[str]) -> str:
+    escape = match[0]
+    if escape.startswith("\\"):
+        return chr(int(escape[2:], 16))
+    return html.unescape(escape) if escape.startswith("&") else escape
+
+
+def _decode_base64(encoded: str) -> Iterator[str]:
+    """Yield the text that an encoded part contains; nothing for an ordinary long word."""
+    bare = encoded.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        yield from _keep_text(base64.b64decode(bare[: len(bare) - (len(bare) % 4 == 1)] + "=" * (-len(bare) % 4)))
+    except (binascii.Error, ValueError):
+        return
+
+
+def _keep_text(content: bytes) -> Iterator[str]:
+    decoded = content.decode("utf-8", "replace")
+    printable = sum(character.isprintable() or character.isspace() for character in decoded) - decoded.count("\ufffd")
+    if decoded and printable >= _MIN_PRINTABLE_SHARE * len(decoded):
+        yield decoded

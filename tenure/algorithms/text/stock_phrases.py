@@ -1,0 +1,40 @@
+"""Find stock phrases in texts by regular expressions with hints.
+
+Matching is fast on whole pages because a pattern is tried only if one of its hints occurs, and gaps are bounded.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_GAP = r"(?:\w{1,30}\W{1,4}){0,4}?"
+_SEP = r"\W{1,4}"
+_OPTIONAL_SEP = r"\W{0,4}"
+
+
+class PhrasePattern(NamedTuple):
+    """Pattern of a stock phrase."""
+
+    hints: tuple[str, ...]
+    """Lower-case strings, one of which occurs in every match; empty for a pattern that is always tried."""
+    pattern: re.Pattern[str]
+    """Compiled pattern."""
+
+
+def contains_phrase(text: str, phrases: Sequence[PhrasePattern]) -> bool:
+    """Return whether a text contains one of the phrases."""
+    lower = text.lower()
+    return any(
+        (not phrase.hints or any(hint in lower for hint in phrase.hints)) and phrase.pattern.search(text)
+        for phrase in phrases
+    )
+
+
+def compile_phrase(hints: str, pattern: str) -> PhrasePattern:
+    """Compile a phrase.
+
+    In a pattern a space matches any separator, a space with a question mark an optional one, and `~` up to four words.
+    """
+    expanded = pattern.replace(" ?", _OPTIONAL_SEP).replace(" ", _SEP).replace("~", _GAP)
+    compiled = re.compile(expanded, re.IGNORECASE | re.MULTILINE)
+    return PhrasePattern(tuple(hints.split("|")) if hints else (), compiled)
