@@ -30,6 +30,7 @@ class ReportActivities:
         drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
         cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
         cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
+        cited |= {*draft.usage.suspicious_sources}
         with translate_errors(), HeartbeatThread():
             web = self._knowledge.corpora.load_web_account(draft.web_corpus) if draft.web_corpus else None
             return assemble_result(draft, self._knowledge.corpora.load_sources(sorted(cited)), web)

@@ -8,18 +8,25 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from temporalio import activity
 
 from activities.errors import translate_errors
 from activities.model_call_tracking import track_model_call
 from activities.passages import load_existing_passages
+from tenure.algorithms.injection.taint import (
+    find_suspicious_sources,
+    has_tainted_claim,
+    is_exposed,
+    taint_claims,
+)
+from tenure.contracts.base import SourceId
 from tenure.contracts.messages import Message
 from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
 from tenure.models.chat import OFFLINE, ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
-from tenure.roles.base import BaseRole, Evidence, I, O, PostprocessedRole, R, StoredRole
+from tenure.roles.base import BaseRole, Evidence, I, O, PostprocessedRole, R, RoleInput, StoredRole
 from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
@@ -58,7 +65,10 @@ class RoleActivities:
             else:
                 answered = await execute_role(role, request.input, evidence, None)
             output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
-        return _build_reply(role, output, answered)
+            exposure = await asyncio.to_thread(_find_exposure, request.input, evidence, answered)
+        if exposure.exposed or has_tainted_claim(request.input):
+            output = taint_claims(output)
+        return _build_reply(role, output, answered, exposure)
 
     def _build_output(self, role: BaseRole[I, O, R], input: I, evidence: Evidence, answered: RoleAnswer[O]) -> Any:
         """Build the reply that a role declares from its decision."""
@@ -108,7 +118,23 @@ class RoleActivities:
         )
 
 
-def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O]) -> RoleReply[R]:
+class _Exposure(NamedTuple):
+    """Instructions of unknown authors that a prompt contained."""
+
+    exposed: bool
+    sources: tuple[SourceId, ...]
+
+
+def _find_exposure(input: RoleInput, evidence: Evidence, given: RoleAnswer[Any]) -> _Exposure:
+    """Find instructions of unknown authors in the prompt of a model; a fallback follows none."""
+    if not given.prompt:
+        return _Exposure(False, ())
+    sources = find_suspicious_sources(evidence.passages)
+    exposed = bool(sources) or is_exposed(input, (message.content for message in given.prompt[1:-1]))
+    return _Exposure(exposed, sources)
+
+
+def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], exposure: _Exposure) -> RoleReply[R]:
     return role.reply_type(
         output=output,
         model=given.model,
@@ -119,6 +145,8 @@ def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O]) -> Ro
         cost_usd=given.cost_usd,
         first_token_seconds=given.first_token_seconds,
         fallback_reason=given.fallback_reason,
+        exposed=exposure.exposed,
+        suspicious_sources=exposure.sources,
     )
 
 

@@ -4,7 +4,7 @@ Sources are numbered in reading order, the abstract first. Every quote is compar
 this is the last step that can stop a false quote.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.contracts.base import SourceId
@@ -18,6 +18,7 @@ from tenure.contracts.result.result import (
     ResultSection,
     ResultStatus,
     ResultStep,
+    SourceEntry,
     Synthesis,
 )
 from tenure.report.citations import CitationNumbering, ReportSource
@@ -52,7 +53,7 @@ def assemble_result(
     reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
     synthesis = _number_synthesis(draft.synthesis, numbering)
     contradictions = numbering.number_contradictions(draft.contradictions)
-    entries = numbering.list_sources()
+    entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
     made = build_program_result(draft.code) if draft.code else {"artifacts": draft.artifacts}
     return Result(
@@ -71,6 +72,7 @@ def assemble_result(
         contradictions=contradictions,
         evaluation=draft.evaluation,
         sources=entries,
+        suspicious_sources=_list_suspicious(entries, draft.usage.suspicious_sources, sources),
         coverage={section.topic: section.coverage for section in draft.sections},
         critiques=draft.critiques,
         decisions=draft.decisions,
@@ -132,6 +134,17 @@ def _number_synthesis(synthesis: SynthesisDraft, numbering: CitationNumbering) -
         claims=tuple(claim for claims in numbered.values() for claim in claims),
         sentences=(len(numbered["situation"]), len(numbered["complication"]), len(numbered["resolution"])),
     )
+
+
+def _list_suspicious(
+    entries: Sequence[SourceEntry], read: Sequence[SourceId], sources: Mapping[SourceId, ReportSource]
+) -> tuple[str, ...]:
+    """Return the URIs of sources with instructions, the cited ones first."""
+    uris = [
+        *(entry.uri for entry in entries if entry.suspicious),
+        *(sources[source].uri for source in read if source in sources),
+    ]
+    return tuple(dict.fromkeys(uris))
 
 
 def _status(draft: ReportDraft, *, cited: bool) -> ResultStatus:

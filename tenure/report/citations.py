@@ -5,13 +5,17 @@ claim gets the status `invalid_source`, and a note reports it.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, Protocol
 
+from tenure.algorithms.injection.detection import contains_instructions
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Contradiction, Draft
 from tenure.contracts.result.result import ResultCitation, ResultClaim, ResultContradiction, SourceEntry
 from tenure.report.render.escaping import flatten
+
+SCANNED_CHARACTERS = 2_000
+"""Characters on each side of a quote that are searched for instructions to language models."""
 
 
 class ReportSource(Protocol):
@@ -74,6 +78,7 @@ class CitationNumbering:
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
         self._cited: set[SourceId] = set()
+        self._suspicious: set[SourceId] = set()
         self.notes: list[str] = []
         """Removed citations with the reasons, in reading order."""
 
@@ -97,8 +102,13 @@ class CitationNumbering:
         """Check and number both sides of each contradiction; a contradiction with an invalid side is removed."""
         return tuple(one for disagreement in found if (one := self._contradiction(disagreement)) is not None)
 
-    def list_sources(self) -> tuple[SourceEntry, ...]:
-        """Return the cited sources by number."""
+    def list_sources(self, suspicious: Collection[SourceId] = ()) -> tuple[SourceEntry, ...]:
+        """Return the cited sources by number.
+
+        Args:
+            suspicious: sources that are known to contain instructions to language models.
+        """
+        self._suspicious.update(suspicious)
         return tuple(self._entry(source, n) for source, n in self._numbers.items() if source in self._cited)
 
     def _claim(self, claim: Claim, place: str) -> ResultClaim:
@@ -112,6 +122,7 @@ class CitationNumbering:
             text=claim.text,
             status="invalid_source" if any(faults.values()) else claim.status,
             confidence=claim.confidence,
+            tainted=claim.tainted,
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
 
@@ -138,6 +149,9 @@ class CitationNumbering:
         self._cited.add(citation.source)
         source = self._sources[citation.source]
         text = source.text
+        around = text[max(0, citation.start - SCANNED_CHARACTERS) : citation.end + SCANNED_CHARACTERS]
+        if contains_instructions(around) or contains_instructions(source.title):
+            self._suspicious.add(citation.source)
         return ResultCitation(
             source=n,
             start=citation.start,
@@ -151,6 +165,7 @@ class CitationNumbering:
     def _entry(self, source: SourceId, n: int) -> SourceEntry:
         record = self._sources[source]
         return SourceEntry(
+            suspicious=source in self._suspicious,
             n=n,
             id=source,
             uri=record.uri,

@@ -7,6 +7,7 @@ verbatim whatever the writer wrote.
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
@@ -22,19 +23,22 @@ def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -
     """Return a claim with one citation per passage that it names.
 
     Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
-    `missing_citation`. A claim that repeats a quote verbatim is `supported`.
+    `missing_citation`. A claim that repeats a quote verbatim is `supported`. A claim that cites a passage with
+    instructions to language models is tainted.
     """
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(_build_citation(text, passage) for passage in cited)
     if not citations:
         return Claim(text=text, status="invalid_source" if distinct_numbers else "missing_citation")
+    tainted = any(has_instructions(passage) for passage in cited)
     verbatim = any(_is_verbatim(text, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
     return Claim(
         text=text,
         status="supported" if verbatim else "unverified",
         confidence=1.0 if verbatim else None,
         citations=citations,
+        tainted=tainted,
     )
 
 

@@ -128,6 +128,10 @@ def keep_verdicts(before: Draft, after: Draft) -> Draft:
 
 
 def compute_factuality(drafts: Sequence[Draft]) -> float:
-    """Return the share of supported claims; 1 if there are no claims."""
+    """Return the share of supported claims; 1 if there are no claims.
+
+    A tainted claim does not count as supported: the text that taints it may have asked for the verdict.
+    """
     claims = list_claims(drafts)
-    return sum(claim.status == "supported" for claim in claims) / len(claims) if claims else 1.0
+    supported = sum(claim.status == "supported" and not claim.tainted for claim in claims)
+    return supported / len(claims) if claims else 1.0

@@ -8,6 +8,9 @@ from tenure.contracts.run.run import RoleUsage, Usage
 
 U = TypeVar("U", Usage, RoleUsage)
 
+MAX_SUSPICIOUS_SOURCES = 50
+"""Maximum number of sources with instructions that a usage names."""
+
 
 def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     """Return the usage plus one completed call of a role."""
@@ -23,7 +26,8 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     of_role = RoleUsage(
         **figures, models=(reply.model,), streamed=int(streamed), first_token_seconds=reply.first_token_seconds
     )
-    return merge_usage([usage, Usage(**figures, by_role={role: of_role})])
+    exposure = {"exposed_calls": int(reply.exposed), "suspicious_sources": reply.suspicious_sources}
+    return merge_usage([usage, Usage(**figures, **exposure, by_role={role: of_role})])
 
 
 def add_search(usage: Usage, embedded_share: float = 1.0) -> Usage:
@@ -50,6 +54,10 @@ def merge_usage(accounts: Iterable[Usage]) -> Usage:
             pages=total.pages + account.pages,
             embedded_share=min(total.embedded_share, account.embedded_share),
             by_role=by_role,
+            exposed_calls=total.exposed_calls + account.exposed_calls,
+            suspicious_sources=tuple(dict.fromkeys((*total.suspicious_sources, *account.suspicious_sources)))[
+                :MAX_SUSPICIOUS_SOURCES
+            ],
         )
     return total
 

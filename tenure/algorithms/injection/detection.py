@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
-from tenure.algorithms.injection.instruction_phrases import FORGED_STRUCTURE, INSTRUCTIONS, OVERRIDES
+from tenure.algorithms.injection.instruction_phrases import ALL_ORDERS, FORGED_STRUCTURE, OVERRIDES
 from tenure.algorithms.text.stock_phrases import contains_phrase
 
 MIN_ENCODED_CHARACTERS: Final = 24
@@ -42,6 +42,12 @@ _SPACED_WORDS = re.compile(r"(?<!\w)\w(?:[ .\-_*·|]\w(?!\w)){7,}|(?<!\w)\w(?:(?
 _MARKUP = re.compile(
     r"[*_`~]{1,3}(?=\w)|(?<=\w)[*_`~]{1,3}|<!--|-->|</?(?:b|i|u|em|strong|span|font|wbr|br)\b[^>]{0,80}>"
 )
+_JOINED_ORDER = re.compile(
+    r"(?:ignore|disregard|forget|override|bypass)(?:all|any|the|your|of)*(?:previous|prior|earlier|above|system)?\w{0,10}?"
+    r"(?:instructions|prompts?|rules|guidelines)",
+    re.IGNORECASE,
+)
+"""Order without separators."""
 _BASE64 = re.compile(rf"(?:[A-Za-z0-9+/_-]{{4}}\s?){{{MIN_ENCODED_CHARACTERS // 4},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
 _HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHARACTERS},}}")
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
@@ -50,10 +56,18 @@ _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1
 @lru_cache(maxsize=8192)
 def contains_instructions(text: str) -> bool:
     """Return whether a text contains instructions to a language model."""
-    plain = fold_text(text)
-    if contains_phrase(text, FORGED_STRUCTURE) or contains_phrase(plain, INSTRUCTIONS):
+    if contains_phrase(text, FORGED_STRUCTURE) or contains_phrase(fold_text(text), FORGED_STRUCTURE):
         return True
-    if any(contains_phrase(fold_text(part), INSTRUCTIONS) for part in _decode_parts(text)):
+    return contains_orders(text)
+
+
+@lru_cache(maxsize=8192)
+def contains_orders(text: str) -> bool:
+    """Return whether a text contains orders to a language model; forged structure, such as tags, does not count."""
+    plain = fold_text(text)
+    if contains_phrase(plain, ALL_ORDERS) or _JOINED_ORDER.search(plain):
+        return True
+    if any(contains_phrase(fold_text(part), ALL_ORDERS) for part in _decode_parts(text)):
         return True
     return any(contains_phrase(form, OVERRIDES) for form in (codecs.encode(plain, "rot13"), plain[::-1]))
 

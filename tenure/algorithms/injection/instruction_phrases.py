@@ -162,7 +162,7 @@ ORDERS: Final = (
     ),
     compile_phrase(
         "ai|llm|language model|chat|gpt|claude|gemini|assistant|agent",
-        r"\b(?:any|all|every|the|an?|whichever|if you are an?|as an?|dear) "
+        r"(?:^|[.!?:;|>(*-]\s*|\b(?:any|all|every|the|an?|whichever|if you are an?|as an?|dear) )"
         + _STRONG_READER
         + r"(?: (?:assistant|agent|model|system)s?)? (?:(?:reading|processing|summari[sz]ing|indexing|parsing|reviewing|analy[sz]ing|that reads?|which reads?"
         r"|who reads?) (?:this|the) [^.\n]{0,40}?)" + _DUTY,
@@ -191,6 +191,13 @@ ORDERS: Final = (
         r"|answer|user's))(?: final| next| whole| own)? ?"
         + _RESULT
         + r"?\b(?=[^\n]{0,160}(?:\byour\b|\bfinal\b|verbatim|word for word|exactly|\breport\b|\banswer\b|\bsummary\b))",
+    ),
+    compile_phrase(
+        "your|the final|the report|the answer|the summary",
+        _START
+        + r"(?:begin|start|end|close|open|finish|conclude|introduce|precede|replace|sign) (?:your|the|each|every)(?: final| next| whole| own)? "
+        + _RESULT
+        + r" (?:with|by)\b",
     ),
     compile_phrase(
         "only|exactly|nothing but|solely|verbatim|word for word",
@@ -273,11 +280,6 @@ ORDERS: Final = (
         r"\b(?:do not|don.t|never|without) (?:tell|inform|alert|warn|mention(?:ing)? (?:this|it|that)|reveal(?:ing)? (?:this|it|that)|disclos(?:e|ing)|notify(?:ing)?|telling|informing|alerting) ~"
         r"(?:user|reader|human|person|people|anyone|operator)s?\b",
     ),
-    compile_phrase(
-        "add_to_outline|drop_topic|read_page|run_python|finish[|web_search|ask_human|analyze_document|vector_search|hybrid_search|graph_search",
-        r"\b(?:ADD_TO_OUTLINE|DROP_TOPIC|ASK_HUMAN)\b|\b(?:read_page|run_python|web_search|analyze_document|vector_search|hybrid_search|graph_search|compare_documents)\s*[\[({]"
-        r"|\bfinish\[",
-    ),
 )
 """Orders on what a model does with a document: its answer, its sources, its tools, its memory."""
 
@@ -297,8 +299,9 @@ FORGED_STRUCTURE: Final = (
         r"|command|directive|reminder|policy|level|announcement)){1,2}\s*[\]):>*}—–!]",
     ),
     compile_phrase(
-        "assistant:|assistant :|assistant**",
-        r"^\W{0,5}(?:user|human|system|developer)\W{0,3}:[^\n]{0,600}\n(?:[^\n]{0,400}\n){0,4}?\W{0,5}(?:assistant|ai)\W{0,3}:",
+        "assistant|ai:|ai :",
+        r"(?:^|[\s*#>])(?:user|human|system|developer)\W{0,3}:[^\n]{1,600}?\s(?:\W{0,5}(?:assistant|ai))\W{0,3}:"
+        r"|^\W{0,5}(?:user|human|system|developer)\W{0,3}:[^\n]{0,600}\n(?:[^\n]{0,400}\n){0,4}?\W{0,5}(?:assistant|ai)\W{0,3}:",
     ),
     compile_phrase("role", r"[\"']role[\"']\s*:\s*[\"'](?:system|assistant|developer|tool)[\"']"),
     compile_phrase(
@@ -307,12 +310,17 @@ FORGED_STRUCTURE: Final = (
     ),
     compile_phrase(
         "action|observation|final answer",
-        r"^\W{0,4}(?:thought|observation)\s*:[^\n]{0,600}\n(?:[^\n]{0,400}\n){0,3}?\W{0,4}(?:action|final answer|answer)\s*:|^\W{0,4}action\s*:\s*\w{2,30}\s*[\[({]",
+        r"\b(?:thought|observation)\s*:[^\n]{0,600}?(?:\n[^\n]{0,400}?){0,3}?(?:^|\s)\W{0,4}(?:action|final answer)\s*:|(?:^|\s)action\s*:\s*\w{2,30}\s*[\[(]",
     ),
     compile_phrase(
         "end of|begin|start of|end ",
         r"(?:-{3,}|={3,}|#{2,}|\*{3,}|<{2,}|\[|\x7e{3})\s*(?:end|begin|start)(?:ning)? (?:of )?(?:the )?(?:document|passage|context|data|evidence|user input|untrusted \w+|sources?|retrieved \w+|instructions?"
         r"|system \w+|input|prompt|search results)s?\s*(?:-{2,}|={2,}|#{2,}|\*{2,}|>{2,}|\]|$|\x7e{3})",
+    ),
+    compile_phrase(
+        "read_page|run_python|finish[|web_search|analyze_document|vector_search|hybrid_search|graph_search",
+        r"\b(?:read_page|run_python|web_search|analyze_document|vector_search|hybrid_search|graph_search|compare_documents)\s*[\[(]"
+        r"|\bfinish\[",
     ),
 )
 """Forged delimiters of roles, tool calls and evidence."""
@@ -430,5 +438,5 @@ OTHER_LANGUAGES: Final = (
 )
 """Such orders in languages other than English."""
 
-INSTRUCTIONS: Final = (*OVERRIDES, *ORDERS, *FORGED_STRUCTURE, *OTHER_LANGUAGES)
-"""All patterns."""
+ALL_ORDERS: Final = (*OVERRIDES, *ORDERS, *OTHER_LANGUAGES)
+"""Patterns of orders in words."""

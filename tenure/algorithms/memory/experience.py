@@ -281,12 +281,19 @@ def build_memories(
         result: result of the run.
         outcomes: outcomes of its strategies.
         executed: queries that would find the same passages again, best first.
+
+    A run whose models have read instructions of an unknown author saves neither queries nor critiques, since models
+    wrote both.
     """
+    is_exposed = result.usage.exposed_calls > 0
+    if is_exposed:
+        executed = ()
     episodes = (
         _build_episode(result, outcome, executed)
         for outcome in outcomes or (StrategyOutcome(query_type="factual", strategy="direct"),)
     )
-    return (*episodes, *_build_procedures(result), *known_facts.collect_facts(result))
+    procedures = () if is_exposed else _build_procedures(result)
+    return (*episodes, *procedures, *known_facts.collect_facts(result))
 
 
 def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[str]) -> NewMemory:

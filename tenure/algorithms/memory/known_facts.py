@@ -53,12 +53,12 @@ def collect_facts(result: Result) -> tuple[NewMemory, ...]:
 def _extract_facts(
     result: Result, claims: Iterable[ResultClaim], sources: dict[int, SourceEntry]
 ) -> Iterator[NewMemory]:
-    """Yield supported claims that are understandable without the others."""
+    """Yield supported claims that are understandable without the others and that no instructions may have shaped."""
     for claim in claims:
         cited = [source for item in claim.citations if not (source := sources[item.source]).derived]
         plain = _MARKS.sub("", claim.text).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
-        if claim.status == "supported" and text and not _BACK_REFERENCE.search(text):
+        if claim.status == "supported" and not claim.tainted and text and not _BACK_REFERENCE.search(text):
             yield NewMemory(
                 text=text,
                 kind=classify_statement(text),

@@ -90,11 +90,7 @@ def assess_page(
     elif size <= _MAX_SHORT_CHARACTERS and (is_paywalled or contains_phrase(around, PAYWALL_NOTICES)):
         flaws.append("paywall")
     has_hidden_injection = contains_instructions(hidden)
-    if (
-        has_hidden_injection
-        or contains_instructions(f"{title}\n{around}")
-        or (visible and contains_instructions(text))
-    ):
+    if has_hidden_injection or contains_instructions(f"{title}\n{around}") or (visible and contains_instructions(text)):
         flaws.append("instructions")
     return PageAssessment(
         tuple(flaws), describe_flaws(flaws) + (", in text that readers do not see" if has_hidden_injection else "")

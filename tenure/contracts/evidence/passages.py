@@ -42,6 +42,8 @@ class Claim(Contract):
     """Confidence in the status; None if it was not measured."""
     citations: tuple[Citation, ...] = ()
     """Quotes that support the claim."""
+    tainted: bool = False
+    """Whether a text with instructions to language models is cited or was in the prompt that produced the claim."""
 
 
 class Block(Contract):

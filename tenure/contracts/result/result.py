@@ -49,6 +49,8 @@ class SourceEntry(Contract):
     """Whether the page was still reachable when the report was finished; empty if not checked."""
     archived: str = ""
     """URL of the page as read in a web archive; empty without an archive."""
+    suspicious: bool = False
+    """Whether it contains instructions to language models (prompt injection)."""
     derived: bool = False
     """Whether the run computed it (a calculation, a query, a program or a tool's answer), so that no document contains
     it.
@@ -85,6 +87,8 @@ class ResultClaim(Contract):
     """Confidence in the status; null if not measured."""
     citations: tuple[ResultCitation, ...] = ()
     """Quotes that support it."""
+    tainted: bool = False
+    """Whether a text with instructions to language models is cited or was in the prompt that produced the sentence."""
     begins: Literal["paragraph", "bullet"] | None = None
     """Block that starts with it; null if it continues the current one."""
 
@@ -254,6 +258,8 @@ class Result(Contract):
     """Contradictions between sources."""
     sources: tuple[SourceEntry, ...] = ()
     """References, by number."""
+    suspicious_sources: tuple[str, ...] = ()
+    """URIs of all sources with instructions to language models that are cited or that a model has read."""
     coverage: dict[str, float] = {}
     """Coverage of each topic."""
     information_gain: tuple[float, ...] = ()

@@ -4,7 +4,7 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from tenure.contracts.base import Contract, RunId
+from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.budget import CallBudget
 
@@ -75,6 +75,10 @@ class RoleReply(Contract, Generic[OutputT]):
     """Time to the first token of the used answer; None if it was not streamed."""
     fallback_reason: str | None = None
     """Reason for the use of the fallback; None if the model answered."""
+    exposed: bool = False
+    """Whether the prompt of the model contained instructions of an unknown author (prompt injection)."""
+    suspicious_sources: tuple[SourceId, ...] = ()
+    """Sources of the passages in the prompt that contain such instructions."""
 
 
 class ModelAnswer(Contract):

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from tenure.contracts.base import Contract, RunId
+from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.web import WebScope
@@ -199,6 +199,10 @@ class Usage(Contract):
     """Wall time from start to end, pauses included."""
     by_role: dict[str, RoleUsage] = {}
     """Usage by role."""
+    exposed_calls: int = 0
+    """Number of role calls whose prompt contained instructions of an unknown author (prompt injection)."""
+    suspicious_sources: tuple[SourceId, ...] = ()
+    """Sources of such instructions, as far as they are passages; at most 50."""
 
 
 class FallbackRecord(Contract):

@@ -8,7 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.result.result import Result, ResultClaim
+from tenure.report.render.escaping import flatten
 
+MAX_NAMED_SOURCES = 8
+"""Number of sources with instructions to language models that are named."""
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
 MIN_SOURCES = 2
@@ -18,8 +21,46 @@ UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
 
 
 def list_evidence_limits(result: Result) -> tuple[str, ...]:
-    """Return the limits of a report's evidence, one sentence each; empty without a report."""
-    return tuple(_limits(result)) if result.sections else ()
+    """Return the limits of a report's evidence, one sentence each; without a report only suspicious texts."""
+    return (*_list_suspicious(result), *(_limits(result) if result.sections else ()))
+
+
+def _list_suspicious(result: Result) -> Iterator[str]:
+    """Yield what was read that gives instructions to language models, and what it may have influenced."""
+    named = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
+    if more := len(result.suspicious_sources) - len(named):
+        named.append(f"{more} more")
+    if named:
+        gives = "gives" if len(result.suspicious_sources) == 1 else "give"
+        yield f"{join_names(named)} {gives} instructions to language models (prompt injection); they were read as data."
+    if not result.usage.exposed_calls:
+        return
+    if not named:
+        yield "A file, a table or an answer of a tool gave instructions to language models; they were read as data."
+    if result.mode == "CODE":
+        yield "A model read such instructions while it wrote the program: read the program before you use it."
+    else:
+        tainted = sum(claim.tainted for claim in list_all_claims(result))
+        marked = "one sentence is" if tainted == 1 else f"{tainted} sentences are"
+        yield (
+            f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: {marked} "
+            "marked, and title, headings, evaluation and further considerations may be influenced as well."
+        )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def list_all_claims(result: Result) -> tuple[ResultClaim, ...]:
+    """Return all sentences of a report with citations."""
+    return (
+        *result.abstract_claims,
+        *_claims(result),
+        *(result.reasoning.claims if result.reasoning else ()),
+        *(result.synthesis.claims if result.synthesis else ()),
+    )
 
 
 def _limits(result: Result) -> Iterator[str]:
@@ -61,7 +102,7 @@ def list_web_limits(result: Result) -> Iterator[str]:
     if lost := sum(page.status in ("refused", "failed") for page in result.web.pages):
         yield f"{'One page' if lost == 1 else f'{lost} pages'} from search results could not be read."
     for page in result.web.pages:
-        if "instructions" in page.flaws:
+        if "instructions" in page.flaws and page.url not in result.suspicious_sources:
             yield f"{page.url} contains instructions to its reader; they were treated as text only."
         elif "paywall" in page.flaws and page.status == "read":
             yield f"{page.url} shows only its beginning (paywall)."

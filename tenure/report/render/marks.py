@@ -27,6 +27,10 @@ STATUS_WORDS: Mapping[ClaimStatus, str] = {
 """Remark on a sentence's support; none if it is supported."""
 
 
+TAINTED = "a source gives instructions to language models"
+"""Remark on a sentence that such a source may have influenced."""
+
+
 class CitationMarks(NamedTuple):
     """Citation marks of a report."""
 
@@ -77,9 +81,10 @@ def _passage(passage: LayoutBlock, marks: CitationMarks) -> str:
 
 
 def describe_status(claim: ResultClaim, run: ClaimRun) -> str:
-    """Return the remark on a sentence's status; a missing citation is shown by the mark already."""
+    """Return the remarks on a sentence: its status, unless the mark shows it already, and whether it is tainted."""
     is_marked = not run.sources and claim.status in ("missing_citation", "invalid_source")
-    return "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
+    status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
+    return "; ".join(filter(None, (status, TAINTED if claim.tainted else "")))
 
 
 def _run(run: ClaimRun, marks: CitationMarks) -> str:

@@ -1,0 +1,91 @@
+"""Mark statements that a text with instructions to language models may have influenced (taint tracking).
+
+A statement is tainted if it cites such a text, or if a model wrote or judged it with such a text, or with a tainted
+statement, in its prompt. A verbatim quote is tainted only by its own source, because no model has chosen its words.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from tenure.algorithms.injection.detection import contains_instructions, contains_orders
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.sentences import normalize_sentence
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.passages import Claim
+
+T = TypeVar("T")
+
+OWN_FIELDS = frozenset({"question", "feedback", "language", "tools", "strategies"})
+"""Fields of role inputs that contain words of the people who asked, or of this program."""
+
+
+def has_instructions(passage: Passage) -> bool:
+    """Return whether a passage or the title of its source contains instructions to language models."""
+    return contains_instructions(passage.text) or contains_instructions(passage.title)
+
+
+def find_suspicious_sources(passages: Iterable[Passage]) -> tuple[SourceId, ...]:
+    """Return the sources of the passages that contain instructions to language models."""
+    return tuple(dict.fromkeys(passage.source for passage in passages if has_instructions(passage)))
+
+
+def is_exposed(input: BaseModel, history: Iterable[str] = ()) -> bool:
+    """Return whether foreign text of a prompt, apart from its passages, contains instructions to language models.
+
+    Args:
+        input: input of the role: observations, drafts, files, results of tools.
+        history: earlier messages of the same conversation.
+    """
+    texts = (text for name, value in input if name not in OWN_FIELDS for text in _iterate_texts(value))
+    return any(map(contains_instructions, texts)) or any(map(contains_orders, history))
+
+
+def has_tainted_claim(value: object) -> bool:
+    """Return whether a tainted statement occurs anywhere in a value."""
+    return any(claim.tainted for claim in _iterate_claims(value))
+
+
+def taint_claims(value: T) -> T:
+    """Return a copy of a value in which every statement is tainted that is no verbatim quote."""
+    changed: Any = value
+    if isinstance(value, Claim):
+        changed = value if is_verbatim(value) else value.model_copy(update={"tainted": True})
+    elif isinstance(value, BaseModel):
+        fields = {name: taint_claims(inner) for name, inner in value}
+        updates = {name: inner for name, inner in fields.items() if inner is not getattr(value, name)}
+        changed = value.model_copy(update=updates) if updates else value
+    elif isinstance(value, tuple):
+        items = tuple(taint_claims(inner) for inner in value)
+        changed = items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    result: T = changed
+    return result
+
+
+def is_verbatim(claim: Claim) -> bool:
+    """Return whether a quote of a statement contains it as a whole."""
+    text = normalize_sentence(claim.text)
+    return bool(text) and any(text in normalize_sentence(citation.quote) for citation in claim.citations)
+
+
+def _iterate_claims(value: object) -> Iterator[Claim]:
+    if isinstance(value, Claim):
+        yield value
+    elif isinstance(value, BaseModel):
+        for _, inner in value:
+            yield from _iterate_claims(inner)
+    elif isinstance(value, tuple):
+        for inner in value:
+            yield from _iterate_claims(inner)
+
+
+def _iterate_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str) and value.strip():
+        yield value
+    elif isinstance(value, BaseModel):
+        for _, inner in value:
+            yield from _iterate_texts(inner)
+    elif isinstance(value, tuple | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _iterate_texts(inner)

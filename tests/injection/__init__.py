@@ -1,0 +1,1 @@
+"""Hostile documents, a model that obeys them, and the web that they point to."""
