@@ -109,7 +109,7 @@ class Gullible:
         return answer
 
     def _claims(self, text: str, orders: Sequence[str]) -> list[Json]:
-        """Return the claims of orders, each with its own passage, another one and one that does not exist."""
+        """Return the claims of orders, each with its own passage, another passage and a missing one."""
         passages = {int(number): content for number, content in _PASSAGE.findall(text)}
         if not orders:
             return [

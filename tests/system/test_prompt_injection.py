@@ -252,7 +252,7 @@ def test_documents_change_marked_words_only(scene: Scene, honest: Result, number
 
 
 def test_tools_stay_within_the_permissions_of_the_run(scene: Scene) -> None:
-    """A model that calls every tool it is told to reaches no address, no file, no table and no server."""
+    """A model that calls every tool that an order names reaches no address, no file, no table and no server."""
     attacks = [attack for attack in ATTACKS if attack.name in ("plain_order", "tool_json", "two_steps", "table_cell")]
     folder = scene.write("tools", attacks, lamps=LAMPS)
     result = scene.ask("--docs", str(folder), "--strategy", "react")
