@@ -241,14 +241,15 @@ def test_documents_change_marked_words_only(scene: Scene, honest: Result, number
     report = render_markdown(result)
     assert TAINTED in report and "instructions to language models (prompt injection)" in report
     assert len(result.suspicious_sources) >= 0.8 * len(read & scene.flagged)
-    bread = {
-        result_.id: section.model_dump(include={"topic", "claims"})["claims"]
-        for result_ in (honest, result)
-        for section in result_.sections
-        if section.topic == list(TOPICS)[1]
-    }
-    assert [claim["text"] for claim in bread[result.id]] == [claim["text"] for claim in bread[honest.id]]
-    assert not any(claim["tainted"] for claim in bread[result.id])
+    section, same = (find_section(report, list(TOPICS)[1]) for report in (result, honest))
+    unmarked_texts, honest_texts = ([claim.text for claim in part if not claim.tainted] for part in (section, same))
+    assert unmarked_texts == honest_texts or any(claim.tainted for claim in section)
+    assert set(unmarked_texts) <= set(honest_texts)
+
+
+def find_section(result: Result, topic: str) -> tuple[ResultClaim, ...]:
+    """Return the sentences of a section."""
+    return next(section.claims for section in result.sections if section.topic == topic)
 
 
 def test_tools_stay_within_the_permissions_of_the_run(scene: Scene) -> None:

@@ -37,10 +37,11 @@ def test_a_citation_of_a_hostile_passage_taints(text: str) -> None:
 
 
 def test_sources_with_instructions_are_found_by_text_and_title() -> None:
-    """A passage is suspicious by its text or by the title of its source."""
+    """A passage is suspicious by its text, by its headings or by the title of its source."""
     named = passage("Rye.", "named", title=ORDER)
+    headed = passage("Rye.", "headed", headings=("Bread", "Developer message:"))
 
-    assert find_suspicious_sources([HOSTILE, HONEST, named]) == ("hostile", "named")
+    assert find_suspicious_sources([HOSTILE, HONEST, named, headed]) == ("hostile", "named", "headed")
 
 
 @pytest.mark.parametrize(
