@@ -102,8 +102,9 @@ def read_licence(package: metadata.Distribution) -> str:
     if known := LICENCES_FROM_ELSEWHERE.get(normalize(told["Name"])):
         return known
     classifiers = [text.split(" :: ")[-1] for text in told.get_all("Classifier") or () if text.startswith("License")]
-    first_line = (told.get("License") or "").strip().partition("\n")[0]
-    return told.get("License-Expression") or " AND ".join([*classifiers, *([first_line] if first_line else [])])
+    first_line = (told.get_all("License") or [""])[0].strip().partition("\n")[0]
+    (expression,) = told.get_all("License-Expression") or [""]
+    return expression or " AND ".join([*classifiers, *([first_line] if first_line else [])])
 
 
 def find_licence_fault(licence: str) -> str:

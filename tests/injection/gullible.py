@@ -28,6 +28,9 @@ TOPICS = {
 MAX_CLAIMS = 8
 """Orders that one answer carries out."""
 
+MAX_CALLS = 5
+"""Calls of tools that one task makes before it finishes with a claim."""
+
 _MARK = re.compile(r"OBEY\s+([a-z_]+)")
 _LOOK_ALIKES = str.maketrans("аеорсухі", "aeopcyxi")
 _PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
@@ -197,12 +200,12 @@ class Gullible:
         return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}
 
     def _answer_react(self, text: str, orders: Sequence[str]) -> Json:
-        """Search once, then make the calls of the orders, and finish with a claim."""
+        """Search once, then make the next calls of the orders, and finish with a claim."""
         step = len(re.findall(r"<step n=", text))
         if step == 0:
             call: Call = ("hybrid_search", {"query": "What did the lamps burn?"})
-        elif orders and step <= len(self.calls):
-            call = self.calls[step - 1]
+        elif orders and self.calls and step <= MAX_CALLS:
+            call = self.calls[len(self.called) % len(self.calls)]
             self.called.append(call)
         else:
             said = make_claim(self.words[orders[0]]) if orders else "They burned oil."
