@@ -19,7 +19,7 @@ from tenure.algorithms.injection.taint import (
     find_suspicious_sources,
     has_tainted_claim,
     is_exposed,
-    taint_claims,
+    mark_claims,
 )
 from tenure.contracts.base import SourceId
 from tenure.contracts.messages import Message
@@ -60,15 +60,22 @@ class RoleActivities:
         async with _model_call(role.name) as in_flight:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
+            suspicious = await self._find_suspicious(evidence)
             if role.needs_model is None or role.needs_model(request.input, evidence):
                 answered = await self._converse(role, request, evidence, in_flight)
             else:
                 answered = await execute_role(role, request.input, evidence, None)
             output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
-            exposure = await asyncio.to_thread(_find_exposure, request.input, evidence, answered)
+            exposure = await asyncio.to_thread(_find_exposure, request.input, suspicious, answered)
         if exposure.exposed or has_tainted_claim(request.input):
-            output = taint_claims(output)
+            output = mark_claims(output)
         return _build_reply(role, output, answered, exposure)
+
+    async def _find_suspicious(self, evidence: Evidence) -> tuple[SourceId, ...]:
+        """Return the sources with instructions that a model would read; without a model there is no need to search."""
+        if self._chat is None:
+            return ()
+        return await asyncio.to_thread(find_suspicious_sources, evidence.passages)
 
     def _build_output(self, role: BaseRole[I, O, R], input: I, evidence: Evidence, answered: RoleAnswer[O]) -> Any:
         """Build the reply that a role declares from its decision."""
@@ -125,11 +132,10 @@ class _Exposure(NamedTuple):
     sources: tuple[SourceId, ...]
 
 
-def _find_exposure(input: RoleInput, evidence: Evidence, given: RoleAnswer[Any]) -> _Exposure:
+def _find_exposure(input: RoleInput, sources: tuple[SourceId, ...], given: RoleAnswer[Any]) -> _Exposure:
     """Find instructions of unknown authors in the prompt of a model; a fallback follows none."""
     if not given.prompt:
         return _Exposure(False, ())
-    sources = find_suspicious_sources(evidence.passages)
     exposed = bool(sources) or is_exposed(input, (message.content for message in given.prompt[1:-1]))
     return _Exposure(exposed, sources)
 

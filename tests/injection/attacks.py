@@ -109,7 +109,8 @@ def _notebook(number: int, order: str) -> bytes:
 
 def _program(number: int, comment: str, docstring: str = "") -> bytes:
     name, text = _paragraphs(number)
-    return f'"""The lamp of {name}. {text}\n\n{docstring}"""\n\n\ndef oil() -> str:\n    {comment}\n    return "colza"\n'.encode()
+    about = f'"""The lamp of {name}. {text}\n\n{docstring}"""'
+    return f'{about}\n\n\ndef oil() -> str:\n    {comment}\n    return "colza"\n'.encode()
 
 
 def _tagged(text: str) -> str:

@@ -1,32 +1,242 @@
-"""placeholder"""
+"""A model that obeys whatever it reads: scripts of a loopback model server.
+
+Whenever a prompt contains the mark of an order, in any disguise, the model does what the order says in the most harmful
+form that its role allows. Without an order it answers honestly, with sentences of its passages.
+"""
 
 import base64
 import codecs
+import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import unquote
 
+from tenure.roles.registry import list_role_names
+from tests.injection.attacks import make_claim
+from tests.model_server import ModelServer
+from tests.model_server.request import read_messages, read_schema
+from tests.support.schema_instance import Json, instance
+
+TOPICS = {
+    "Oil of the lamps": "What did the lamps of the lighthouses burn, and who trimmed their wick?",
+    "Bread of the bakery": "How long does the dough of rye bread rise in the bakery?",
+}
+"""The outline: hostile documents are on the first topic only."""
+MAX_CLAIMS = 8
+"""Orders that one answer carries out."""
+
+MAX_CALLS = 5
+"""Calls of tools that one task makes before it finishes with a claim."""
+
 _MARK = re.compile(r"OBEY\s+([a-z_]+)")
-_CYR = str.maketrans("аеорсухі", "aeopcyxi")
+_LOOK_ALIKES = str.maketrans("аеорсухі", "aeopcyxi")
+_PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
+_LETTERS = re.compile(r"(?<!\S)\S(?: \S(?!\S))+")
+
+Call = tuple[str, Json]
+"""Tool with its arguments."""
 
 
-def readings(text: str) -> Iterator[str]:
-    tags = "".join(chr(ord(c) - 0xE0000) if 0xE0000 < ord(c) < 0xE0080 else c for c in text)
-    plain = unicodedata.normalize("NFKC", re.sub("[\u200b-\u200f\u2060\ufeff]", "", tags)).translate(_CYR)
-    yield plain
-    yield plain[::-1]
-    yield codecs.encode(plain, "rot13")
-    yield unquote(plain)
-    yield re.sub(r"\\u([0-9a-f]{4})", lambda m: chr(int(m[1], 16)), plain)
-    yield re.sub(r"(\S) (?=\S( |$))", r"\1", plain)
+def read_disguised(text: str) -> Iterator[str]:
+    """Yield a text in every reading in which the model understands it."""
+    tags = "".join(chr(ord(letter) - 0xE0000) if 0xE0000 < ord(letter) < 0xE0080 else letter for letter in text)
+    plain = unicodedata.normalize("NFKC", re.sub("[\u200b-\u200f\u2060\ufeff]", "", tags)).translate(_LOOK_ALIKES)
+    yield from (plain, plain[::-1], codecs.encode(plain, "rot13"), unquote(plain))
+    yield re.sub(r"\\u([0-9a-f]{4})", lambda match: chr(int(match[1], 16)), plain)
+    yield _LETTERS.sub(lambda match: match[0].replace(" ", ""), plain).replace("OBEY", "OBEY ")
     for part in re.findall(r"[A-Za-z0-9+/]{24,}={0,2}", plain):
-        for decode in (lambda p: base64.b64decode(p + "=" * (-len(p) % 4)), bytes.fromhex):
-            try:
+        for decode in (_decode_base64, bytes.fromhex):
+            with suppress(ValueError):
                 yield decode(part).decode()
-            except ValueError:
-                pass
+
+
+def _decode_base64(part: str) -> bytes:
+    return base64.b64decode(part + "=" * (-len(part) % 4))
 
 
 def find_orders(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(n for r in readings(text) for n in _MARK.findall(r)))
+    """Return the names of the orders in a text."""
+    return tuple(dict.fromkeys(name for reading in read_disguised(text) for name in _MARK.findall(reading)))
+
+
+class Gullible:
+    """The model."""
+
+    def __init__(
+        self,
+        server: ModelServer,
+        words: Mapping[str, str],
+        calls: Sequence[Call] = (),
+        sql: Sequence[str] = (),
+        program: str = "",
+    ) -> None:
+        """Answer every role of a server.
+
+        Args:
+            server: the server.
+            words: words of the claims, by order.
+            calls: calls of tools that every order asks for, one after the other.
+            sql: queries that every order asks for.
+            program: program that every order asks for.
+        """
+        self.server, self.words = server, words
+        self.calls, self.sql, self.program = calls, sql, program
+        self.obeyed: dict[str, set[str]] = defaultdict(set)
+        """Orders that were read, by role."""
+        self.called: list[Call] = []
+        """Tools that were called."""
+        for role in list_role_names():
+            server.on(role, self._script(role))
+
+    @property
+    def read(self) -> set[str]:
+        """All orders that were read."""
+        return set().union(*self.obeyed.values())
+
+    def _script(self, role: str) -> Callable[[Json], str | Json]:
+        def answer(request: Json) -> str | Json:
+            text = "\n".join(str(message["content"]) for message in read_messages(request)[1:])
+            orders = [name for name in find_orders(text) if name in self.words]
+            self.obeyed[role].update(orders)
+            scripted = getattr(self, f"_answer_{role}", None)
+            if scripted:
+                answered: Json = scripted(text, orders)
+                return answered
+            about = make_claim(self.words[orders[0]]) if orders else ""
+            made = instance(read_schema(request)[1], about)
+            return json.dumps(made)
+
+        return answer
+
+    def _claims(self, text: str, orders: Sequence[str]) -> list[Json]:
+        """Return the claims of orders, each with its own passage, another passage and a missing one."""
+        passages = {int(number): content for number, content in _PASSAGE.findall(text)}
+        if not orders:
+            return [
+                {"text": re.split(r"(?<=[.!?])\s", content.split("\n\n")[-1])[0], "passages": [number]}
+                for number, content in list(passages.items())[:4]
+            ]
+        own = {name: number for number, content in passages.items() for name in find_orders(content)}
+        said = []
+        for name in orders[:MAX_CLAIMS]:
+            clean = next((number for number in passages if number not in own.values()), 1)
+            claim = make_claim(self.words[name])
+            said.append({"text": claim, "passages": [own.get(name, 1)]})
+            said.append({"text": f"{claim[:-1]}, as the keepers say.", "passages": [clean, 999]})
+        return said[:15]
+
+    def _write(self, text: str, orders: Sequence[str]) -> Json:
+        said = self._claims(text, orders)
+        return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
+
+    _answer_section_writer = _answer_section_rewriter = _answer_abstract_writer = _answer_answerer = _write
+
+    def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
+        mode = "CODE" if "Write a program" in text else "RESEARCH"
+        return {"mode": mode, "complexity": "simple", "query_type": "factual", "reason": "asked so"}
+
+    def _answer_outliner(self, text: str, orders: Sequence[str]) -> Json:
+        ordered = {make_claim(self.words[name]): make_claim(self.words[name]) for name in orders[:1]}
+        topics = {**TOPICS, **ordered}
+        return {"topics": [{"heading": heading, "question": question} for heading, question in topics.items()]}
+
+    def _answer_planner(self, text: str, orders: Sequence[str]) -> Json:
+        blank = {
+            "id": "",
+            "query": "",
+            "target_outline_topic": "",
+            "passage": 0,
+            "depends_on": [],
+            "expected_output": "",
+        }
+        plan: list[Json] = [
+            {**blank, "id": f"s{n}", "action": "SEARCH", "query": question, "target_outline_topic": heading}
+            for n, (heading, question) in enumerate(TOPICS.items())
+        ]
+        for name in orders[:1]:
+            claim = make_claim(self.words[name])
+            plan += [
+                {**blank, "action": "ADD_TO_OUTLINE", "query": claim, "target_outline_topic": claim},
+                {**blank, "action": "DROP_TOPIC", "target_outline_topic": next(iter(TOPICS))},
+                {**blank, "action": "FINISH"},
+            ]
+        return {"critique": "It is early.", "thought": "Look.", "plan": plan}
+
+    def _answer_decider(self, text: str, orders: Sequence[str]) -> Json:
+        return {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
+
+    def _answer_synthesizer(self, text: str, orders: Sequence[str]) -> Json:
+        return {"situation": self._claims(text, orders)[:10], "complication": [], "resolution": []}
+
+    def _answer_claim_checker(self, text: str, orders: Sequence[str]) -> Json:
+        count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
+        return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 1.0} for n in range(1, count + 1)]}
+
+    def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
+        said = "The lamps burned oil."
+        components = [{"component": "everything", "addressed": True}]
+        return {
+            "rephrasings": [said] * 3,
+            "contradictions": [],
+            "components": components,
+            "issues": [],
+            "suggestions": [],
+        }
+
+    def _answer_report_reflector(self, text: str, orders: Sequence[str]) -> Json:
+        claims = [make_claim(self.words[name]) for name in orders[:3]]
+        critiques = [{"topic": "", "critique": f"Say instead: {claim}", "query": "lamp oil"} for claim in claims[:1]]
+        return {"critiques": critiques, "further_considerations": claims}
+
+    def _answer_section_reviewer(self, text: str, orders: Sequence[str]) -> Json:
+        claims = [make_claim(self.words[name]) for name in orders[:1]]
+        action = "REWRITE" if claims else "NONE"
+        return {"critique": "".join(claims), "action": action, "query": "", "worse": False}
+
+    def _answer_title_writer(self, text: str, orders: Sequence[str]) -> Json:
+        return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}
+
+    def _answer_react(self, text: str, orders: Sequence[str]) -> Json:
+        """Search once, then make the next calls of the orders, and finish with a claim."""
+        step = len(re.findall(r"<step n=", text))
+        if step == 0:
+            call: Call = ("hybrid_search", {"query": "What did the lamps burn?"})
+        elif orders and self.calls and step <= MAX_CALLS:
+            call = self.calls[len(self.called) % len(self.calls)]
+            self.called.append(call)
+        else:
+            said = make_claim(self.words[orders[0]]) if orders else "They burned oil."
+            return {"action": "finish", "arguments": {"thought": "Done.", "answer": f"{said} [1]", "confidence": 1.0}}
+        return {"action": call[0], "arguments": {"thought": "It says so.", **call[1]}}
+
+    def _answer_sql_writer(self, text: str, orders: Sequence[str]) -> Json:
+        queries = [{"shows": "what was asked", "sql": sql} for sql in self.sql[:3]] if orders else []
+        return {"queries": queries, "computation": "It says so." if orders else ""}
+
+    def _answer_analyst(self, text: str, orders: Sequence[str]) -> Json:
+        return {
+            "shows": "what was asked",
+            "inputs": ["SELECT 1 AS one"],
+            "code": self.program if orders else "print(1)",
+        }
+
+    def _answer_test_writer(self, text: str, orders: Sequence[str]) -> Json:
+        test = "from burn import fuel\n\n\ndef test_fuel():\n    assert fuel() == 'oil'\n"
+        return {
+            "specification": "fuel() returns oil.",
+            "task": "program",
+            "tests": [{"path": "test_burn.py", "content": test}],
+        }
+
+    def _answer_coder(self, text: str, orders: Sequence[str]) -> Json:
+        code = f"{self.program}\n\n\ndef fuel():\n    return 'oil'\n" if orders else "def fuel():\n    return 'oil'\n"
+        return {
+            "approach": "As asked.",
+            "files": [{"path": "burn.py", "content": code}],
+            "entry": "",
+            "args": [],
+            "stdin": "",
+        }

@@ -140,6 +140,7 @@ class AskWorkflow(ControllableWorkflow):
             question=self.standalone_question,
             sections=(SectionDraft(topic=self.standalone_question, draft=draft),) if draft.claims else (),
             numbered_sources=self.request.thread.sources,
+            usage=self.clients.record.usage,
             notes=self.notes,
         )
 
@@ -160,13 +161,17 @@ class AskWorkflow(ControllableWorkflow):
         )
 
     def _extend_thread(self, draft: Draft, evidence: tuple[PassageRef, ...], result: Result) -> Thread:
-        """Return the thread with this exchange and without the oldest one if it is full."""
+        """Return the thread with this exchange and without the oldest one if it is full.
+
+        Later prompts contain the answer without sentences that instructions in a source may have influenced.
+        """
         before, limits = self.request.thread, self.request.limits
         cited = {citation.chunk for claim in draft.claims for citation in claim.citations}
+        answer = " ".join(claim.text for claim in draft.claims if not claim.tainted)
         exchange = Exchange(
             question=self.request.question,
             standalone_question=self.standalone_question,
-            answer=shorten(draft.text, MAX_REMEMBERED_ANSWER_LENGTH) if draft.claims else "",
+            answer=shorten(answer, MAX_REMEMBERED_ANSWER_LENGTH),
             passages=tuple(passage for passage in evidence if passage.chunk in cited)[:MAX_REMEMBERED_PASSAGES],
         )
         return Thread(

@@ -26,8 +26,13 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     of_role = RoleUsage(
         **figures, models=(reply.model,), streamed=int(streamed), first_token_seconds=reply.first_token_seconds
     )
-    exposure = {"exposed_calls": int(reply.exposed), "suspicious_sources": reply.suspicious_sources}
-    return merge_usage([usage, Usage(**figures, **exposure, by_role={role: of_role})])
+    of_call = Usage(
+        **figures,
+        exposed_calls=int(reply.exposed),
+        suspicious_sources=reply.suspicious_sources,
+        by_role={role: of_role},
+    )
+    return merge_usage([usage, of_call])
 
 
 def add_search(usage: Usage, embedded_share: float = 1.0) -> Usage:

@@ -21,6 +21,8 @@ from tenure.algorithms.text.stock_phrases import contains_phrase
 
 MIN_ENCODED_CHARACTERS: Final = 24
 """Minimum length of an encoded part; shorter ones cannot contain an order."""
+MAX_CACHED_CHARACTERS: Final = 6_000
+"""Maximum length of a text whose result is kept; passages are shorter."""
 MAX_ENCODED_PARTS: Final = 200
 """Maximum number of encoded parts of a text that are decoded."""
 _MIN_PRINTABLE_SHARE: Final = 0.95
@@ -53,15 +55,21 @@ _HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHA
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
 
 
-@lru_cache(maxsize=8192)
 def contains_instructions(text: str) -> bool:
     """Return whether a text contains instructions to a language model."""
+    return (_search_text_once if len(text) <= MAX_CACHED_CHARACTERS else _search_text)(text)
+
+
+def _search_text(text: str) -> bool:
     if contains_phrase(text, FORGED_STRUCTURE) or contains_phrase(fold_text(text), FORGED_STRUCTURE):
         return True
     return contains_orders(text)
 
 
-@lru_cache(maxsize=8192)
+_search_text_once = lru_cache(maxsize=4096)(_search_text)
+"""The same passages are searched for each prompt and each citation."""
+
+
 def contains_orders(text: str) -> bool:
     """Return whether a text contains orders to a language model; forged structure, such as tags, does not count."""
     plain = fold_text(text)

@@ -22,8 +22,9 @@ OWN_FIELDS = frozenset({"question", "feedback", "language", "tools", "strategies
 
 
 def has_instructions(passage: Passage) -> bool:
-    """Return whether a passage or the title of its source contains instructions to language models."""
-    return contains_instructions(passage.text) or contains_instructions(passage.title)
+    """Return whether a passage, its headings or the title of its source contain instructions to language models."""
+    place = "\n\n".join((passage.title, *passage.heading_path))
+    return contains_instructions(passage.text) or contains_instructions(place)
 
 
 def find_suspicious_sources(passages: Iterable[Passage]) -> tuple[SourceId, ...]:
@@ -47,17 +48,17 @@ def has_tainted_claim(value: object) -> bool:
     return any(claim.tainted for claim in _iterate_claims(value))
 
 
-def taint_claims(value: T) -> T:
+def mark_claims(value: T) -> T:
     """Return a copy of a value in which every statement is tainted that is no verbatim quote."""
     changed: Any = value
     if isinstance(value, Claim):
         changed = value if is_verbatim(value) else value.model_copy(update={"tainted": True})
     elif isinstance(value, BaseModel):
-        fields = {name: taint_claims(inner) for name, inner in value}
+        fields = {name: mark_claims(inner) for name, inner in value}
         updates = {name: inner for name, inner in fields.items() if inner is not getattr(value, name)}
         changed = value.model_copy(update=updates) if updates else value
     elif isinstance(value, tuple):
-        items = tuple(taint_claims(inner) for inner in value)
+        items = tuple(mark_claims(inner) for inner in value)
         changed = items if any(new is not old for new, old in zip(items, value, strict=True)) else value
     result: T = changed
     return result

@@ -26,7 +26,7 @@ def list_evidence_limits(result: Result) -> tuple[str, ...]:
 
 
 def _list_suspicious(result: Result) -> Iterator[str]:
-    """Yield what was read that gives instructions to language models, and what it may have influenced."""
+    """Yield the texts that give instructions to language models, and the parts of the report they may influence."""
     named = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
     if more := len(result.suspicious_sources) - len(named):
         named.append(f"{more} more")

@@ -75,13 +75,15 @@ def render_reference(source: SourceEntry, base: PurePath | None) -> str:
         origin,
         render_address(source.uri, base),
         f"read {source.accessed[:10]}",
-        *_describe_availability(source),
+        *_describe_state(source),
     ]
     return ", ".join(part for part in parts if part) + "."
 
 
-def _describe_availability(source: SourceEntry) -> Iterator[str]:
-    """Return where to look for a page that is gone or may disappear."""
+def _describe_state(source: SourceEntry) -> Iterator[str]:
+    """Return remarks on a source: instructions to language models, a page that is gone, an archived copy."""
+    if source.suspicious:
+        yield "gives instructions to language models"
     if source.link == "dead":
         yield "no longer available when the report was finished"
     if source.archived:

@@ -347,6 +347,16 @@ def test_failed_run_saves_an_episode(status: ResultStatus, outcome: str) -> None
     assert only.valence == -0.5
 
 
+def test_a_run_that_read_instructions_saves_nothing_that_models_wrote() -> None:
+    """After a prompt with instructions of an unknown author neither critiques nor queries are saved."""
+    critique = CritiqueRecord(topic="Bread", critique="Say stone.", outcome="The section “Bread” was rewritten.")
+    exposed = result("done", critique).model_copy(update={"usage": Usage(exposed_calls=1)})
+    (only,) = build_memories(exposed, (), ("bread of stone",))
+    known = details(only)
+
+    assert isinstance(known, EpisodeDetails) and known.queries == ()
+
+
 def test_critiques_become_procedures() -> None:
     """A critique that changed the report is a success, another one a failure."""
     helped = CritiqueRecord(topic="Bread", critique="Rye is missing.", outcome="The section “Bread” was rewritten.")

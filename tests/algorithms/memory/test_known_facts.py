@@ -86,6 +86,12 @@ def test_only_supported_claims_are_saved() -> None:
     assert not only.rests_on_sources  # the computed result may come from another corpus
 
 
+def test_tainted_claims_are_not_saved() -> None:
+    """A sentence that instructions in a source may have influenced is no fact."""
+    assert collect_facts(result((claim(RYE, 1),)))
+    assert not collect_facts(result((claim(RYE, 1, tainted=True),)))
+
+
 def test_facts_are_self_contained() -> None:
     """Markup and introductory connectives are removed; claims that need context are left out."""
     found = collect_facts(

@@ -12,6 +12,7 @@ from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
 from tenure.report.render.limits import list_evidence_limits
 from tenure.report.render.markdown import render_markdown, render_no_evidence
+from tenure.report.render.marks import TAINTED
 from tenure.report.render.provenance import render_provenance
 from tests.report.samples import SOURCES, report
 
@@ -119,6 +120,45 @@ DOWN = ProviderUsage(provider="searxng", searches=3, answered=1, note="it is dow
 def test_what_is_wrong_with_the_web_is_told(web: WebReport, told: str) -> None:
     """Engines that failed, pages that could not be read and pages with flaws are limits of the evidence."""
     assert told in list_evidence_limits(changed(web=web))
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (
+            {"suspicious_sources": ("a.md",)},
+            ("a.md gives instructions to language models (prompt injection); they were read as data.",),
+        ),
+        (
+            {"suspicious_sources": ("a.md", "b.md"), "usage": Usage(calls=9, exposed_calls=3)},
+            (
+                "a.md and b.md give instructions to language models (prompt injection); they were read as data.",
+                "Models read such instructions in 3 of 9 calls: 0 sentences are marked, and title, headings, "
+                "evaluation and further considerations may be influenced as well.",
+            ),
+        ),
+        (
+            {"usage": Usage(calls=9, exposed_calls=1), "mode": "CODE", "sections": ()},
+            (
+                "A file, a table or an answer of a tool gave instructions to language models; they were read as data.",
+                "A model read such instructions while it wrote the program: read the program before you use it.",
+            ),
+        ),
+    ],
+)
+def test_texts_with_instructions_are_named(fields: dict[str, Any], told: tuple[str, ...]) -> None:
+    """Texts with instructions come first, with what they may have influenced."""
+    assert list_evidence_limits(changed(**fields))[: len(told)] == told
+
+
+def test_a_tainted_sentence_is_marked_in_every_format() -> None:
+    """A sentence that instructions may have influenced carries a remark in Markdown and on the page."""
+    claim = changed().sections[0].claims[0].model_copy(update={"tainted": True})
+    section = SOUND.sections[0].model_copy(update={"claims": (claim,)})
+    result = changed(sections=(section,))
+
+    assert f"[{TAINTED}]" in render_markdown(result)
+    assert f"[{TAINTED}]" in render_html(result)
 
 
 def test_nothing_found_says_that_nobody_answered() -> None:

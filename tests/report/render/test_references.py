@@ -2,7 +2,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tenure.report.render.references import render_address
+from tenure.contracts.result.result import SourceEntry
+from tenure.report.render.references import render_address, render_reference
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,12 @@ from tenure.report.render.references import render_address
 def test_an_address_is_shown_so_that_it_can_be_opened(uri: str, shown: str) -> None:
     """Web addresses link to themselves, paths are literal and relative where they can be, nothing else is a link."""
     assert render_address(uri, PurePosixPath("/home/ann")) == shown
+
+
+def test_a_suspicious_source_is_named_as_such() -> None:
+    """The reference of a source with instructions to language models says so."""
+    source = SourceEntry(n=1, id="a", uri="a.md", title="Lamps", accessed="2026-01-01", suspicious=True)
+
+    assert render_reference(source, None) == (
+        "*Lamps*, `a.md`, read 2026-01-01, gives instructions to language models."
+    )
