@@ -14,7 +14,6 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
 
 from tenure.algorithms.injection.instruction_phrases import ALL_ORDERS, FORGED_STRUCTURE, OVERRIDES
 from tenure.algorithms.text.stock_phrases import contains_phrase
@@ -52,6 +51,7 @@ _JOINED_ORDER = re.compile(
 """Order without separators."""
 _BASE64 = re.compile(rf"(?:[A-Za-z0-9+/_-]{{4}}\s?){{{MIN_ENCODED_CHARACTERS // 4},}}[A-Za-z0-9+/_-]{{0,3}}={{0,2}}")
 _HEX = re.compile(rf"(?:(?:\\x|0x|\s)?[0-9a-fA-F]{{2}}[\s,:]?){{{MIN_ENCODED_CHARACTERS},}}")
+_PERCENT_ENCODED = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|&#x?[0-9a-fA-F]{1,6};|%[0-9a-fA-F]{2})")
 
 
@@ -105,7 +105,7 @@ def _join_letters(match: re.Match[str]) -> str:
 def _decode_parts(text: str) -> Iterator[str]:
     """Yield the decoded form of encoded parts that are text."""
     if len(_ESCAPES.findall(text)) >= MIN_ENCODED_CHARACTERS // 3:
-        yield unquote(_ESCAPES.sub(_decode_escape, text))
+        yield _PERCENT_ENCODED.sub(_decode_percent, _ESCAPES.sub(_decode_escape, text))
     for number, match in enumerate(_BASE64.finditer(text)):
         if number == MAX_ENCODED_PARTS:
             break
@@ -122,6 +122,10 @@ def _decode_escape(match: re.Match[str]) -> str:
     if escape.startswith("\\"):
         return chr(int(escape[2:], 16))
     return html.unescape(escape) if escape.startswith("&") else escape
+
+
+def _decode_percent(match: re.Match[str]) -> str:
+    return bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _decode_base64(encoded: str) -> Iterator[str]:
