@@ -139,8 +139,8 @@ HONEST = {
         "def each(f, xs):\n    return [f(x) for x in xs]",
         "import functools, operator\ndef test_it():\n    seen = []\n    solution.each(seen.append, [1, 2])\n"
         "    assert seen == [1, 2] and solution.each('<{}>'.format, [1]) == ['<1>']\n"
- "
-        "       "    assert solution.each(operator.itemgetter(0), [(1, 2)]) == [1] and solution.each(str.upper, ['a']) == ['A']\n"
+        "    assert solution.each(operator.itemgetter(0), [(1, 2)]) == [1] and "
+        "solution.each(str.upper, ['a']) == ['A']\n"
         "    assert solution.each(functools.partial(pow, 2), [3]) == [8] and solution.each(int, ['7']) == [7]",
     ),
     "standard names of a star import": (
@@ -231,7 +231,7 @@ def test_objects_of_a_test_are_used_as_meant(target: Any, operation: str, rest: 
         *(
             (one, "getattr", [name])
             for one, name in itertools.product(
-                (Fake(), Fake, test_right_programs_pass, (x for x in ()), types, Fake().get, len),
+                (Fake(), Fake, test_right_programs_pass, (x for x in "ab"), types, Fake().get, len),
                 (
                     "__globals__",
                     "__class__",
