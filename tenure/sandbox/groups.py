@@ -182,7 +182,7 @@ class UserManager:
         except (OSError, subprocess.SubprocessError):
             return ""
 
-    def limits_memory(self) -> bool:
+    def has_working_limit(self) -> bool:
         """Return whether a process started in a scope has the scope's limit, and the files that it was given."""
         scope = UserScope(self, _PROBE_MIB, 1)
         reader, writer = os.pipe()
@@ -213,7 +213,7 @@ def find_groups(configured: Path | None, groups: Path = GROUPS) -> GroupSource:
     if own is not None and _prepare(own):
         return GroupSource(_make_below(own), f"control groups below {own}")
     manager = _find_user_manager()
-    if manager is not None and manager.limits_memory():
+    if manager is not None and manager.has_working_limit():
         return GroupSource(
             lambda limits: UserScope(manager, limits.memory_mib, limits.processes), "scopes of the user's systemd"
         )

@@ -118,7 +118,7 @@ class MemoryWatch:
         for pid in sorted(family[1:], key=lambda pid: present[pid].time if pid in present else 0.0):
             rest = limit_mib * MIB - known - _sum_charges(present)
             try:
-                present[pid] = charge_process(pid, rest)
+                present[pid] = count_charges(pid, rest)
                 self._hidden.pop(pid, None)
             except PermissionError:
                 if began - self._hidden.setdefault(pid, began) > MAX_HIDDEN_SECONDS:
@@ -260,7 +260,7 @@ def _read_socket_facts(path: str) -> dict[str, int]:
     return found
 
 
-def charge_process(pid: int, limit: int) -> _Charge:
+def count_charges(pid: int, limit: int) -> _Charge:
     """Charge the open files, the mappings, the page tables and the swapped memory of a process.
 
     Raises:

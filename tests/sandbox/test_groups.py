@@ -119,10 +119,10 @@ def _make_manager(folder: Path, line: str, answer: str = "success") -> UserManag
 
 def test_a_manager_counts_only_if_it_limits(tmp_path: Path) -> None:
     """A manager is used if a process in its scope has the limit and its files, and not if it only starts it."""
-    assert _make_manager(tmp_path, "printf '67108864\\ninherited\\n'").limits_memory()
-    assert not _make_manager(tmp_path, 'exec "$@"').limits_memory()
-    assert not _make_manager(tmp_path, "exit 1").limits_memory()
-    assert not UserManager(str(tmp_path / "missing"), str(tmp_path / "missing"), {}).limits_memory()
+    assert _make_manager(tmp_path, "printf '67108864\\ninherited\\n'").has_working_limit()
+    assert not _make_manager(tmp_path, 'exec "$@"').has_working_limit()
+    assert not _make_manager(tmp_path, "exit 1").has_working_limit()
+    assert not UserManager(str(tmp_path / "missing"), str(tmp_path / "missing"), {}).has_working_limit()
 
 
 def test_a_scope_says_whether_its_limit_was_exceeded(tmp_path: Path) -> None:

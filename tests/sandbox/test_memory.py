@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tenure.sandbox import memory
-from tenure.sandbox.memory import MemoryWatch, charge_process, count_sockets, list_descendants, measure_processes
+from tenure.sandbox.memory import MemoryWatch, count_charges, count_sockets, list_descendants, measure_processes
 
 BLOCK = "import sys, time\nblock = b'1' * (40 << 20)\nprint('up', flush=True)\ntime.sleep(99)"
 
@@ -77,7 +77,7 @@ def holding(folder: Path) -> Iterator[int]:
 def test_what_the_kernel_holds_is_charged(tmp_path: Path) -> None:
     """Open files, mappings, watched files and locks are charged, and each anonymous shared mapping is listed."""
     with holding(tmp_path) as pid:
-        charge = charge_process(pid, 1 << 40)
+        charge = count_charges(pid, 1 << 40)
 
     assert len(charge.shared) == 20
     files = (100 + 100) * memory.DESCRIPTOR_BYTES
@@ -89,7 +89,7 @@ def test_what_the_kernel_holds_is_charged(tmp_path: Path) -> None:
 def test_counting_ends_above_the_limit(tmp_path: Path) -> None:
     """Lists of the kernel are not read further once the limit is exceeded."""
     with holding(tmp_path) as pid:
-        charge = charge_process(pid, 1 << 20)
+        charge = count_charges(pid, 1 << 20)
 
     assert 1 << 20 < charge.used < 8 << 20
 
@@ -100,7 +100,7 @@ def test_processes_that_hide_exceed_every_limit(tmp_path: Path, monkeypatch: pyt
     def refuse(pid: int, limit: int) -> None:
         raise PermissionError(pid)
 
-    monkeypatch.setattr(memory, "charge_process", refuse)
+    monkeypatch.setattr(memory, "count_charges", refuse)
     with holding(tmp_path), holding(tmp_path):
         watch = MemoryWatch(os.getpid())
         assert watch.measure(1 << 20).kernel < math.inf

@@ -65,7 +65,7 @@ def read_exactly(count: int) -> bytes:
     return found
 
 
-def shield() -> None:
+def protect_process() -> None:
     """Prevent other processes from inspecting this one and its forks, until they execute another program.
 
     Large pages are switched off for all of them: a small part that remains of a large page keeps all of it.
@@ -363,7 +363,7 @@ def main() -> None:
     os.closerange(3, 4096)
     send_frame(b"H")
     job: Job = marshal.loads(read_exactly(int.from_bytes(read_exactly(8), "big")))
-    shield()
+    protect_process()
     if len(job["units"]) > 1:
         warm_up(job["kind"])
     deadline = time.monotonic() + job["limits"]["wall_seconds"]
