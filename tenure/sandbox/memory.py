@@ -68,7 +68,7 @@ class MemoryUse(NamedTuple):
 class SocketUse(NamedTuple):
     """Sockets of one network namespace, and the memory of all TCP sockets of the host."""
 
-    count: int
+    sockets: int
     tcp_bytes: int
     """0 if the namespace has no TCP socket."""
 
@@ -108,7 +108,7 @@ class MemoryWatch:
         sockets = count_sockets(family[0])
         if self._tcp_before is None:
             self._tcp_before = read_host_tcp_bytes()
-        known = sockets.count * get_socket_bytes() + max(0, sockets.tcp_bytes - self._tcp_before)
+        known = sockets.sockets * get_socket_bytes() + max(0, sockets.tcp_bytes - self._tcp_before)
         present = {pid: self._charges[pid] for pid in family if pid in self._charges}
         began = time.monotonic()
         if began < self._next_details:

@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
@@ -74,7 +74,7 @@ def pairs_of_sockets() -> None:
     """Fill the buffers of many pairs of sockets in many processes."""
 
     def fill() -> None:
-        kept = []
+        kept: list[Any] = []
         with contextlib.suppress(OSError):
             while True:
                 kept += (pair := socket.socketpair())
@@ -90,7 +90,7 @@ def datagrams() -> None:
     """Fill the queues of pairs of datagram sockets in many processes."""
 
     def fill() -> None:
-        kept = []
+        kept: list[Any] = []
         with contextlib.suppress(OSError):
             while True:
                 kept += (pair := socket.socketpair(type=socket.SOCK_DGRAM))
@@ -104,7 +104,7 @@ def datagrams() -> None:
 @hoard
 def large_buffers() -> None:
     """Fill a few pairs of sockets whose buffers were enlarged."""
-    kept = []
+    kept: list[Any] = []
     with contextlib.suppress(OSError):
         for _ in range(100):
             kept += (pair := socket.socketpair())
@@ -131,7 +131,7 @@ def waiting_connections() -> None:
 @hoard
 def sockets_in_flight() -> None:
     """Send full sockets through sockets, and close them here."""
-    kept = []
+    kept: list[Any] = []
     with contextlib.suppress(OSError):
         while True:
             carrier, end = socket.socketpair()
@@ -152,7 +152,7 @@ def streams_of_tcp() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
 
     def fill() -> None:
-        kept = []
+        kept: list[Any] = []
         with contextlib.suppress(OSError):
             for _ in range(60):
                 one = socket.create_connection(listener.getsockname())
@@ -175,7 +175,7 @@ def datagrams_of_udp() -> None:
     """Fill the receive buffers of many sockets of UDP."""
 
     def fill() -> None:
-        kept = []
+        kept: list[Any] = []
         sender = socket.socket(type=socket.SOCK_DGRAM)
         with contextlib.suppress(OSError):
             while True:

@@ -90,7 +90,7 @@ time.sleep(60)
 def as_this_user() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Run hoards in this process; called as an ordinary user."""
     assert os.geteuid() != 0
-    found = {}
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
     box, keep = made(), Path("/nonexistent")
     for name in COUNTED[:-1]:
         outcome, _ = asyncio.run(run_hoard(box, name, keep))

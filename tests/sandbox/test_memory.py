@@ -113,12 +113,12 @@ def test_sockets_are_counted_that_no_process_has_open() -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("")
         listener.listen(400)
-        before = count_sockets(os.getpid()).count
+        before = count_sockets(os.getpid()).sockets
         for _ in range(300):
             with socket.socket(socket.AF_UNIX) as one:
                 one.connect(listener.getsockname())
 
-        assert count_sockets(os.getpid()).count > before + 200
+        assert count_sockets(os.getpid()).sockets > before + 200
 
 
 def test_many_processes_stand_still_only_while_they_are_measured() -> None:

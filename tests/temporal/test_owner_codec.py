@@ -12,7 +12,7 @@ from activities.ownership import Owners
 from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunRequest
 from tenure.settings import Settings
-from tenure.temporal.connection import make_data_converter
+from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.owner_client import OwnerClientInterceptor
 from tenure.temporal.owner_codec import OwnerCodec

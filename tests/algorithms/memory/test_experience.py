@@ -351,7 +351,7 @@ def test_a_run_that_read_instructions_saves_nothing_that_models_wrote() -> None:
     """After a prompt with instructions of an unknown author neither critiques nor queries are saved."""
     critique = CritiqueRecord(topic="Bread", critique="Say stone.", outcome="The section “Bread” was rewritten.")
     exposed = result("done", critique).model_copy(update={"usage": Usage(exposed_calls=1)})
-    (only,) = build_memories(exposed, (), ("bread of stone",))
+    (only,) = build_memories(exposed, (), ("bread of stone",), ("c",))
     known = details(only)
 
     assert isinstance(known, EpisodeDetails) and known.queries == ()

@@ -88,8 +88,8 @@ def test_only_supported_claims_are_saved() -> None:
 
 def test_tainted_claims_are_not_saved() -> None:
     """A sentence that instructions in a source may have influenced is no fact."""
-    assert collect_facts(result((claim(RYE, 1),)))
-    assert not collect_facts(result((claim(RYE, 1, tainted=True),)))
+    assert collect_facts(result((claim(RYE, 1),)), ("c",))
+    assert not collect_facts(result((claim(RYE, 1, tainted=True),)), ("c",))
 
 
 def test_facts_are_self_contained() -> None:
