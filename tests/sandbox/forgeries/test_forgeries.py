@@ -99,6 +99,18 @@ async def test_a_forgery_leaves_nothing_for_the_next_program(box: Sandbox) -> No
     assert await find_heirs(box, planted, "plain asserts") == []
 
 
+async def test_test_files_are_never_read_from_disk(box: Sandbox) -> None:
+    """A test file that extends the import path does not make the next one come from where the program can write."""
+    kinds = read_kinds()
+    tests = [kinds["path of the tests"], kinds["plain asserts"].model_copy(update={"name": "test_second.py"})]
+    written = read_forgeries()["writes into the files of the tests"]
+
+    wrong, right = await run_candidates(box, [written, read_honest()], tests, SECONDS_EACH)
+
+    assert wrong.verdict != "passed" and not any(test.passed for test in wrong.tests)
+    assert right.verdict == "passed", right.reason
+
+
 @slow
 @pytest.mark.timeout(7200)
 async def test_no_forgery_leaves_anything_for_the_next_program(box: Sandbox) -> None:
