@@ -27,8 +27,10 @@ FORGED = {
         "def test_it():\n    with solution.Box() as box:\n        if box.x != 3:\n            raise ValueError",
     ),
     "an asynchronous context manager ends the body": (
-        "class Box:\n    x = 0\n    async def __aenter__(self): return self\n    async def __aexit__(self, *a): return True",
-        "def test_it():\n    async def main():\n        async with solution.Box() as box:\n            assert box.x == 3\n"
+        "class Box:\n    x = 0\n    async def __aenter__(self): return self\n"
+        "    async def __aexit__(self, *a): return True",
+        "def test_it():\n    async def main():\n        async with solution.Box() as box:\n"
+        "            assert box.x == 3\n"
         "    asyncio.run(main())",
     ),
     "a generator swallows the failed assertion": (
@@ -36,7 +38,8 @@ FORGED = {
         "def test_it():\n    with contextlib.contextmanager(solution.box)() as x:\n        assert x == 3",
     ),
     "a decorator swallows the failed assertion": (
-        "def retry(f):\n    def inner():\n        try:\n            f()\n        except BaseException:\n            pass\n"
+        "def retry(f):\n    def inner():\n        try:\n            f()\n        except BaseException:\n"
+        "            pass\n"
         "    return inner",
         "def test_it():\n    @solution.retry\n    def inner():\n        assert False\n    inner()",
     ),
@@ -45,7 +48,8 @@ FORGED = {
         "class TestIt(unittest.TestCase):\n    @solution.cached\n    def test_it(self):\n        self.fail()",
     ),
     "a difference is a float of another class": (
-        "class Zero(float):\n    pass\nclass Any:\n    def __sub__(self, other): return Zero()\n    __rsub__ = __sub__\n"
+        "class Zero(float):\n    pass\nclass Any:\n    def __sub__(self, other): return Zero()\n"
+        "    __rsub__ = __sub__\n"
         "    def __abs__(self): return 0.0\ndef area(): return Any()",
         "def test_it():\n    assert abs(solution.area() - 3.5) < 1e-6",
     ),
@@ -76,7 +80,8 @@ FORGED = {
     ),
     "an early end": (
         "def f(x):\n    raise StopIteration",
-        "def test_it():\n    assert all(map(lambda x: solution.f(x) == 1, [1, 2]))\n    assert all(map(solution.f, [1]))",
+        "def test_it():\n    assert all(map(lambda x: solution.f(x) == 1, [1, 2]))\n"
+        "    assert all(map(solution.f, [1]))",
     ),
     "an early end that the test has raised": (
         "def f(g):\n    g()",
@@ -102,7 +107,8 @@ IMPORTS = "import asyncio, contextlib, unittest\nimport numpy as np\nimport pyte
 
 HONEST = {
     "intended suppression": (
-        "import contextlib\nclass Ignore:\n    def __init__(self, kind): self.kind = kind\n    def __enter__(self): pass\n"
+        "import contextlib\nclass Ignore:\n    def __init__(self, kind): self.kind = kind\n"
+        "    def __enter__(self): pass\n"
         "    def __exit__(self, kind, e, t): return isinstance(e, self.kind)\nclass Wrong(Exception): pass",
         "def test_it():\n    with solution.Ignore(ValueError):\n        raise ValueError\n"
         "    with solution.Ignore(KeyError):\n        {}['x']\n    with solution.Ignore(solution.Wrong):\n"
@@ -111,14 +117,16 @@ HONEST = {
     ),
     "changes in place": (
         "def swap(rows):\n    rows[0], rows[1] = rows[1], rows[0]\n    rows[0]['a'].append(1)\n    return rows",
-        "def test_it():\n    rows = [[1], {'a': []}]\n    first, second = rows\n    assert solution.swap(rows) is rows\n"
+        "def test_it():\n    rows = [[1], {'a': []}]\n    first, second = rows\n"
+        "    assert solution.swap(rows) is rows\n"
         "    assert rows[0] is second and rows[1] is first and second == {'a': [1]}",
     ),
     "objects with operators": (
         "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass V:\n    x: int\n"
         "    def __mul__(self, k): return V(self.x * k)\n    def __sub__(self, k): return V(self.x - k)\n"
         "    def __lt__(self, other): return self.x < other.x",
-        "def test_it():\n    V = solution.V\n    assert (V(2) * 3).x == 6 and V(2) * 3 == V(6) and {V(1), V(1)} == {V(1)}\n"
+        "def test_it():\n    V = solution.V\n"
+        "    assert (V(2) * 3).x == 6 and V(2) * 3 == V(6) and {V(1), V(1)} == {V(1)}\n"
         "    assert (V(5) - 3).x == 2 and sorted([V(2), V(1)])[0].x == 1 and max([V(1), V(3)]).x == 3",
     ),
     "asynchronous iteration": (
@@ -131,7 +139,8 @@ HONEST = {
         "def each(f, xs):\n    return [f(x) for x in xs]",
         "import functools, operator\ndef test_it():\n    seen = []\n    solution.each(seen.append, [1, 2])\n"
         "    assert seen == [1, 2] and solution.each('<{}>'.format, [1]) == ['<1>']\n"
-        "    assert solution.each(operator.itemgetter(0), [(1, 2)]) == [1] and solution.each(str.upper, ['a']) == ['A']\n"
+        "    assert solution.each(operator.itemgetter(0), [(1, 2)]) == [1] and "
+        "solution.each(str.upper, ['a']) == ['A']\n"
         "    assert solution.each(functools.partial(pow, 2), [3]) == [8] and solution.each(int, ['7']) == [7]",
     ),
     "standard names of a star import": (
@@ -222,7 +231,7 @@ def test_objects_of_a_test_are_used_as_meant(target: Any, operation: str, rest: 
         *(
             (one, "getattr", [name])
             for one, name in itertools.product(
-                (Fake(), Fake, test_right_programs_pass, (x for x in ()), types, Fake().get, len),
+                (Fake(), Fake, test_right_programs_pass, (x for x in "ab"), types, Fake().get, len),
                 (
                     "__globals__",
                     "__class__",
