@@ -214,7 +214,7 @@ class Isolation(Contract):
     memory: Literal["enforced", "best-effort"] = "best-effort"
     """Whether the kernel limits the memory of all processes together, or a watchdog does."""
     memory_note: str = ""
-    """Where control groups are made, or why there are none."""
+    """Place of the control groups, or the reason for their absence."""
     uid_drop: bool = False
     """Whether a supervisor running as root dropped its privileges first."""
 

@@ -31,7 +31,7 @@ SCRATCH_BYTES: Final = 16 << 20
 """Size of /dev/shm and of /tmp, for programs that ignore TMPDIR; TMPDIR is the scratch space."""
 
 DEVICES_BYTES: Final = 1 << 16
-"""Size of /dev, which holds names only."""
+"""Size of /dev, which contains names only."""
 
 DEVICES: Final = {"null": "null", "full": "full", "random": "random", "urandom": "urandom", "zero": "full"}
 """Devices of a program, with the host's device behind each.
@@ -112,7 +112,7 @@ class Bubblewrap:
         )
 
     def make_control_group(self, limits: SandboxLimits) -> RunGroup | None:
-        """Create the control group of a run if groups can be had.
+        """Create the control group of a run if groups are available.
 
         Raises:
             SetupFailed: it cannot be created, or without one, the host is short of memory.

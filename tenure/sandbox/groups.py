@@ -1,8 +1,8 @@
-"""Limit the memory of a sandbox exactly by a control group of its own, where one can be had.
+"""Limit the memory of a sandbox exactly by a control group of its own, if one is available.
 
 Four places are tried: the configured group, this process's own group if it was delegated to it, the root of a
 container's groups if it is writable, and for an ordinary user a scope of the user's systemd manager. A group that
-somebody else made for this process without delegating it is left alone.
+another program made for this process without delegating it is left alone.
 """
 
 import contextlib
@@ -61,11 +61,11 @@ class RunGroup(Protocol):
 
 
 class GroupSource(NamedTuple):
-    """Source of control groups, or the reason why there is none."""
+    """Source of control groups, or the reason for its absence."""
 
     make: Callable[[SandboxLimits], RunGroup] | None
     note: str
-    """Where groups are made, or why none can be."""
+    """Place of the groups, or the reason for their absence."""
 
 
 class ControlGroup:
@@ -157,7 +157,7 @@ class UserScope:
         return None
 
     def remove(self) -> None:
-        """Let the manager forget a failed scope."""
+        """Remove a failed scope from the manager."""
         if self.has_exceeded_limit:
             self._manager.ask("reset-failed", self._name)
 
@@ -279,5 +279,5 @@ def _find_user_manager() -> UserManager | None:
 
 
 def was_killed(status: int | None) -> bool:
-    """Return whether a wait status says that a process did not end by itself."""
+    """Return whether a wait status says that a process was ended from outside."""
     return status is None or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)

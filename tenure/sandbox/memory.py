@@ -1,15 +1,15 @@
-"""Measure the memory of a sandbox where no control group limits it, and the free memory of the host.
+"""Measure the memory of a sandbox that no control group limits, and the free memory of the host.
 
 A control group counts all memory exactly. Without one, two sums are watched several times a second, and each must stay
 within the limit of the program, so that both together stay within twice the limit:
 
 - the memory of its processes: resident pages, each shared page once;
-- the memory that the kernel holds for them and that no resident page shows. Objects are counted and charged at the
-  most that each can hold, because filling one takes less time than the interval between two measurements.
+- the memory that the kernel uses for them and that no resident page shows. Objects are counted and charged with their
+  maximum sizes, because filling one takes less time than the interval between two measurements.
 
 The worst cases per object follow from the system call filter: buffers of sockets and pipes keep their default sizes,
 and one anonymous shared mapping has a maximum size. Files in memory are limited by the size of their file systems, and
-inside the sandbox by their number. What nobody counts is bounded by the free memory of the host: below a reserve, the
+inside the sandbox by their number. All other memory is bounded by the free memory of the host: below a reserve, the
 sandbox is ended.
 """
 
@@ -41,7 +41,7 @@ PIPE_PAGES: Final = 16384
 """Pages of pipes of one user before the kernel shrinks further pipes to two pages, if the host keeps its default."""
 
 MAX_MOVING_PROCESSES: Final = 8
-"""Number of processes, with the driver, up to which a program goes on while it is measured."""
+"""Number of processes, with the driver, up to which a program continues while it is measured."""
 DETAILS_SECONDS: Final = 0.1
 """Time for reading the lists of processes in one measurement."""
 DETAILS_PAUSE: Final = 50
@@ -62,7 +62,7 @@ class MemoryUse(NamedTuple):
     programs: float
     """Memory of its processes."""
     kernel: float
-    """Most memory that the kernel can hold for them."""
+    """Maximum memory that the kernel can use for them."""
 
 
 class SocketUse(NamedTuple):
@@ -87,7 +87,7 @@ class MemoryWatch:
     def measure(self, limit_mib: int) -> MemoryUse:
         """Return the memory in use, exact as far as the limit is concerned.
 
-        A program with many processes, or with lists that take long to read, stands still meanwhile: it could use much
+        A program with many processes, or with lists that take long to read, is stopped meanwhile: it could use much
         more before all of them are read, and compete with this process for the processor and for locks.
         """
         began = time.monotonic()
@@ -98,7 +98,7 @@ class MemoryWatch:
         return use
 
     def _measure_kernel(self, family: list[int], limit_mib: int) -> float:
-        """Return the most memory that the kernel can hold for processes, in MiB; infinite if it cannot be counted.
+        """Return the maximum memory that the kernel can use for processes, in MiB; infinite if it cannot be counted.
 
         Lists that were made long on purpose take seconds to read. Reading ends above the limit, and what there is no
         time for is read the next time, beginning with the oldest number.
@@ -261,7 +261,7 @@ def _read_socket_facts(path: str) -> dict[str, int]:
 
 
 def count_charges(pid: int, limit: int) -> _Charge:
-    """Charge the open files, the mappings, the page tables and the swapped memory of a process.
+    """Count the charges for the open files, the mappings, the page tables and the swapped memory of a process.
 
     Raises:
         PermissionError: this process may not look.

@@ -199,7 +199,7 @@ def refuse_values(values: Sequence[int], errno: int) -> list[Instruction]:
 
 def refuse_other_values(values: Sequence[int], errno: int) -> list[Instruction]:
     """Refuse the call unless the word has one of the values."""
-    # Each comparison that holds jumps behind the refusal.
+    # Each comparison that is true jumps behind the refusal.
     checks = [Instruction(0x15, len(values) - place, 0, value) for place, value in enumerate(values)]
     return [*checks, refuse(errno)]
 

@@ -154,7 +154,7 @@ def test_mounted_files_exist_and_named_volumes_are_declared() -> None:
 
 
 def test_the_knowledge_base_outlives_the_workers() -> None:
-    """The home of every worker is the named volume, except where programs run."""
+    """The home of every worker but the one that runs programs is the named volume."""
     for name, worker in WORKERS.items():
         if name == "sandbox-worker":
             continue

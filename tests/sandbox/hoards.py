@@ -1,7 +1,7 @@
-"""Hoards: each function makes the kernel hold as much memory as it can, where no resident page shows it.
+"""Make the kernel use as much memory as possible that no resident page shows, by one function for each way.
 
-`python hoards.py NAME` runs one of them. It prints `refused` if the kernel did not let it begin; otherwise it goes on
-until it is ended, or until nothing more can be had, and then prints how much that was and waits.
+`python hoards.py NAME` runs one of them. It prints `refused` if the kernel did not let it begin; otherwise it continues
+until it is ended, or until the kernel gives no further memory, and then prints the amount and waits.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ def in_many(work: Callable[[], object]) -> None:
 
 
 def stuff(sock: socket.socket) -> None:
-    """Send to a socket until it takes no more."""
+    """Send to a socket until it is full."""
     sock.setblocking(False)
     with contextlib.suppress(OSError):
         while True:

@@ -1,4 +1,4 @@
-"""Test control groups by plain folders and a stand-in for systemd: a machine of the tests may have neither."""
+"""Test control groups by plain folders and a stub of systemd: a machine of the tests may have neither."""
 
 import asyncio
 import os

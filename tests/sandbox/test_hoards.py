@@ -1,4 +1,4 @@
-"""Run programs that make the kernel hold memory where no control group counts it, and honest ones beside them."""
+"""Run programs that make the kernel use memory without a control group that counts it, and honest programs."""
 
 import asyncio
 import os
@@ -51,14 +51,14 @@ def is_contained(name: str, outcome: SandboxOutcome) -> bool:
 @slow
 @pytest.mark.parametrize("name", hoards.HOARDS)
 async def test_no_hoard_takes_more_than_its_limit(box: ContainedSandbox, name: str, tmp_path: Path) -> None:
-    """What the kernel holds for a program is refused, or counted and ended before this machine loses much memory."""
+    """The kernel refuses its memory to a program, or the program is ended before this machine loses much memory."""
     outcome, lost = await run_hoard(box, name, tmp_path)
 
     assert is_contained(name, outcome), (outcome.verdict, outcome.limits_hit, outcome.stdout, outcome.stderr, lost)
 
 
 async def test_filled_sockets_are_counted(box: ContainedSandbox, tmp_path: Path) -> None:
-    """Connections that nobody accepted, held by one open file, end the program by its memory limit."""
+    """Connections that were never accepted, in one open file, end the program by its memory limit."""
     outcome, _ = await run_hoard(box, "waiting_connections", tmp_path)
 
     assert (outcome.verdict, outcome.limits_hit) == ("limit", ("memory",))
@@ -66,7 +66,7 @@ async def test_filled_sockets_are_counted(box: ContainedSandbox, tmp_path: Path)
 
 @slow
 def test_hoards_are_counted_for_an_ordinary_user() -> None:
-    """The lists of processes are readable where the supervisor is an ordinary user, and hidden from nobody."""
+    """The lists of processes are readable where the supervisor is an ordinary user."""
     found = ordinary.called("tests.sandbox.test_hoards:as_this_user")
 
     assert found == {name: ["limit", ["memory"]] for name in COUNTED}
@@ -84,7 +84,7 @@ for _ in range(2000):
     libc.munmap(ctypes.c_void_p(place + 4096), ctypes.c_size_t((1 << 20) - 4096))
 time.sleep(60)
 """
-"""The same hoard in a process that nobody may look into."""
+"""The same hoard in a process that no other process may inspect."""
 
 
 def as_this_user() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -182,7 +182,7 @@ async def test_honest_programs_have_what_they_need(box: ContainedSandbox, tmp_pa
 async def test_a_sandbox_ends_before_its_host_runs_short(
     box: ContainedSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below the host's reserve a running program ends with an error that is nobody's failure, and none is started."""
+    """Below the host's reserve a running program ends with the verdict `error`, and none is started."""
     began = time.monotonic()
     monkeypatch.setattr("tenure.sandbox.supervisor.get_host_reserve_mib", lambda: 1 << 40)
     program = Program(

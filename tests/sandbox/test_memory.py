@@ -122,7 +122,7 @@ def test_sockets_are_counted_that_no_process_has_open() -> None:
 
 
 def test_many_processes_stand_still_only_while_they_are_measured() -> None:
-    """A family of many processes goes on after a measurement, and a mapping of all of them counts once."""
+    """A family of many processes continues after a measurement, and a mapping of all of them counts once."""
     children = [subprocess.Popen([sys.executable, "-c", BLOCK], stdout=subprocess.PIPE) for _ in range(9)]
     try:
         for child in children:

@@ -132,7 +132,7 @@ UNCHANGED, HIGH = 1 << 32, 0xFFFFFFFF
 def test_other_arguments_are_refused(
     blob: bytes, machine: Architecture, name: str, arguments: tuple[int, ...], code: int | None
 ) -> None:
-    """Each rule about arguments refuses what it should and nothing beside it, whatever the ignored halves hold."""
+    """Each rule about arguments refuses the intended calls only, whatever the ignored halves contain."""
     wanted = ALLOW if code is None else errno(code)
     assert answer(blob, machine.audit, INSPECTED[name][machine.column], *arguments) == wanted
     if name != "mmap":

@@ -24,12 +24,12 @@ class _Program(ctypes.Structure):
 
 
 def protect(tests: int) -> None:
-    """Refuse signals of this process and its children to a process, to its group, and to all processes at once.
+    """Refuse signals of this process and its children to a process, to its group, and to all processes.
 
     Raises:
         OSError: the kernel does not take the filter.
     """
-    # A group of its own, so that signals to its own group reach nobody else.
+    # A group of its own, so that signals to its own group reach no other process.
     os.setsid()
     load_filter(encode_filter(tests, os.uname().machine))
 

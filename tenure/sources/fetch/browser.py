@@ -248,7 +248,7 @@ async def _close_window(page: "Page") -> None:
 
 
 def _explain_failed_start(executable: Path, message: str) -> str:
-    """Return why a browser did not start, with the remedy if its own sandbox is the reason."""
+    """Return the reason for which a browser did not start, with the remedy if it is the browser's own sandbox."""
     if "Running as root without --no-sandbox" in message:
         return (
             f"{executable} does not start as root, because its own sandbox does not work for root: run the worker of "
