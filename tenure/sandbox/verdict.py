@@ -130,17 +130,22 @@ def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], non
         why = "the data of the tests was changed"
     elif violated := next((line for line in lines if line.get("kind") == "violated"), None):
         why = escape_control_characters(str(violated.get("error")))[:300]
-    elif report.code is None:
+    elif not report.codes:
         why = "the tests were ended from inside"
-    elif report.code == 0 and not _is_complete(report, tests, required, unit):
+    elif _claims_success(report, tests) and not _is_complete(report, tests, required, unit):
         why = "the report does not have every test"
     return _build_outcome(seen, unit, tests, why, "tests")
 
 
+def _claims_success(report: "_Report", tests: tuple[TestResult, ...]) -> bool:
+    """Return whether a report has an exit code of success, or no failed test."""
+    return 0 in report.codes or (bool(tests) and all(test.passed for test in tests))
+
+
 def _is_complete(report: "_Report", tests: tuple[TestResult, ...], required: dict[str, bool], unit: UnitResult) -> bool:
-    """Return whether a report of success names every test, and agrees with the exit status."""
+    """Return whether a report of success names every test, ends once with code 0, and agrees with the exit status."""
     missing = [name for name, skippable in required.items() if not skippable and name not in report.names]
-    return bool(tests) and not missing and unit.status == 0
+    return bool(tests) and not missing and report.codes == [0] and unit.status == 0
 
 
 def _build_outcome(
@@ -175,7 +180,7 @@ class _Report:
         self._places: dict[str, Any] = {}
         self._started: list[str] = []
         self._imported: dict[str, tuple[int, ...]] = {}
-        self.code: int | None = None
+        self.codes: list[int] = []
         self.broken: tuple[TestResult, ...] = ()
         for line in lines:
             self._parse_line(str(line.get("kind")), str(line.get("id")), line)
@@ -194,13 +199,14 @@ class _Report:
             self._imported = _read_coverage(line.get("covered"))
         elif kind == "broken":
             self.broken = (*self.broken, _failed(name, line, {}))
-        elif kind == "end" and isinstance(line.get("code"), int):
-            self.code = int(line["code"])
+        elif kind == "end":
+            # A truth value is no exit code, although Python counts it as a number.
+            self.codes.append(code if type(code := line.get("code")) is int else -1)
 
     @property
     def names(self) -> set[str]:
-        """Names of the completed tests, without parameters."""
-        return {name.split("[")[0] for name in self._phases}
+        """Names of the started tests, without parameters."""
+        return {name.split("[")[0] for name in self._started}
 
     def tests(self, required: dict[str, bool]) -> tuple[TestResult, ...]:
         """Return the result of each test; tests that their own source allows to skip are left out."""

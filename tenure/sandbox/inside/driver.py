@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Final, NoReturn
 
+SCRATCH: Final = ("/box", "/tmp", "/dev/shm")
+"""Folders that a program can write into."""
 WORK: Final = "/box/work"
 """Working folder of a program."""
 MAX_OUTPUT_BYTES: Final = 32 << 20
@@ -319,13 +321,21 @@ def send_artifacts(job: Job, marks: dict[bytes, tuple[int, int]]) -> None:
         send_frame(b"L", b"artifacts")
 
 
-def remove_tree(path: str) -> None:
-    """Remove a folder with its content at any depth."""
+def list_scratch() -> set[str]:
+    """Return the entries of all folders that a program can write into."""
+    return {f"{folder}/{name}" for folder in SCRATCH if os.path.isdir(folder) for name in os.listdir(folder)}
+
+
+def clear_scratch(own: set[str]) -> bool:
+    """Remove what earlier programs have left, except for own entries, and return whether that succeeded."""
     import shutil
 
-    shutil.rmtree(path, ignore_errors=True)
-    if os.path.lexists(path):
-        os.rename(path, f"/box/.old{time.monotonic_ns()}")
+    for path in list_scratch() - own:
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+    return list_scratch() <= own
 
 
 def run_unit(job: Job, unit: Job, deadline: float) -> tuple[int, dict[bytes, tuple[int, int]]]:
@@ -368,11 +378,10 @@ def main() -> None:
         warm_up(job["kind"])
     deadline = time.monotonic() + job["limits"]["wall_seconds"]
     marks: dict[bytes, tuple[int, int]] = {}
+    own = list_scratch()
     for number, unit in enumerate(job["units"]):
-        if number:
-            for folder in (WORK, "/box/tmp", "/box/home", "/box/tests"):
-                remove_tree(folder)
-        if time.monotonic() > deadline:
+        # What cannot be removed could be a trap for the next program.
+        if (number and not clear_scratch(own)) or time.monotonic() > deadline:
             break
         send_frame(b"U", str(number).encode())
         _, marks = run_unit(job, unit, deadline)

@@ -229,17 +229,21 @@ class Endpoint(ValueCodec):
         return found
 
     def _decode_error_class(self, transfer: ContainerTransfer, kind: str, name: str, mirror: Encoded) -> Any:
-        found = find_class(name)
-        if found is not None and issubclass(found, BaseException):
-            return found
-        return self.decode(mirror, transfer)
+        return self._decode_class_of(["error", name, mirror], transfer)
+
+    def _decode_class_of(self, data: Encoded, transfer: ContainerTransfer) -> Any:
+        """Decode the class of an exception, or a base of a class; both sides share known classes of exceptions."""
+        if type(data) is not list or len(data) != 3 or data[0] != "error":
+            return self.decode(data, transfer)
+        found = find_class(data[1])
+        return found if found is not None and issubclass(found, BaseException) else self.decode(data[2], transfer)
 
     def _decode_mirror(
         self, transfer: ContainerTransfer, kind: str, number: int, name: str, bases: list[Any], specials: str
     ) -> Any:
         if (known := self._mirrors.get(number)) is not None:
             return known
-        found = [self.decode(one, transfer) for one in bases]
+        found = [self._decode_class_of(one, transfer) for one in bases]
         if type(number) is not int or number < 1 or any(not isinstance(one, type) for one in found):
             raise ProtocolError("the program under test sent no class")
         kept = [one for one in found if isinstance(one, RemoteType) or issubclass(one, (BaseException, *PLAIN_BASES))]
@@ -298,7 +302,7 @@ class Endpoint(ValueCodec):
     ) -> Any:
         if isinstance(known := self._handles.get(number), BaseException):
             return known
-        mirror = self.decode(owner, transfer)
+        mirror = self._decode_class_of(owner, transfer)
         if not (isinstance(mirror, type) and issubclass(mirror, BaseException) and self.may_raise(mirror)):
             mirror = proxies.make_mirror(self, 0, getattr(mirror, "__name__", "Exception"), [Exception], [])
         given = [self.decode(one, ContainerTransfer(collecting=False)) for one in arguments]

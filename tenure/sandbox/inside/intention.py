@@ -1,6 +1,7 @@
 """Decide by the source of a test whether the test itself intends an exception."""
 
 import ast
+import builtins
 import linecache
 import types
 from collections.abc import Iterator
@@ -35,9 +36,16 @@ def is_intended(error: BaseException, frame: types.FrameType) -> bool:
         if any(isinstance(one, _CONDITIONS) for one in inner) or any(_has_branch(one) for one in inner[-1:]):
             return False
         if part is parts[-1]:
-            return isinstance(inner[-1], ast.Raise)
+            return isinstance(inner[-1], ast.Raise) or _is_constant(inner[-1], part.tb_frame)
         within = None
     return False
+
+
+def _is_constant(statement: ast.AST, frame: types.FrameType) -> bool:
+    """Return whether a statement uses constants and built-in functions only, such as `1 / 0`."""
+    names = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name)}
+    own = {*frame.f_locals, *frame.f_globals} - {"__builtins__"}
+    return isinstance(statement, ast.Expr) and all(hasattr(builtins, name) for name in names) and not names & own
 
 
 def _has_branch(node: ast.AST) -> bool:

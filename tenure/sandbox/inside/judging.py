@@ -22,6 +22,8 @@ _DIFFERENCES: Final = frozenset(
     for name in ("sub", "truediv", "floordiv", "mod", "divmod", "xor", "and")
     for side in ("", "r", "i")
 )
+CATCHING_ASSERTIONS: Final = ("AssertionError", "Exception", "BaseException")
+"""Classes that a program cannot give to a test as its own exception."""
 _SCALARS: Final = (bool, int, float, complex, str)
 _OPERATIONS: Final = ("call", "special", "getattr", "setattr", "delattr", "await", "input", "stdin")
 _IMMUTABLE: Final = (str, bytes, int, float, complex, tuple, frozenset, range)
@@ -35,8 +37,6 @@ class JudgeEndpoint(endpoint.Endpoint):
         super().__init__(channel, "")
         self._callbacks = callbacks
         self._computed: dict[int, int] = {}
-        self._entered: dict[int, list[tuple[int, bool]]] = {}
-        self._requests = 0
         self._raised: list[BaseException] = []
         self._suppressed: list[str] = []
         self._known: dict[str, Any] = {}
@@ -64,7 +64,6 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Send a request and return its result, and record exceptions of the test that the program holds back."""
-        self._requests += 1
         handled = sys.exc_info()[1]
         try:
             result = super().request(operation, *arguments)
@@ -124,6 +123,12 @@ class JudgeEndpoint(endpoint.Endpoint):
             return False
         return not _is_of_framework(kind)
 
+    def _decode_error_class(self, transfer: ContainerTransfer, kind: str, name: str, mirror: Encoded) -> Any:
+        """Decode a class of exceptions as an answer; a class that would catch failed assertions stays a mirror."""
+        if name in CATCHING_ASSERTIONS:
+            return self.decode(mirror, transfer)
+        return super()._decode_error_class(transfer, kind, name, mirror)
+
     def find_swallowed(self) -> str:
         """Return the exceptions of the test that the program did not give back, and forget them."""
         found = dict.fromkeys([*(_describe(one) for one in self._raised), *self._suppressed])
@@ -169,8 +174,6 @@ class JudgeEndpoint(endpoint.Endpoint):
         if name in ARITHMETIC:
             return self._compute(target, name, arguments, named)
         result = self.request("special", target, name, arguments, named)
-        if name == "__enter__":
-            self._note_entered(target, result)
         return result if name == "__repr__" else self._derive(target, name, result)
 
     async def apply_asynchronous(self, target: Any, name: str, arguments: list[Any]) -> Any:
@@ -178,8 +181,6 @@ class JudgeEndpoint(endpoint.Endpoint):
         if name == "__aexit__":
             return self._exit(target, arguments, sys._getframe(1), "__aexit__")
         result = self.request("special", target, name, arguments, {})
-        if name == "__aenter__":
-            self._note_entered(target, result)
         return self._derive(target, name, result)
 
     def is_computed(self, target: Any) -> bool:
@@ -237,16 +238,9 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     # Context managers.
 
-    def _note_entered(self, target: Any, result: Any) -> None:
-        entered = self._entered.setdefault(find_owner(target)[1], [])  # type: ignore[index]
-        entered.append((self._requests, result is None or is_remote(result)))
-
     def _exit(self, target: Any, arguments: list[Any], frame: types.FrameType, name: str = "__exit__") -> Any:
         """Leave a context manager of the program; it may suppress an exception only if the test intends that."""
         error = arguments[1] if len(arguments) > 1 else None
-        entered = self._entered.get(find_owner(target)[1])  # type: ignore[index]
-        count, opaque = entered.pop() if entered else (-1, False)
-        quiet = count == self._requests and opaque
         try:
             result = self.request("special", target, name, arguments, {})
             suppresses = bool(result)
@@ -259,7 +253,7 @@ class JudgeEndpoint(endpoint.Endpoint):
         if not _is_control(error):
             from tenure.sandbox.inside import intention
 
-            if quiet or intention.is_intended(error, frame):
+            if intention.is_intended(error, frame):
                 return True
         self._suppressed.append(_describe(error))
         return None

@@ -23,6 +23,7 @@ from tenure.sandbox.inside.protocol import ProtocolError
 from tenure.sandbox.inside.proxies import is_remote
 from tenure.sandbox.inside.serving import TESTS_FOLDER as FOLDER
 from tenure.sandbox.inside.serving import CandidateFinder, CandidateProcess, MemoryFinder
+from tenure.sandbox.inside.trusted_code import InstalledFinder, refuse_other_code
 
 MAX_FAILURE_CHARS: Final = 6000
 """Maximum length of a failure message."""
@@ -33,7 +34,10 @@ def main(job: dict[str, Any], report: int) -> int:
     sources = {name: content.decode() for name, content in job["tests"] if name.endswith(".py")}
     served = CandidateProcess(job["trace"], list_modules(sources))
     runner = Runner(sources, served, job, report)
-    sys.meta_path[:0] = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served)]
+    installed = [InstalledFinder if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
+    finders = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served), *installed]
+    sys.meta_path[:] = finders  # type: ignore[assignment]
+    refuse_other_code(sources, list_modules(sources), FOLDER, lambda refusal: served.refusals.append(refusal))
     sys.dont_write_bytecode = True
     sys.argv[:] = ["pytest"]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -41,6 +45,8 @@ def main(job: dict[str, Any], report: int) -> int:
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = "/proc/none"
     arguments = ["-c", "/dev/null", f"--rootdir={FOLDER}", "--noconftest", "-p", "no:cacheprovider", "-q"]
     arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
+    # Assertions are rewritten by the runner: pytest's own hook would read test files from disk.
+    arguments += ["--assert=plain"]
     files = place_files(job["tests"], sources)
     before = read_file_marks(job["tests"], sources)
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
@@ -116,6 +122,11 @@ class Runner:
                 exec(self.compile(name, self._sources[name]), module.__dict__)
                 config.pluginmanager.register(module, name)
 
+    def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Dir:
+        """Collect a folder, and never as a package: pytest would execute its `__init__.py` from disk."""
+        made: pytest.Dir = pytest.Dir.from_parent(parent, path=path)  # type: ignore[assignment]
+        return made
+
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module:
         """Collect a module whose source is in memory."""
         made: pytest.Module = _Module.from_parent(parent, path=module_path)
@@ -160,10 +171,10 @@ class Runner:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Report one phase of a test."""
         report: pytest.TestReport = yield
-        error, trace, lines = "", "", []
-        if swallowed := self._served.find_swallowed():
+        trace, lines = "", []
+        if error := self._served.find_fault():
             report.outcome = "failed"
-            report.longrepr = error = f"the program did not give back an exception of the test: {swallowed}"
+            report.longrepr = error
         if call.excinfo is not None and report.failed and not error:
             raised = call.excinfo.value
             error = f"{type(raised).__name__}: {raised}".strip()

@@ -14,6 +14,7 @@ from tenure.sandbox.inside.callbacks import Callbacks
 from tenure.sandbox.inside.judging import JudgeEndpoint
 from tenure.sandbox.inside.protocol import Channel, ProtocolError
 from tenure.sandbox.inside.proxies import READABLE, RemoteText, is_remote
+from tenure.sandbox.inside.trusted_code import InstalledFinder
 
 TESTS_FOLDER: Final = "/box/tests"
 """Folder that the code of the tests names."""
@@ -37,6 +38,8 @@ class CandidateProcess:
         self._modules = modules
         self._process: subprocess.Popen[bytes] | None = None
         self._end: JudgeEndpoint | None = None
+        self.refusals: list[str] = []
+        """Attempts of a test to execute what the program gave."""
 
     @property
     def end(self) -> JudgeEndpoint:
@@ -62,9 +65,12 @@ class CandidateProcess:
         theirs.close()
         return JudgeEndpoint(Channel(ours), Callbacks(self._modules, TESTS_FOLDER))
 
-    def find_swallowed(self) -> str:
-        """Return the exceptions of the test that the program did not give back, and forget them."""
-        return self._end.find_swallowed() if self._end is not None else ""
+    def find_fault(self) -> str:
+        """Return the reason for which the present test does not count, and forget it; empty if it counts."""
+        swallowed = self._end.find_swallowed() if self._end is not None else ""
+        found = [f"the program did not give back an exception of the test: {swallowed}"] if swallowed else self.refusals
+        self.refusals = []
+        return found[0] if found else ""
 
     @property
     def violation(self) -> str:
@@ -178,7 +184,7 @@ class CandidateFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         root = fullname.split(".")[0]
         if root not in self._roots:
             return None
-        if importlib.machinery.PathFinder.find_spec(root) is not None:
+        if InstalledFinder.find_spec(root) is not None:
             raise ImportError(f"the program may not have a module {root!r}: the tests' Python has one of that name")
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
