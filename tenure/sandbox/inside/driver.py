@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Final, NoReturn
 
-SCRATCH: Final = ("/box", "/tmp", "/dev/shm")
-"""Folders that a program can write into."""
 WORK: Final = "/box/work"
 """Working folder of a program."""
 MAX_OUTPUT_BYTES: Final = 32 << 20
@@ -323,7 +321,7 @@ def send_artifacts(job: Job, marks: dict[bytes, tuple[int, int]]) -> None:
 
 def list_scratch() -> set[str]:
     """Return the entries of all folders that a program can write into."""
-    return {f"{folder}/{name}" for folder in SCRATCH if os.path.isdir(folder) for name in os.listdir(folder)}
+    return {f"{folder}/{name}" for folder in SCRATCH for name in os.listdir(folder)}
 
 
 def clear_scratch(own: set[str]) -> bool:
@@ -380,7 +378,7 @@ def main() -> None:
     marks: dict[bytes, tuple[int, int]] = {}
     own = list_scratch()
     for number, unit in enumerate(job["units"]):
-        # What cannot be removed could be a trap for the next program.
+        # A remaining file could be a trap for the next program.
         if (number and not clear_scratch(own)) or time.monotonic() > deadline:
             break
         send_frame(b"U", str(number).encode())

@@ -36,7 +36,7 @@ def main(job: dict[str, Any], report: int) -> int:
     runner = Runner(sources, served, job, report)
     installed = [InstalledFinder if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
     finders = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served), *installed]
-    sys.meta_path[:] = finders  # type: ignore[assignment]
+    sys.meta_path[:] = finders
     refuse_other_code(sources, list_modules(sources), FOLDER, lambda refusal: served.refusals.append(refusal))
     sys.dont_write_bytecode = True
     sys.argv[:] = ["pytest"]
@@ -124,7 +124,7 @@ class Runner:
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Dir:
         """Collect a folder, and never as a package: pytest would execute its `__init__.py` from disk."""
-        made: pytest.Dir = pytest.Dir.from_parent(parent, path=path)  # type: ignore[assignment]
+        made: pytest.Dir = pytest.Dir.from_parent(parent, path=path)
         return made
 
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module:
