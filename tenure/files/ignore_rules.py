@@ -102,6 +102,7 @@ def _parse_line(line: str) -> _Pattern | None:
     if not pattern:
         return None
     is_anchored = "/" in pattern
+    pattern = _drop_bracketed_slashes(pattern)
     parts = pattern.removeprefix("/").split("/") if is_anchored else [pattern]
     segments: list[re.Pattern[str] | None] = []
     for number, part in enumerate(parts):
@@ -112,6 +113,23 @@ def _parse_line(line: str) -> _Pattern | None:
         else:
             segments.append(None)
     return _Pattern(not negated, folders_only, tuple(segments), is_anchored)
+
+
+def _drop_bracketed_slashes(pattern: str) -> str:
+    """Remove slashes from bracket expressions: there they match nothing, and they divide no path."""
+    kept: list[str] = []
+    at = 0
+    while at < len(pattern):
+        end = at + (2 if pattern[at] == "\\" else 1)
+        if pattern[at] == "[" and _parse_bracket(pattern, end)[0]:
+            end = _parse_bracket(pattern, end)[1]
+            bracket = pattern[at:end].replace("\\/", "").replace("/", "")
+            # Without any character left, a negated expression matches every character, and another one none.
+            kept.append({"[]": "[\0]", "[!]": "?", "[^]": "?"}.get(bracket, bracket))
+        else:
+            kept.append(pattern[at:end])
+        at = end
+    return "".join(kept)
 
 
 def _strip_trailing_spaces(line: str) -> str:

@@ -321,7 +321,7 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
         ("listen 7233", f"listen 127.0.0.1:{port}"),
         ("temporal:7233", server.client.service_client.config.target_host),
         ("resolver 127.0.0.11 valid=10s;", ""),
-        ("/tmp/", f"{tmp_path}/"),
+        ("/run/gate/", f"{tmp_path}/"),
     ):
         assert old in text
         text = text.replace(old, new)

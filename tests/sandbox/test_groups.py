@@ -145,7 +145,7 @@ def test_a_sandbox_is_started_by_the_manager(tmp_path: Path) -> None:
         tmp_path.chmod(0o777)
         (tmp_path / "started").touch(0o666)
         (tmp_path / "started").chmod(0o666)
-        for parent in (tmp_path, *tmp_path.parents[:2]):
+        for parent in (tmp_path, *tmp_path.parents[:3]):
             parent.chmod(parent.stat().st_mode | 0o001)
         source = GroupSource(lambda limits: UserScope(manager, limits.memory_mib, limits.processes), "scopes")
         runtime = find_current(Settings())

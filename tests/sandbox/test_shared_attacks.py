@@ -28,7 +28,7 @@ from tenure.sandbox.base import Sandbox
 from tests.sandbox import ordinary
 from tests.sandbox.conftest import made
 
-ATTACKS = Path(__file__).resolve().parents[3] / "shared" / "attacks"
+ATTACKS = (Path(__file__).resolve().parents[3] / "shared" / "attacks").resolve()
 CANARY = Path(tempfile.gettempdir()) / "sbx-canary"
 LIMITS = SandboxLimits(wall_seconds=5, cpu_seconds=5)
 CHECK = "a09_persist_check"

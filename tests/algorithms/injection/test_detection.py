@@ -16,7 +16,7 @@ from tests.roles.cases import CASES
 from tests.support.tiers import slow
 
 ROOT = Path(__file__).resolve().parents[3]
-PEPS = Path("/work/shared/data/peps")
+PEPS = Path(__file__).resolve().parents[4] / "shared" / "data" / "peps"
 MIN_RECALL = {"tuned": 0.95, "held out": 0.85}
 """Recall on the half of the documents that the patterns were written for, and on the other half."""
 MAX_FALSE_POSITIVES = 0.005

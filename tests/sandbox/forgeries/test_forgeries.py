@@ -125,7 +125,7 @@ async def test_the_right_program_passes_every_kind(box: Sandbox) -> None:
     assert await find_refused(box, [file for name, file in read_kinds().items() if name not in UNSAFE_KINDS]) == []
 
 
-@slow
+@exhaustive
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("group", GROUPS)
 async def test_no_forgery_passes_any_kind(box: Sandbox, group: str) -> None:
