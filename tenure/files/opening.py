@@ -70,7 +70,12 @@ def open_file(path: Path) -> Iterator[OpenFile]:
     with open_folder(path.parent, passed_through=True) as folder:
         _check_regular(os.stat(path.name, dir_fd=folder, follow_symlinks=False))
         # O_NOFOLLOW refuses a link, and the status of the descriptor any other exchange since the check.
-        descriptor = os.open(path.name, _FILE_FLAGS, dir_fd=folder)
+        try:
+            descriptor = os.open(path.name, _FILE_FLAGS, dir_fd=folder)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise FileRefused("is a symbolic link") from error
+            raise
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         _check_regular(status)

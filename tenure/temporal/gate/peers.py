@@ -4,10 +4,12 @@ import os
 import socket
 import struct
 import sys
+from itertools import product
 from typing import Final
 
 _TABLES: Final = ("/proc/self/net/tcp", "/proc/self/net/tcp6")
-_ESTABLISHED: Final = "01"
+_OPEN_STATES: Final = ("01", "04", "05")
+"""States of a connection whose other end is open: established, or closed by it for sending only."""
 _ATTEMPTS: Final = 3
 """Readings of the table: a row may be missed if the table changes between two parts of one."""
 _MAPPED_PREFIX: Final = "0000000000000000FFFF0000"
@@ -72,13 +74,13 @@ def _read_all(table: int) -> str:
 
 
 def _find_row(text: str, local: Address, remote: Address) -> int | None:
-    """Return the owner of the established connection between two addresses."""
-    for prefix in ("", _MAPPED_PREFIX):
-        wanted = f" {prefix}{_encode(local)} {prefix}{_encode(remote)} {_ESTABLISHED} "
-        start = text.find(wanted)
+    """Return the owner of the open connection between two addresses."""
+    for prefix, state in product(("", _MAPPED_PREFIX), _OPEN_STATES):
+        start = text.find(f" {prefix}{_encode(local)} {prefix}{_encode(remote)} {state} ")
         if start >= 0:
             row = text[start:].split("\n", 1)[0].split()
-            # Columns after the state: queues, timer, retransmissions, user, timeout, inode.
+            # Columns after the state: queues, timer, retransmissions, user, timeout, inode. A socket that its process
+            # has closed has the inode 0.
             user, inode = int(row[6]), int(row[8])
             return user if inode else None
     return None
