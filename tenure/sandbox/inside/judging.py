@@ -22,6 +22,8 @@ _DIFFERENCES: Final = frozenset(
     for name in ("sub", "truediv", "floordiv", "mod", "divmod", "xor", "and")
     for side in ("", "r", "i")
 )
+READINGS: Final = ("__len__", "__iter__", "__next__", "__getitem__", "__repr__", "__str__")
+"""Special methods that leave the length of an object as it is; after any other request it may be another one."""
 CATCHING_ASSERTIONS: Final = ("AssertionError", "Exception", "BaseException")
 """Classes that a program cannot give to a test as its own exception."""
 _SCALARS: Final = (bool, int, float, complex, str)
@@ -39,6 +41,9 @@ class JudgeEndpoint(endpoint.Endpoint):
         self._computed: dict[int, int] = {}
         self._raised: list[BaseException] = []
         self._suppressed: list[str] = []
+        self._lengths: dict[int, int] = {}
+        self._iterations: dict[int, list[int]] = {}
+        self._contradictions: list[str] = []
         self._known: dict[str, Any] = {}
         self.violation = ""
         """Description of the first violation of the protocol."""
@@ -64,6 +69,8 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Send a request and return its result, and record exceptions of the test that the program holds back."""
+        if operation != "special" or arguments[1] not in READINGS:
+            self._lengths.clear()
         handled = sys.exc_info()[1]
         try:
             result = super().request(operation, *arguments)
@@ -173,7 +180,15 @@ class JudgeEndpoint(endpoint.Endpoint):
             raise TypeError(f"an object of the program {_COMPUTED}: it has no format {arguments[0]!r}")
         if name in ARITHMETIC:
             return self._compute(target, name, arguments, named)
-        result = self.request("special", target, name, arguments, named)
+        try:
+            result = self.request("special", target, name, arguments, named)
+        except StopIteration:
+            self._end_iteration(target)
+            raise
+        except IndexError:
+            self._note_missing_item(target, name, arguments)
+            raise
+        self._note_length(target, name, result)
         return result if name == "__repr__" else self._derive(target, name, result)
 
     async def apply_asynchronous(self, target: Any, name: str, arguments: list[Any]) -> Any:
@@ -235,6 +250,36 @@ class JudgeEndpoint(endpoint.Endpoint):
         ):
             raise TypeError(f"an object of the program {_COMPUTED}: {name} gives no plain data")
         return result
+
+    # Lengths.
+
+    def _note_length(self, target: Any, name: str, result: Any) -> None:
+        """Note a length, the start of an iteration or one of its items."""
+        number = find_owner(target)[1]  # type: ignore[index]
+        if name == "__len__":
+            if self._lengths.setdefault(number, result) != result:
+                self._contradictions.append("an object of the program changed its length between two questions for it")
+        elif name == "__iter__" and number in self._lengths and (owner := find_owner(result)) is not None:
+            self._iterations[owner[1]] = [self._lengths[number], 0]
+        elif name == "__next__" and number in self._iterations:
+            self._iterations[number][1] += 1
+
+    def _end_iteration(self, target: Any) -> None:
+        """Compare the items of an iteration with the length that the object had just given."""
+        expected, count = self._iterations.pop(find_owner(target)[1], (0, 0))  # type: ignore[index]
+        if expected != count:
+            self._contradictions.append(f"an object of the program has the length {expected} and gave {count} items")
+
+    def _note_missing_item(self, target: Any, name: str, arguments: list[Any]) -> None:
+        """Note that there is no item at a place within the length that the object had just given."""
+        length = self._lengths.get(find_owner(target)[1], 0)  # type: ignore[index]
+        if name == "__getitem__" and type(arguments[0]) is int and 0 <= arguments[0] < length:
+            self._contradictions.append(f"an object of the program has the length {length} and no item {arguments[0]}")
+
+    def find_contradiction(self) -> str:
+        """Return how the program contradicted itself, and forget it."""
+        found, self._contradictions = self._contradictions, []
+        return found[0] if found else ""
 
     # Context managers.
 

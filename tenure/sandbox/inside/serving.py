@@ -68,7 +68,9 @@ class CandidateProcess:
     def find_fault(self) -> str:
         """Return the reason for which the present test does not count, and forget it; empty if it counts."""
         swallowed = self._end.find_swallowed() if self._end is not None else ""
-        found = [f"the program did not give back an exception of the test: {swallowed}"] if swallowed else self.refusals
+        contradiction = self._end.find_contradiction() if self._end is not None else ""
+        found = [f"the program did not give back an exception of the test: {swallowed}"] if swallowed else []
+        found += [contradiction] if contradiction else self.refusals
         self.refusals = []
         return found[0] if found else ""
 

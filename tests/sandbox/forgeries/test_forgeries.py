@@ -19,6 +19,7 @@ from tests.sandbox.forgeries.corpus import (
 from tests.support.tiers import exhaustive, slow
 
 REPRESENTATIVE = (
+    "lengths that change",
     "equal to everything",
     "difference of zero",
     "ends an iteration early",
@@ -29,7 +30,17 @@ REPRESENTATIVE = (
 )
 """One forgery of each class, for a fast test."""
 
-FAST_KINDS = ("plain asserts", "mocks alone", "early ends", "mapped only", "one context", "one difference", "callbacks")
+FAST_KINDS = (
+    "lengths and items",
+    "lengths and indexes",
+    "plain asserts",
+    "mocks alone",
+    "early ends",
+    "mapped only",
+    "one context",
+    "one difference",
+    "callbacks",
+)
 SECONDS_EACH = 30.0
 """Time of one program; a forgery that hangs costs it."""
 
