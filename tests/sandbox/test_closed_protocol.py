@@ -18,6 +18,27 @@ FORGED = {
         "class Box:\n    x = 0\n    def __enter__(self): return self\n    def __exit__(self, *a): return True",
         "def test_it():\n    with solution.Box() as box:\n        assert box.x == 3",
     ),
+    "a text is executed under the name of no file": (
+        "def text(): return 'class A:\\n    __eq__ = lambda *a: True\\nanswer = A()'",
+        "def test_it():\n    scope = {}\n    exec(compile(solution.text(), '/none/x.py', 'exec'), scope)\n"
+        "    assert scope['answer'] == 3",
+    ),
+    "a read-only file of the program is loaded": (
+        "import os\ndef write():\n    with open('/dev/shm/x.py', 'w') as file:\n"
+        "        file.write('class A:\\n    __eq__ = lambda *a: True\\nanswer = A()')\n"
+        "    os.chmod('/dev/shm/x.py', 0o444)",
+        "import importlib.util\ndef test_it():\n    solution.write()\n"
+        "    spec = importlib.util.spec_from_file_location('x', '/dev/shm/x.py')\n"
+        "    module = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(module)\n"
+        "    assert module.answer == 3",
+    ),
+    "a read-only folder of the program is in the path": (
+        "import os\ndef write():\n    os.mkdir('/dev/shm/d')\n    with open('/dev/shm/d/planted.py', 'w') as file:\n"
+        "        file.write('class A:\\n    __eq__ = lambda *a: True\\nanswer = A()')\n"
+        "    os.chmod('/dev/shm/d/planted.py', 0o444)\n    os.chmod('/dev/shm/d', 0o555)",
+        "import sys\ndef test_it():\n    solution.write()\n    sys.path.insert(0, '/dev/shm/d')\n    import planted\n"
+        "    assert planted.answer == 3",
+    ),
     "a context manager replaces the failed assertion": (
         "class Box:\n    def __enter__(self): return self\n    def __exit__(self, *a): raise ValueError",
         "def test_it():\n    with pytest.raises(ValueError):\n        with solution.Box():\n            assert False",

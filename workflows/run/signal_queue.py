@@ -75,7 +75,7 @@ class SignalQueue:
         size = len(json.dumps(argument))
         if (replaced := REPLACED_BY.get(name)) and size <= MAX_OPTION_BYTES:
             self._waiting = deque(entry for entry in self._waiting if entry[0] not in replaced)
-            size = 0
+            self._bytes, size = sum(waiting for _, _, waiting in self._waiting), 0
         elif len(self._waiting) >= MAX_QUEUED_SIGNALS or self._bytes + size > MAX_QUEUED_BYTES:
             self.dropped += 1
             return

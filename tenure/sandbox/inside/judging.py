@@ -13,7 +13,15 @@ from typing import Any, Final, NoReturn
 from tenure.sandbox.inside import endpoint, proxies
 from tenure.sandbox.inside.callbacks import FRAMEWORKS, Callbacks
 from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, Encoded, ProtocolError
-from tenure.sandbox.inside.proxies import ARITHMETIC, COMPARISONS, CONVERSIONS, ORDERINGS, find_owner, is_remote
+from tenure.sandbox.inside.proxies import (
+    ARITHMETIC,
+    COMPARISONS,
+    CONVERSIONS,
+    ORDERINGS,
+    find_owner,
+    get_owner,
+    is_remote,
+)
 
 COMBINED, DIFFERENCE, DISTANCE = 1, 2, 3
 """Ways in which an object was computed with plain data: by any operator, as a difference, as one from a container."""
@@ -255,7 +263,7 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def _note_length(self, target: Any, name: str, result: Any) -> None:
         """Note a length, the start of an iteration or one of its items."""
-        number = find_owner(target)[1]  # type: ignore[index]
+        number = get_owner(target)[1]
         if name == "__len__":
             if self._lengths.setdefault(number, result) != result:
                 self._contradictions.append("an object of the program changed its length between two questions for it")
@@ -266,13 +274,13 @@ class JudgeEndpoint(endpoint.Endpoint):
 
     def _end_iteration(self, target: Any) -> None:
         """Compare the items of an iteration with the length that the object had just given."""
-        expected, count = self._iterations.pop(find_owner(target)[1], (0, 0))  # type: ignore[index]
+        expected, count = self._iterations.pop(get_owner(target)[1], (0, 0))
         if expected != count:
             self._contradictions.append(f"an object of the program has the length {expected} and gave {count} items")
 
     def _note_missing_item(self, target: Any, name: str, arguments: list[Any]) -> None:
         """Note that there is no item at a place within the length that the object had just given."""
-        length = self._lengths.get(find_owner(target)[1], 0)  # type: ignore[index]
+        length = self._lengths.get(get_owner(target)[1], 0)
         if name == "__getitem__" and type(arguments[0]) is int and 0 <= arguments[0] < length:
             self._contradictions.append(f"an object of the program has the length {length} and no item {arguments[0]}")
 

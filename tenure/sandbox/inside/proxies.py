@@ -68,6 +68,17 @@ def find_owner(value: Any) -> tuple[Any, int] | None:
     return found
 
 
+def get_owner(value: Any) -> tuple[Any, int]:
+    """Return the endpoint of a remote object and its number there.
+
+    Raises:
+        TypeError: it is no remote object.
+    """
+    if (owner := find_owner(value)) is None:
+        raise TypeError(f"{type(value).__name__} is no object of the other process")
+    return owner
+
+
 def is_remote(value: Any) -> bool:
     """Return whether a value is an object of the other side without any plain data."""
     return issubclass(type(value), (RemoteObject, RemoteType)) and not issubclass(type(value), PLAIN_BASES)
@@ -152,10 +163,10 @@ def _forward(name: str) -> Callable[..., Any]:
         return owner[0].apply_special(self, name, list(arguments), named)
 
     def asynchronous(self: Any, *arguments: Any) -> Any:
-        return find_owner(self)[0].apply_asynchronous(self, name, list(arguments))  # type: ignore[index]
+        return get_owner(self)[0].apply_asynchronous(self, name, list(arguments))
 
     def awaited(self: Any) -> Any:
-        return find_owner(self)[0].wait_for(self).__await__()  # type: ignore[index]
+        return get_owner(self)[0].wait_for(self).__await__()
 
     made = awaited if name == "__await__" else asynchronous if name in ASYNCHRONOUS else method
     made.__name__ = name

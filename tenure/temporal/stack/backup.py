@@ -7,7 +7,6 @@ versions comes before the data, since a version refers to files that were comple
 """
 
 import hashlib
-import json
 import os
 import shutil
 import sqlite3
@@ -20,6 +19,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import tenure
+from tenure.private_files import open_private
 
 MANIFEST: Final = "backup.json"
 """File with the list of all other files; it is written last, so that an interrupted copy has none."""
@@ -167,7 +167,7 @@ def _copy_file(source: Path, target: Path) -> BackupFile:
 def _create_private(target: Path) -> None:
     """Create an empty file that only this user can read."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    os.close(open_private(str(target), os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def _describe(path: Path) -> BackupFile:
@@ -197,7 +197,7 @@ def _check_space(folder: Path, needed: int) -> None:
 def _write_manifest(folder: Path, backup: Backup) -> None:
     path = folder / MANIFEST
     _create_private(path)
-    path.write_text(json.dumps(backup.model_dump(mode="json"), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_text(backup.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def _read_manifest(folder: Path) -> Backup:
