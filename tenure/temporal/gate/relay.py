@@ -17,6 +17,7 @@ class _End(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
+        _send_at_once(transport.get_extra_info("socket"))
         if self.other is None or self.other.transport is None:
             self.transport.pause_reading()  # until the other end exists
 
@@ -36,6 +37,15 @@ class _End(asyncio.Protocol):
         if self.other is not None and self.other.transport is not None:
             self.other.transport.close()
         self.closed.set_result(None)
+
+
+def _send_at_once(connection: socket.socket) -> None:
+    """Send small messages without waiting for the acknowledgement of earlier ones, which may take 40 ms.
+
+    The event loop does this for its own connections only, not for an accepted one.
+    """
+    if connection.family != socket.AF_UNIX:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 async def forward(accepted: socket.socket, server: Address) -> None:
