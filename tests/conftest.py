@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Replayer, Worker
+from temporalio.worker import Replayer
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
@@ -36,7 +36,9 @@ from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
 from tenure.temporal.converter import DATA_CONVERTER
+from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
+from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
@@ -47,7 +49,6 @@ from worker import (
 )
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
-from workflows.runtime import search_attributes
 from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
@@ -105,9 +106,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Seconds between the cancellation of a test and the runner's own timeout.
 CLEAN_UP_SECONDS = 15
 
-DEADLOCK_SECONDS = 30
-"""Time after which a workflow task that does not yield counts as a deadlock."""
-
 
 def pytest_collection_finish() -> None:
     """Exclude imported modules from garbage collections, as a worker does: workflow tasks must be fast."""
@@ -159,13 +157,7 @@ def temporal_binary() -> str:
 @pytest.fixture(scope="session")
 async def server() -> AsyncIterator[WorkflowEnvironment]:
     """Run a real Temporal server for this test process."""
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        data_converter=DATA_CONVERTER,
-        search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=SERVER_OPTIONS,
-        dev_server_log_level="error",
-    ) as environment:
+    async with run_temporal_server(temporal_binary(), SERVER_OPTIONS) as environment:
         yield environment
 
 
@@ -303,8 +295,8 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                 None
             )
         with ThreadPoolExecutor(8) as threads:
-            started: list[Worker] = [
-                Worker(
+            started: list[PatientWorker] = [
+                PatientWorker(
                     client,
                     task_queue=queue,
                     workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
@@ -318,9 +310,6 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                 for queue in methods
             ]
             for worker in started:
-                if worker._workflow_worker is not None:
-                    # The SDK's two seconds for a workflow task are a limit on speed, which a busy machine may exceed.
-                    worker._workflow_worker._deadlock_timeout_seconds = DEADLOCK_SECONDS
                 await worker.__aenter__()
             stage = Stage(client)
             try:

@@ -12,7 +12,6 @@ from uuid import uuid4
 import pytest
 from temporalio import activity
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from activities.mcp import McpActivities
 from tenure.models.factory import create_chat_model
@@ -21,6 +20,7 @@ from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
@@ -124,8 +124,8 @@ async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: Wo
 
     name = f"stop-{uuid4().hex[:8]}"
     options: dict[str, Any] = {"graceful_shutdown_timeout": timedelta(minutes=1)}
-    idle = Worker(server.client, task_queue=f"{name}-idle", activities=[unused], **options)
-    busy = Worker(server.client, task_queue=name, activities=[hold], **options)
+    idle = PatientWorker(server.client, task_queue=f"{name}-idle", activities=[unused], **options)
+    busy = PatientWorker(server.client, task_queue=name, activities=[hold], **options)
     async with idle, busy:
         await server.client.start_activity(hold, id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1))
         await running.wait()

@@ -20,7 +20,6 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
-from temporalio.worker import Worker
 
 from activities import model_call_tracking as calling_module
 from activities.model_call_tracking import track_model_call
@@ -34,6 +33,7 @@ from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
+from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge, ScriptedChat
 from workflows.runtime.task_queues import MODEL_QUEUE
 
@@ -151,7 +151,7 @@ async def test_older_heartbeat_does_not_replace_a_response_id(server: WorkflowEn
                 raise ApplicationError("this attempt is over")
 
     queue = uuid.uuid4().hex
-    async with Worker(server.client, task_queue=queue, activities=[router]):  # at the SDK's own pace
+    async with PatientWorker(server.client, task_queue=queue, activities=[router]):  # at the SDK's own pace
         await server.client.execute_activity(
             router,
             id=queue,
@@ -262,7 +262,7 @@ async def test_failed_correction_does_not_repeat_the_first_request(server: Workf
         chat = OpenAIChat(routes("m"), base_url=model.base_url)
         roles = RoleActivities(chat, MemoryKnowledge({}))  # type: ignore[arg-type]
         # The SDK's own throttling delays heartbeats for seconds; a failing attempt sends its last one.
-        async with Worker(server.client, task_queue=queue, activities=[roles.build(router.ROLE)]):
+        async with PatientWorker(server.client, task_queue=queue, activities=[roles.build(router.ROLE)]):
             reply = await (await asked(server.client, queue)).result()
         await chat.aclose()
 

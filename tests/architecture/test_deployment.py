@@ -23,13 +23,13 @@ from temporalio import activity, workflow
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from deploy.health import find_unserved_queues
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
 from tenure.temporal.stack.server import build_command
 from tests.support.tiers import RUN_ALL, slow
+from tests.support.workers import PatientWorker
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
 
@@ -301,7 +301,7 @@ async def idle() -> None:
 async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnvironment) -> None:
     """A queue counts as served while a worker of this host polls it, not for another host, and not unpolled."""
     host = socket.gethostname()
-    async with Worker(server.client, task_queue="health", activities=[idle]):
+    async with PatientWorker(server.client, task_queue="health", activities=[idle]):
         while await find_unserved_queues(server.client, ["health"], host):
             pass
 
@@ -331,8 +331,8 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
         client = await _connect_patiently(f"127.0.0.1:{port}")
         host = socket.gethostname()
         async with (
-            Worker(client, task_queue="gated", activities=[idle]),
-            Worker(server.client, task_queue="caller", workflows=[CallIdle]),
+            PatientWorker(client, task_queue="gated", activities=[idle]),
+            PatientWorker(server.client, task_queue="caller", workflows=[CallIdle]),
         ):
             await server.client.execute_workflow(CallIdle.run, id="call-idle", task_queue="caller")
             assert await find_unserved_queues(client, ["gated"], host) == []

@@ -13,7 +13,6 @@ from temporalio.client import ActivityFailureError, Client
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from tenure.temporal.converter import (
     DATA_CONVERTER,
@@ -24,6 +23,7 @@ from tenure.temporal.converter import (
     classify_error,
 )
 from tenure.temporal.encryption import EncryptionCodec
+from tests.support.workers import PatientWorker
 
 
 def _encrypting(client: Client, name: str) -> Client:
@@ -38,7 +38,7 @@ async def _execute(client: Client, worker_client: Client, run: Callable[[str], A
     """Execute an activity with few and fast attempts."""
     name = uuid4().hex
     policy = RetryPolicy(initial_interval=timedelta(milliseconds=1), maximum_attempts=attempts)
-    async with Worker(worker_client, task_queue=name, activities=[run]):
+    async with PatientWorker(worker_client, task_queue=name, activities=[run]):
         return await client.execute_activity(
             run, "x", id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1), retry_policy=policy
         )

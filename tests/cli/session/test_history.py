@@ -10,7 +10,7 @@ from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.worker import UnsandboxedWorkflowRunner
 
 from tenure.cli.session.history import read_histories, read_history
 from tenure.contracts.research.trace import Trace
@@ -22,6 +22,7 @@ from tenure.temporal.converter import make_data_converter
 from tests.cli.conftest import no_stack
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
+from tests.support.workers import PatientWorker
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 with workflow.unsafe.imports_passed_through():
@@ -68,7 +69,9 @@ class Counting:
 async def counted(client: Client, name: str) -> None:
     """Run a count to its failure, and stop the workers."""
     runner = UnsandboxedWorkflowRunner()
-    async with Worker(client, task_queue=QUEUE, workflows=[Counting], activities=[count], workflow_runner=runner):
+    async with PatientWorker(
+        client, task_queue=QUEUE, workflows=[Counting], activities=[count], workflow_runner=runner
+    ):
         with pytest.raises(WorkflowFailureError):
             await client.execute_workflow(Counting.run, 0, id=name, task_queue=QUEUE)
 
@@ -135,7 +138,7 @@ async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: P
 async def test_updates_are_read_like_signals(server: WorkflowEnvironment) -> None:
     """Feedback sent as an update is in the trace like feedback sent as a signal."""
     runner = UnsandboxedWorkflowRunner()
-    async with Worker(server.client, task_queue=QUEUE, workflows=[Listening], workflow_runner=runner):
+    async with PatientWorker(server.client, task_queue=QUEUE, workflows=[Listening], workflow_runner=runner):
         handle = await server.client.start_workflow(Listening.run, id="listening", task_queue=QUEUE)
         await handle.execute_update(Listening.steer, RunCommand(name="feedback", text="More.", topic="Bread"))
         await handle.execute_update(Listening.steer, RunCommand(name="cancel"))

@@ -8,7 +8,6 @@ import pytest
 from temporalio import activity
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError, CancelledError
-from temporalio.worker import Worker
 
 from activities.errors import KNOWLEDGE_REFUSED
 from activities.mcp import McpActivities
@@ -24,6 +23,7 @@ from tenure.knowledge.store.errors import InvalidSearch
 from tenure.sources.mcp.servers import McpServers, McpToolDescription, McpToolError, ToolResult
 from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.workers import PatientWorker
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story
 from tests.workflows.research.test_table_questions import PLOT, SQL, Tabular
 from tests.workflows.runtime.test_web_client import BREAD, LOST, OTHER, PAGES, Outside
@@ -57,7 +57,7 @@ def build_task(**limits: Any) -> SubagentRequest:
 async def use_tools(client: Client, *uses: Use, task: SubagentRequest | None = None, **limits: Any) -> Used:
     """Use tools in a workflow of their own, with the activities of the stage."""
     name = f"tools-{uuid.uuid4().hex[:8]}"
-    async with Worker(client, task_queue=name, workflows=[UsingTools], workflow_runner=create_workflow_runner()):
+    async with PatientWorker(client, task_queue=name, workflows=[UsingTools], workflow_runner=create_workflow_runner()):
         return await client.execute_workflow(
             UsingTools.run, Uses(task=task or build_task(**limits), uses=uses), id=name, task_queue=name
         )
@@ -412,7 +412,7 @@ async def test_a_cancellation_is_no_observation(serving: Serving) -> None:
     scope = WebScope(run=RunId("r"), domains=("bakery.example",))
     async with serving(None, knowledge, web=[cancelling]) as stage:
         name = f"tools-{uuid.uuid4().hex[:8]}"
-        async with Worker(
+        async with PatientWorker(
             stage.client, task_queue=name, workflows=[UsingTools], workflow_runner=create_workflow_runner()
         ):
             uses: tuple[Use, ...] = (("read_page", {"url": BREAD, "query": QUESTION}),)

@@ -6,7 +6,8 @@ from typing import Any
 
 from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+
+from tests.support.workers import PatientWorker
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS
@@ -49,7 +50,7 @@ async def _deliver_at_once(
     handle = await server.client.start_workflow(QueueOwner.run, last, id=queue, task_queue=queue)
     for signal in signals:
         await handle.signal(QueueOwner.receive, signal)
-    worker = Worker(
+    worker = PatientWorker(
         server.client,
         task_queue=queue,
         workflows=[QueueOwner],

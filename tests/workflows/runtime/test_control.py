@@ -4,10 +4,10 @@ import uuid
 
 from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from tenure.contracts.base import Contract
 from tenure.contracts.run.run import ControlState, Feedback
+from tests.support.workers import PatientWorker
 from worker import create_workflow_runner
 from workflows.runtime.control import ControllableWorkflow
 
@@ -56,7 +56,7 @@ class Parent(ControllableWorkflow):
 async def test_feedback_during_the_start_of_a_child_reaches_it_once(server: WorkflowEnvironment) -> None:
     """A child receives the control state, and each feedback item once that its request lacks."""
     name = f"steering-{uuid.uuid4().hex[:8]}"
-    async with Worker(
+    async with PatientWorker(
         server.client, task_queue=name, workflows=[Parent, Child], workflow_runner=create_workflow_runner()
     ):
         handle = await server.client.start_workflow(Parent.run, StartRequest(), id=name, task_queue=name)

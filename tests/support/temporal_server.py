@@ -1,0 +1,58 @@
+"""A real Temporal server in memory, which may take its time to start.
+
+The SDK's `WorkflowEnvironment.start_local` gives a server five seconds, too few on a busy machine.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.temporal.converter import DATA_CONVERTER
+from workflows.runtime import search_attributes
+
+_START_SECONDS = 240.0
+_PAUSE_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def run_temporal_server(binary: str | Path, options: Sequence[str] = ()) -> AsyncIterator[WorkflowEnvironment]:
+    """Run a server with the product's search attributes until the block ends."""
+    attributes = [part for key in search_attributes.ALL for part in ("--search-attribute", f"{key.name}=Keyword")]
+    async with asyncio.timeout(_START_SECONDS):
+        client = None
+        while client is None:  # another program may take the port in between
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                port: int = free.getsockname()[1]
+            process = await asyncio.create_subprocess_exec(
+                *(str(binary), "server", "start-dev", "--headless", "--port", str(port), "--log-level", "error"),
+                *(*attributes, *options),
+                stdout=asyncio.subprocess.DEVNULL,
+            )
+            client = await _connect(process, f"127.0.0.1:{port}")
+    try:
+        yield WorkflowEnvironment.from_client(client)
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+async def _connect(process: asyncio.subprocess.Process, address: str) -> Client | None:
+    """Return a client once the server knows its namespace, or None if the process has ended."""
+    try:
+        while process.returncode is None:
+            with suppress(RuntimeError, RPCError):
+                client = await Client.connect(address, data_converter=DATA_CONVERTER)
+                await client.count_workflows()
+                return client
+            await asyncio.sleep(_PAUSE_SECONDS)
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
+    return None
