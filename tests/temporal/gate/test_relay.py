@@ -45,5 +45,5 @@ async def test_bytes_arrive_in_both_directions(echo: socket.socket) -> None:
 
 
 async def test_small_messages_are_not_delayed(echo: socket.socket) -> None:
-    """An accepted connection sends small messages at once: the kernel would hold them back for 40 ms."""
+    """An accepted connection sends small messages immediately: the kernel would delay them by 40 ms."""
     assert not (await _forwarded(echo, b"question"))[1]
