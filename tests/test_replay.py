@@ -45,7 +45,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "browser": ("activity render_pages in SectionWorkflow",),
     "budget of calls": ("exhausted calls in ResearchWorkflow",),
     "budget of tokens": ("exhausted tokens in ResearchWorkflow",),
-    "budget of money": ("exhausted cost in ResearchWorkflow",),
+    "budget of money": ("exhausted money in ResearchWorkflow",),
     "budget of searches": ("exhausted searches in ResearchWorkflow",),
     "budget of time": ("deadline in SectionWorkflow", "activity cancelled in SectionWorkflow"),
     "budget in a program": ("exhausted calls in CodingWorkflow",),
@@ -119,12 +119,13 @@ def test_every_feature_is_recorded() -> None:
 
 
 def commands_and_messages() -> Iterator[str]:
-    """Yield every activity, role, signal and update that a recording has to contain."""
+    """Yield every activity, role, signal and update; signals that a workflow handles itself are named with it."""
     yield from (f"activity {name}" for name in (*ACTIVITY_OPTIONS, *list_role_names()))
-    yield "update steer"
     for workflow in WORKFLOWS:
         definition = _Definition.must_from_class(workflow)
-        yield from (f"signal {name} in {definition.name}" for name in definition.signals)
+        yield from (f"update {name} in {definition.name}" for name in definition.updates)
+        for name, signal in definition.signals.items():
+            yield f"signal {name} in {definition.name}" if signal.fn in vars(workflow).values() else f"signal {name}"
 
 
 def test_every_command_and_message_is_recorded() -> None:

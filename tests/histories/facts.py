@@ -17,7 +17,7 @@ _ENDINGS = {
     EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED: "child refused",
     EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED: "activity failed",
     EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT: "activity timed out",
-    EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED: "activity cancelled",
+    EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED: "activity cancelled",
     EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED: "child failed",
     EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED: "child cancelled",
     EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED: "cancel sent",

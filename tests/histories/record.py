@@ -43,7 +43,7 @@ from workflows.runtime.owner_proofs import OwnerInterceptor
 
 Recording = Callable[[Recorder], Awaitable[None]]
 
-SUGGESTED_LENGTHS = {"batch_continued": 40}
+SUGGESTED_LENGTHS = {"batch_continued": 20}
 """Number of events after which the server suggests to continue as new, where a recording needs a smaller one."""
 
 RECORDING_TIMEOUT_SECONDS = 300

@@ -61,6 +61,11 @@ async def budget_calls(recorder: Recorder) -> None:
 
 
 async def budget_tokens(recorder: Recorder) -> None:
+    """Record a run that a limit of tokens ends."""
+    await recorder.run(greedy(), limit(REQUEST, max_tokens=60_000, **GREEDY))
+
+
+async def budget_too_small(recorder: Recorder) -> None:
     """Record a run whose limit of tokens covers no call, so that fallbacks write the report."""
     await recorder.run(ScriptedChat(story()), limit(REQUEST, max_tokens=1_000))
 

@@ -154,7 +154,7 @@ async def batch_cancelled(recorder: Recorder) -> None:
 
 
 async def batch_continued(recorder: Recorder) -> None:
-    """Record a batch that is continued as new, since the server suggests that after forty events."""
+    """Record a batch that is continued as new, since the server suggests that after twenty events."""
     items = tuple(BatchItem(key=f"{n}", question=UNANSWERED) for n in range(1, 7))
     request = BatchRequest(shared=SHORT, items=items, max_parallel=2)
     async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
