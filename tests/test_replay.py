@@ -1,10 +1,6 @@
 """Recorded histories replay: a change of a workflow that would break running runs is seen here."""
 
-import asyncio
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,7 +9,7 @@ import pytest
 from temporalio.workflow import _Definition
 
 from tenure.roles.registry import list_role_names
-from tests.histories import record, storage
+from tests.histories import storage
 from tests.histories.facts import collect_facts, get_type
 from tests.histories.record import find_recordings, main, replay
 from tests.histories.storage import (
@@ -103,9 +99,7 @@ def all_facts() -> set[str]:
 def test_every_workflow_type_is_recorded() -> None:
     """Each type that the worker registers has a history of the current version, and so has each recorded release."""
     registered = {_Definition.must_from_class(workflow).name for workflow in WORKFLOWS}
-    recorded = {
-        get_type(history) for path in list_recordings(read_version()) for history in read_recording(path)
-    }
+    recorded = {get_type(history) for path in list_recordings(read_version()) for history in read_recording(path)}
 
     assert sorted(filter(None, registered - recorded)) == [], "record them: python -m tests.histories.record"
 

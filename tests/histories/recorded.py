@@ -8,7 +8,7 @@ from tenure.cli.session.history import TRACED_WORKFLOWS, collect_events, join_ex
 from tenure.contracts.research.trace import RecordedHistory
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.recorder import PREFIX
-from tests.histories.storage import find_recording, list_recordings, get_name, read_recording
+from tests.histories.storage import find_recording, get_name, list_recordings, read_recording
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
 """Endings of the workflow ids of a run and of the children that its trace needs."""

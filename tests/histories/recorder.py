@@ -61,10 +61,12 @@ class Recorder:
         self.serve: Serving = serving_at(client, 1000, folder)
         self._handles: list[Handle] = []
 
-    async def start(self, run: Any, *request: Any, suffix: str = "", client: Client | None = None) -> Handle:
+    async def start(
+        self, run: Any, *request: Any, suffix: str = "", client: Client | None = None, **options: Any
+    ) -> Handle:
         """Start a workflow under the id of the recording, and record it with everything that it starts."""
         handle = await (client or self.client).start_workflow(
-            run, args=request, id=f"{self.id}{suffix}", task_queue=TENURE_QUEUE
+            run, args=request, id=f"{self.id}{suffix}", task_queue=TENURE_QUEUE, **options
         )
         return self.adopt(handle)
 

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from temporalio.client import Client
+from temporalio.common import Priority
+
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic
 from tenure.models.usage import TokenUsage
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.owner_client import OwnerClientInterceptor
 from tests.histories.recorder import (
     REQUEST,
     SHORT,
@@ -19,6 +24,7 @@ from tests.histories.recorder import (
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
+    ROUTE,
     Held,
     MemoryKnowledge,
     ScriptedChat,
@@ -30,9 +36,6 @@ from tests.support.worlds import (
     text,
 )
 from tests.workflows.runtime.test_owner_proofs import ANNS, OWNERS, TOKENS
-from tenure.temporal.owner_client import OwnerClientInterceptor
-from temporalio.client import Client
-from tenure.temporal.converter import DATA_CONVERTER
 from workflows.run.agent import AgentWorkflow
 
 PRICE = Price(input=1.0, output=10.0)
@@ -146,6 +149,32 @@ async def planner_asks(recorder: Recorder) -> None:
     await recorder.run(ScriptedChat(story(planner=planner)), limit(REQUEST, interactive=True), act)
 
 
+async def clarified_late(recorder: Recorder) -> None:
+    """Record a run that is asked to finish while it waits for a clarification."""
+
+    async def act(handle: Handle) -> None:
+        await wait_for_question(handle)
+        await tell(handle, "finish")
+
+    request = limit(SHORT, interactive=True).model_copy(update={"question": "How is it made?"})
+    await recorder.run(ScriptedChat(story(clarifier=says(WHICH))), request, act)
+
+
+async def clarified_outline(recorder: Recorder) -> None:
+    """Record an interactive run whose outline is set before it could ask, and whose planner is not answered."""
+    route = Held(ROUTE)
+    question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
+
+    async def act(handle: Handle) -> None:
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.outline, ["Cheese"])
+        await wait_for_signal(handle, "outline")
+        route.released.set()
+
+    chat = ScriptedChat(story(router=route, planner=in_turn(plans(question), FINISH)))
+    await recorder.run(chat, limit(SHORT, interactive=True, answer_seconds=1.0), act)
+
+
 async def approved(recorder: Recorder) -> None:
     """Record an outline that is changed and then approved, by a run that is paused while it waits."""
 
@@ -175,7 +204,7 @@ async def owned(recorder: Recorder) -> None:
         interceptors=[OwnerClientInterceptor("ann", TOKENS["ann"], recorder.client.namespace)],
     )
     async with recorder.serve(ScriptedChat(story(section_writer=held)), knowledge, owners=OWNERS):
-        handle = await recorder.start(AgentWorkflow.run, ANNS, client=ann)
+        handle = await recorder.start(AgentWorkflow.run, ANNS, client=ann, priority=Priority(fairness_key="ann"))
         await held.reached.wait()
         await recorder.client.get_workflow_handle(handle.id).signal("finish")
         await handle.signal(AgentWorkflow.feedback, "More on rye.")

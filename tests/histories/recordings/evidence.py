@@ -1,8 +1,8 @@
 """Record where evidence comes from: strategies, tools, web pages, tables, programs, memories and reasoning."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from activities.mcp import McpActivities
 from tenure.contracts.base import ChunkId
@@ -11,17 +11,20 @@ from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesRep
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.contracts.run.run import RunRequest
-from tests.histories.recorder import QUESTION, REQUEST, SHORT, Recorder, limit
+from tests.histories.recorder import REQUEST, SHORT, Handle, Recorder, limit, wait_for_signal
+from tests.histories.recordings.reports import refuse
 from tests.roles.invalid_actions import build_action
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
     ROUTE,
+    Held,
     Line,
     MemoryKnowledge,
     Reply,
     ScriptedChat,
+    Source,
     in_turn,
     plans,
     says,
@@ -33,7 +36,7 @@ from tests.workflows.research.test_strategies import build_corpus, build_queries
 from tests.workflows.research.test_table_questions import PLOT, SQL, Draftsman, Tabular, program
 from tests.workflows.research.test_tools import Linked, Servers
 from tests.workflows.run.test_run_memory import Forgetful, left, remembered
-from tests.workflows.runtime.test_web_client import BREAD, PAGES, SCOPE, Outside, Screen
+from tests.workflows.runtime.test_web_client import BREAD, LOST, PAGES, SCOPE, Outside, Screen
 from workflows.research.strategies import list_strategy_names
 from workflows.run.agent import AgentWorkflow
 
@@ -57,6 +60,105 @@ async def strategies(recorder: Recorder) -> None:
     )
     request = limit(SHORT, effort="complex", subagents=len(names))
     await recorder.run(chat, request, knowledge=knowledge)
+
+
+async def strategies_ended(recorder: Recorder) -> None:
+    """Record tasks that end early: passages stay the same, nothing is found, or the refiner has no other query."""
+    names = [name for name in list_strategy_names() if name != "react"]
+    known = (
+        search(f"How long does the dough of rye bread {n} rise?", id=f"k{n}", strategy=name)
+        for n, name in enumerate(names)
+    )
+    unknown = (
+        search(f"Who rules number{n} planet{n}?", "Cheese", id=f"u{n}", strategy=name) for n, name in enumerate(names)
+    )
+    again = in_turn(*build_queries("bread, flour and rye"), {"complete": True, "query": ""})
+    chat = ScriptedChat(story(planner=in_turn(plans(*known), plans(*unknown), FINISH), query_refiner=again))
+    await recorder.run(chat, limit(SHORT, min_relevance=0.2, effort="complex", max_cycles=2, subagents=8))
+
+
+async def strategies_stopped(recorder: Recorder) -> None:
+    """Record tasks that a budget of searches ends."""
+    names = list_strategy_names()
+    plan = plans(
+        *(
+            search(f"How long does the dough of rye bread {n} rise?", id=f"s{n}", strategy=name)
+            for n, name in enumerate(names)
+        )
+    )
+    refiner = in_turn(*build_queries(*(f"Which sourdough is number{n} word{n} old?" for n in range(60))))
+    chat = ScriptedChat(story(planner=in_turn(plan, FINISH), query_refiner=refiner))
+    request = limit(SHORT, effort="complex", subagents=8, max_searches=10)
+    await recorder.run(chat, request, knowledge=MemoryKnowledge(build_corpus(30) | KITCHEN))
+
+
+async def react_problems(recorder: Recorder) -> None:
+    """Record uses of tools that lead to nothing."""
+    tasks = {
+        "What do searches not find?": [
+            build_action("summarize_results", question="How long?"),
+            build_action("vector_search", query="zzz qqq"),
+            build_action("verify_claim", claim="Zzz qqq."),
+            build_action("hybrid_search", query="bread", k=3),
+            build_action("lookup", term="glacier", passage=1),
+            build_action("compare_documents", first=1, second=1, criteria="time"),
+            build_action("extract_facts", question="When?", kind="dates", passages=[1, 2]),
+            build_action("analyze_document", passage=99, question="What?"),
+        ],
+        "What do tools refuse?": [
+            build_action("calculate", expression="9**9**9"),
+            build_action("graph_search", entity="Ryes"),
+            build_action("sql", question="How much salt?", statement="SELECT salt FROM sales"),
+            build_action("run_python", goal="The trend", inputs=[SQL], code="crash"),
+            build_action("run_python", goal="The trend"),
+            build_action("mcp", server="own", tool="other"),
+            build_action("verify_claim", claim="Bread is made from flour, water, salt and yeast."),
+        ],
+    }
+    nothing = says({"shows": "", "inputs": [], "code": ""})
+    knowledge = _Answering(dict(KITCHEN))
+    own = McpActivities(Servers(), knowledge)  # type: ignore[arg-type]
+    chat = ScriptedChat(story(planner=_plan_react(*tasks), react=_act(tasks), analyst=nothing))
+    await recorder.run(
+        chat,
+        limit(SHORT, min_relevance=0.2, effort="complex", mcp=("own",)),
+        knowledge=knowledge,
+        box=ScriptedSandbox(),
+        web=[own.list_mcp_tools, own.call_mcp_tool],
+    )
+
+
+async def react_pages(recorder: Recorder) -> None:
+    """Record pages that a task may not read, that are gone, and that a document names."""
+    tasks = {
+        "How is bread baked in the bakery?": [
+            build_action("read_page", url=BREAD, query="baked"),
+            build_action("hybrid_search", query="bread in the bakery"),
+            build_action("read_page", url=f"{BREAD}?told=secret", query="baked"),
+            build_action("read_page", url=BREAD, query="baked"),
+            build_action("read_page", url=LOST, query="baked"),
+        ],
+    }
+    outside = Outside()
+    links = Source(uri="links.md", title="Links", text=f"More on bread is at {BREAD} and {LOST} in the bakery.")
+    chat = ScriptedChat(story(planner=_plan_react(*tasks), react=_act(tasks)))
+    request = limit(WEB, web=WebScope(max_pages=1)).model_copy(update={"corpora": ("kitchen",)})
+    knowledge = MemoryKnowledge({"links": links}, pages=dict(PAGES))
+    await recorder.run(chat, request, knowledge=knowledge, web=[outside.search_web, outside.fetch_pages])
+
+
+async def react_finished(recorder: Recorder) -> None:
+    """Record a run that is asked to finish during a step of a ReAct task."""
+    held = Held(build_action("hybrid_search", query="bread"))
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/spiral"), "update_control")
+        await asyncio.sleep(0.5)  # the task receives it as well
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(planner=_plan_react("How is bread made?"), react=held)), SHORT, act)
 
 
 async def react(recorder: Recorder) -> None:
@@ -152,6 +254,29 @@ async def tables(recorder: Recorder) -> None:
     )
 
 
+async def tables_budget(recorder: Recorder) -> None:
+    """Record a computation for whose inputs no search is left."""
+    chat = ScriptedChat(
+        story(sql_writer=says({"queries": [], "computation": WANTED}), analyst=says(program("print(1)")))
+    )
+    request = limit(SHORT, max_searches=1)
+    await recorder.run(chat, request, knowledge=Tabular(dict(KITCHEN)), box=ScriptedSandbox())
+
+
+async def tables_finished(recorder: Recorder) -> None:
+    """Record a run that is asked to finish while a program over its tables is written."""
+    held = Held(program("crash"))
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await wait_for_signal(handle, "finish")
+        held.released.set()
+
+    chat = ScriptedChat(story(sql_writer=says({"queries": [], "computation": WANTED}), analyst=held))
+    await recorder.run(chat, SHORT, act, knowledge=Tabular(dict(KITCHEN)), box=ScriptedSandbox())
+
+
 async def programs(recorder: Recorder) -> None:
     """Record programs over tables that keep failing and are given up."""
     written = in_turn(
@@ -177,6 +302,12 @@ async def web_rendered(recorder: Recorder) -> None:
     )
 
 
+async def web_unrendered(recorder: Recorder) -> None:
+    """Record pages that need a browser, which no worker has."""
+    outside, knowledge = Outside(), MemoryKnowledge({}, pages=dict.fromkeys(PAGES, ""))
+    await recorder.run(None, WEB, knowledge=knowledge, web=[outside.search_web, outside.fetch_pages])
+
+
 async def web_down(recorder: Recorder) -> None:
     """Record a run whose search providers do not answer and whose question names a page."""
     outside, knowledge = Outside(down=True), MemoryKnowledge(dict(KITCHEN), pages=dict(PAGES))
@@ -199,6 +330,11 @@ async def memory(recorder: Recorder) -> None:
         knowledge.inherited = left(first.id, knowledge)
         await recorder.start(AgentWorkflow.run, related, suffix="-related")
         await recorder.wait_for_end()
+
+
+async def memory_empty(recorder: Recorder) -> None:
+    """Record a run whose memory is empty."""
+    await recorder.run(ScriptedChat(story()), SHORT.model_copy(update={"memory": True}))
 
 
 async def latent_topics(recorder: Recorder) -> None:
@@ -237,9 +373,7 @@ async def reasoning_tree(recorder: Recorder) -> None:
     line = build_reasoning(
         build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", kind="inference", follows=(1,))
     )
-    await _reason(
-        recorder, "tree", thought_proposer=propose, thought_evaluator=in_turn(*scores), reasoner=says(line)
-    )
+    await _reason(recorder, "tree", thought_proposer=propose, thought_evaluator=in_turn(*scores), reasoner=says(line))
 
 
 async def reasoning_vote(recorder: Recorder) -> None:
@@ -263,6 +397,21 @@ async def reasoning_hops(recorder: Recorder) -> None:
         build_step("Bread needs sourdough.", 1, kind="inference", follows=(1,), link="sourdough"),
     )
     await _reason(recorder, "multi_hop", hop_reasoner=in_turn(first, second), reasoner=says(line))
+
+
+async def reasoning_nothing(recorder: Recorder) -> None:
+    """Record a chain of facts that ends at once."""
+    await _reason(recorder, "multi_hop")
+
+
+async def reasoning_barren(recorder: Recorder) -> None:
+    """Record a tree without thoughts."""
+    await _reason(recorder, "tree")
+
+
+async def reasoning_failed(recorder: Recorder) -> None:
+    """Record reasoning that the model server refuses."""
+    await _reason(recorder, "causal", reasoner=refuse)
 
 
 async def reasoning_analogy(recorder: Recorder) -> None:
@@ -335,5 +484,3 @@ class _Grouping(MemoryKnowledge):
     def analyze_candidates(self, request: AnalysisRequest) -> AnalysisReply:
         reply = super().analyze_candidates(request)
         return reply.model_copy(update={"latent": (tuple(found.passage for found in reply.accepted),)})
-
-

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tenure.contracts.run.run import Feedback
-from tenure.contracts.sandbox import InputFile
+from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.histories.recorder import REQUEST, Handle, Recorder, limit, wait_for_signal
 from tests.histories.recordings.reports import refuse
 from tests.support.sandboxes import ScriptedSandbox
@@ -120,3 +120,48 @@ async def code_failed(recorder: Recorder) -> None:
     """Record a run whose key expires after its first program: the program is delivered."""
     chat = ScriptedChat(story(coder=says(build_program("wrong")), code_reflector=refuse))
     await recorder.run(chat, CODE, box=ScriptedSandbox())
+
+
+async def code_refused(recorder: Recorder) -> None:
+    """Record a run whose key is refused before there is a program."""
+    await recorder.run(ScriptedChat(story(coder=refuse)), CODE, box=ScriptedSandbox())
+
+
+async def code_unusable(recorder: Recorder) -> None:
+    """Record a worker whose sandbox does not work."""
+    found = SandboxSelfTest(usable=False, message="bwrap is missing: install bubblewrap")
+    await recorder.run(ScriptedChat(story()), CODE, box=ScriptedSandbox(found=found))
+
+
+async def code_finished(recorder: Recorder) -> None:
+    """Record a run that is asked to finish while its first program is tested; its outline is not followed."""
+    route = Held({"mode": "CODE", "complexity": "simple", "query_type": "procedural", "reason": "asked so"})
+    box = ScriptedSandbox(held=True)
+
+    async def act(handle: Handle) -> None:
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.outline, ["Bread"])
+        await wait_for_signal(handle, "outline")
+        route.released.set()
+        await box.reached.wait()
+        await handle.signal(AgentWorkflow.finish)
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
+        box.released.set()
+
+    await recorder.run(ScriptedChat(story(router=route, coder=says(build_program("wrong")))), CODE, act, box=box)
+
+
+async def code_limited(recorder: Recorder) -> None:
+    """Record unusable tests of a role, a program that changes its tests, and the limit of attempts."""
+    tests = says(
+        {"specification": "f is right.", "task": "program", "tests": [{"path": "checks.py", "content": "def ("}]}
+    )
+    coder = in_turn(build_program("crash 1"), build_program("crash 2"), build_program("crash 3"))
+    chat = ScriptedChat(story(test_writer=tests, coder=coder, code_reflector=says(LESSON)))
+    await recorder.run(chat, limit(UNTESTED, max_code_attempts=2), box=ScriptedSandbox())
+
+
+async def code_protected(recorder: Recorder) -> None:
+    """Record programs that change the tests of the person, which are never run."""
+    chat = ScriptedChat(story(coder=says(build_program("right", path="test_it.py")), code_reflector=says(LESSON)))
+    await recorder.run(chat, limit(CODE, max_code_attempts=2), box=ScriptedSandbox())

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
 from tenure.models.errors import RequestRejected
@@ -15,6 +16,7 @@ from tests.support.worlds import (
     NOTHING_TO_ADD,
     Held,
     Line,
+    MemoryKnowledge,
     Reply,
     ScriptedChat,
     in_turn,
@@ -26,6 +28,7 @@ from tests.support.worlds import (
 )
 from tests.workflows.test_long_run import Endless
 from workflows.run.agent import AgentWorkflow
+from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
 
 MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WRITTEN = text(("All about it.", 1))
@@ -40,9 +43,7 @@ async def revised(recorder: Recorder) -> None:
     """Record a reviewed section, and a report that is written again after a critique."""
     review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
     wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
-    await recorder.run(
-        ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD)))
-    )
+    await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
 
 
 async def no_evidence(recorder: Recorder) -> None:
@@ -190,6 +191,61 @@ async def failed_late(recorder: Recorder) -> None:
     await recorder.run(ScriptedChat(story(title_writer=refuse)), SHORT)
 
 
+async def failed_sections(recorder: Recorder) -> None:
+    """Record a run in which no section can be written."""
+    await recorder.run(ScriptedChat(story(section_writer=refuse)), SHORT)
+
+
+async def failed_planner(recorder: Recorder) -> None:
+    """Record a research that fails before it has found anything."""
+    await recorder.run(ScriptedChat(story(planner=refuse)), SHORT)
+
+
+async def unchecked(recorder: Recorder) -> None:
+    """Record claims that cannot be checked."""
+    await recorder.run(ScriptedChat(story(claim_checker=refuse)), SHORT)
+
+
+async def sub_questions(recorder: Recorder) -> None:
+    """Record a question with parts, of which the last needs the answers to the others."""
+    parts = ["Which bread is sour?", "Which cheese is blue?", "What do that bread and that cheese need?"]
+    decomposed = {"sub_questions": parts, "dependencies": [{"question": 3, "needs": [1, 2]}]}
+    rewritten = {"question": "What do rye bread and blue cheese need?"}
+    chat = ScriptedChat(story(decomposer=says(decomposed), question_rewriter=says(rewritten)))
+    await recorder.run(chat, SHORT)
+
+
+async def replanned(recorder: Recorder) -> None:
+    """Record cycles that are planned twice: steps wait for each other, most steps find nothing, no step is valid."""
+    circle = plans(
+        search("How long does the dough rise?", id="a", depends_on=["b"]),
+        search("Which milk curdles?", "Cheese", id="b", depends_on=["a"]),
+    )
+    nothing = plans(
+        *(search(f"Who rules number{n} planet{n}?", id=f"n{n}", strategy="direct") for n in range(3)),
+    )
+    more = plans(search("Which sourdough is in rye bread?", id="c"))
+    chat = ScriptedChat(story(planner=in_turn(circle, more, nothing, plans(), FINISH), decider=says(MORE)))
+    await recorder.run(chat, limit(REQUEST, min_relevance=0.2, effort="complex", max_cycles=3))
+
+
+async def cancelled_before(recorder: Recorder) -> None:
+    """Record a run that is cancelled before a worker serves it."""
+    handle = await recorder.start(AgentWorkflow.run, SHORT)
+    await handle.signal(AgentWorkflow.cancel)
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        await recorder.wait_for_end()
+
+
+async def flooded(recorder: Recorder) -> None:
+    """Record a run whose first workflow task receives more signals than it queues."""
+    handle = await recorder.start(AgentWorkflow.run, SHORT)
+    count = MAX_SIGNALS_PER_TASK + MAX_QUEUED_SIGNALS + 20
+    await asyncio.gather(*(handle.signal("feedback", []) for _ in range(count)))
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        await recorder.wait_for_end()
+
+
 async def failed_section(recorder: Recorder) -> None:
     """Record a run in which one of two sections cannot be written, and the other is not reviewed."""
 
@@ -222,9 +278,7 @@ async def worse_rewrite(recorder: Recorder) -> None:
 
     async def check(prompt: str) -> Reply:
         count = prompt.count("(cites ")
-        return {
-            "verdicts": [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]
-        }
+        return {"verdicts": [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]}
 
     rewrites = {"rewrites": [{"claim": 1, "text": "Bread is made from flour.", "passages": [1]}]}
     chat = ScriptedChat(story(section_reviewer=review, claim_checker=check, claim_rewriter=says(rewrites)))
@@ -291,6 +345,19 @@ async def outline_changed(recorder: Recorder) -> None:
     held.released.set()
 
 
+async def outline_shortened(recorder: Recorder) -> None:
+    """Record an outline from which a section is dropped that waits to be written."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await tell(handle, "outline", outline=_topics("Bread"))
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), limit(REQUEST, parallel_sections=1), act)
+
+
 async def continued(recorder: Recorder) -> None:
     """Record a research that is continued as new after each cycle."""
     asked = ("What is bread made of?", "How does cheese ripen?", "Which sourdough is in rye bread?")
@@ -330,9 +397,10 @@ async def burst(recorder: Recorder) -> None:
 
 
 async def reranked(recorder: Recorder) -> None:
-    """Record searches whose passages are ordered by the chat model."""
+    """Record searches whose passages are ordered by the chat model and by their ages."""
     chat = ScriptedChat(story(reranker=says({"order": [2, 1]})))
-    await recorder.run(chat, limit(SHORT, rerank_listwise=True))
+    rerank = RerankOptions(recency=RecencyOptions())
+    await recorder.run(chat, limit(SHORT, rerank_listwise=True, rerank=rerank))
 
 
 def _topics(*lines: str) -> tuple[OutlineTopic, ...]:

@@ -91,6 +91,13 @@ async def ask(recorder: Recorder) -> None:
         await recorder.wait_for_end()
 
 
+async def ask_complete(recorder: Recorder) -> None:
+    """Record a follow-up question whose first search finds everything."""
+    async with recorder.serve(ScriptedChat(story()), MemoryKnowledge(dict(KITCHEN))):
+        await recorder.start(AskWorkflow.run, ASK.model_copy(update={"search": True}))
+        await recorder.wait_for_end()
+
+
 async def ask_web(recorder: Recorder) -> None:
     """Record a follow-up question whose answer is in a web page, within a budget of calls."""
     outside = Outside()
@@ -149,6 +156,18 @@ async def batch_cancelled(recorder: Recorder) -> None:
         while chat.count("router") < 2:  # noqa: ASYNC110 - being asked sets no event
             await asyncio.sleep(0.05)
         await handle.signal(BatchWorkflow.cancel)
+        held.released.set()
+        await recorder.wait_for_end()
+
+
+async def batch_cancelled_outside(recorder: Recorder) -> None:
+    """Record a batch that is cancelled by Temporal's own command; its run continues."""
+    held = Held(ROUTE)
+    request = BatchRequest(shared=SHORT, items=(BatchItem(key="1", question=QUESTION),))
+    async with recorder.serve(ScriptedChat(story(router=held)), MemoryKnowledge(dict(KITCHEN))):
+        handle = await recorder.start(BatchWorkflow.run, request)
+        await held.reached.wait()
+        await handle.cancel()
         held.released.set()
         await recorder.wait_for_end()
 
@@ -216,5 +235,3 @@ async def notifications_of_a_batch(recorder: Recorder) -> None:
         async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN)), notifier=Notifier(receiver.url)):
             await recorder.start(BatchWorkflow.run, request)
             await recorder.wait_for_end()
-
-
