@@ -29,6 +29,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
+from tenure.temporal.stack.record import load
 from tests.model_server import ModelServer
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -174,8 +175,9 @@ class _Memory:
     """Largest memory of the worker of a home."""
 
     def __init__(self, home: Path) -> None:
-        record = json.loads((home / "worker.json").read_text(encoding="utf-8"))
-        self._worker = psutil.Process(record["pid"])
+        worker = load(home).worker
+        assert worker is not None, "the stack was started"
+        self._worker = psutil.Process(worker.pid)
         self.largest = 0
 
     async def watch(self) -> None:

@@ -20,6 +20,7 @@ from tests.histories.storage import (
     is_released,
     list_recordings,
     list_versions,
+    read_events,
     read_recording,
     read_version,
     write_recording,
@@ -89,7 +90,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 @cache
 def facts_by_recording(version: str) -> dict[str, set[str]]:
     """Return what happened in each recording of a version."""
-    return {get_name(path): collect_facts(read_recording(path)) for path in list_recordings(version)}
+    return {get_name(path): collect_facts(read_events(path)) for path in list_recordings(version)}
 
 
 def all_facts() -> set[str]:
@@ -99,7 +100,7 @@ def all_facts() -> set[str]:
 def test_every_workflow_type_is_recorded() -> None:
     """Each type that the worker registers has a history of the current version, and so has each recorded release."""
     registered = {_Definition.must_from_class(workflow).name for workflow in WORKFLOWS}
-    recorded = {get_type(history) for path in list_recordings(read_version()) for history in read_recording(path)}
+    recorded = {get_type(events) for path in list_recordings(read_version()) for events in read_events(path)}
 
     assert sorted(filter(None, registered - recorded)) == [], "record them: python -m tests.histories.record"
 
@@ -149,7 +150,7 @@ def test_histories_of_a_release_are_never_overwritten(tmp_path: Path) -> None:
     histories = read_recording(find_recording("maintenance"))
     path = write_recording("maintenance", histories, "0.3.0", tmp_path, changelog)
     write_recording("maintenance", histories, "0.3.0", tmp_path, changelog)
-    with pytest.raises(VersionReleased, match="version 0.2.0 is released .* raise `version` in pyproject.toml"):
+    with pytest.raises(VersionReleased, match=r"version 0.2.0 is released .* raise `version` in pyproject.toml"):
         write_recording("maintenance", histories, "0.2.0", tmp_path, changelog)
 
     assert [one.to_json_dict() for one in read_recording(path)] == [one.to_json_dict() for one in histories]
@@ -184,7 +185,7 @@ def test_the_newest_recording_is_found(tmp_path: Path) -> None:
         (tmp_path / version / f"one{storage.SUFFIX}").touch()
 
     assert find_recording("one", tmp_path).parent.name == "0.10.0"
-    with pytest.raises(FileNotFoundError, match="python -m tests.histories.record"):
+    with pytest.raises(FileNotFoundError, match=r"python -m tests.histories.record"):
         find_recording("two", tmp_path)
 
 

@@ -1,79 +1,76 @@
-"""Read which commands, messages and endings a recording contains, so that a test can say what no recording reaches."""
+"""Read which commands, messages and endings a recording contains, so that a test can say what no recording reaches.
+
+The histories are read as JSON, which is many times faster than parsing every event.
+"""
 
 import json
-from collections.abc import Iterator, Sequence
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from temporalio.api.common.v1 import Payloads
-from temporalio.api.enums.v1 import EventType
-from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import WorkflowHistory
+Json = Mapping[str, Any]
 
 _ENDINGS = {
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "cancelled",
-    EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW: "continued",
-    EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED: "child refused",
-    EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED: "activity failed",
-    EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT: "activity timed out",
-    EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED: "activity cancelled",
-    EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED: "child failed",
-    EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED: "child cancelled",
-    EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED: "cancel sent",
-    EventType.EVENT_TYPE_TIMER_FIRED: "timer",
-    EventType.EVENT_TYPE_MARKER_RECORDED: "local activity",
+    "WORKFLOW_EXECUTION_COMPLETED": "completed",
+    "WORKFLOW_EXECUTION_FAILED": "failed",
+    "WORKFLOW_EXECUTION_CANCELED": "cancelled",
+    "WORKFLOW_EXECUTION_CONTINUED_AS_NEW": "continued",
+    "START_CHILD_WORKFLOW_EXECUTION_FAILED": "child refused",
+    "ACTIVITY_TASK_FAILED": "activity failed",
+    "ACTIVITY_TASK_TIMED_OUT": "activity timed out",
+    "ACTIVITY_TASK_CANCEL_REQUESTED": "activity cancelled",
+    "CHILD_WORKFLOW_EXECUTION_FAILED": "child failed",
+    "CHILD_WORKFLOW_EXECUTION_CANCELED": "child cancelled",
+    "TIMER_FIRED": "timer",
+    "MARKER_RECORDED": "local activity",
 }
 
 
-def get_type(history: WorkflowHistory) -> str:
+def get_type(events: Sequence[Json]) -> str:
     """Return the workflow type of a history."""
-    name: str = history.events[0].workflow_execution_started_event_attributes.workflow_type.name
+    name: str = events[0]["workflowExecutionStartedEventAttributes"]["workflowType"]["name"]
     return name
 
 
-def collect_facts(histories: Sequence[WorkflowHistory]) -> set[str]:
-    """Return what happened in the histories of a recording, as texts such as `search_web in SpiralWorkflow`."""
-    return {fact for history in histories for fact in _read_history(history)}
+def collect_facts(histories: Sequence[Sequence[Json]]) -> set[str]:
+    """Return what happened in the histories of a recording, as texts such as `signal pause in SpiralWorkflow`."""
+    return {fact for events in histories for fact in _read_history(events)}
 
 
-def _read_history(history: WorkflowHistory) -> Iterator[str]:
-    workflow = get_type(history)
-    started = history.events[0].workflow_execution_started_event_attributes
+def _read_history(events: Sequence[Json]) -> Iterator[str]:
+    workflow = get_type(events)
+    started = events[0]["workflowExecutionStartedEventAttributes"]
+    request = _decode(started.get("input"))
     yield workflow
-    yield from _read_start(workflow, _decode(started.input))
-    if started.HasField("last_completion_result"):
-        yield f"{workflow} after an earlier one"
-    for event in history.events:
-        yield from (f"{fact} in {workflow}" for fact in _read_event(event))
-
-
-def _read_start(workflow: str, request: Any) -> Iterator[str]:
-    """Yield what the request of a workflow says of its path."""
     if workflow == "SubagentWorkflow":
         yield f"strategy {request['strategy']}"
     if workflow == "AgentWorkflow" and "origin" in request:
         yield "fork"
+    if "lastCompletionResult" in started:
+        yield f"{workflow} after an earlier one"
+    for event in events:
+        yield from (f"{fact} in {workflow}" for fact in _read_event(event))
 
 
-def _read_event(event: HistoryEvent) -> Iterator[str]:
-    if ending := _ENDINGS.get(event.event_type):
-        yield ending
-    scheduled = event.activity_task_scheduled_event_attributes
-    signalled = event.workflow_execution_signaled_event_attributes
-    updated = event.workflow_execution_update_accepted_event_attributes.accepted_request.input
-    child = event.start_child_workflow_execution_initiated_event_attributes
-    if name := scheduled.activity_type.name:
-        yield f"activity {name}"
-        yield from _read_activity(name, _decode(scheduled.input))
-    if name := signalled.signal_name:
-        yield f"signal {name}"
-        yield from _read_signal(name, _decode(signalled.input))
-    if name := updated.name:
-        yield f"update {name}"
-        yield f"command {_decode(updated.args)['name']}"
-    if name := child.workflow_type.name:
-        yield f"child {name}"
+def _read_event(event: Json) -> Iterator[str]:
+    kind = event["eventType"].removeprefix("EVENT_TYPE_")
+    if kind in _ENDINGS:
+        yield _ENDINGS[kind]
+    if kind == "ACTIVITY_TASK_SCHEDULED":
+        scheduled = event["activityTaskScheduledEventAttributes"]
+        yield f"activity {scheduled['activityType']['name']}"
+        yield from _read_activity(scheduled["activityType"]["name"], _decode(scheduled.get("input")))
+    if kind == "WORKFLOW_EXECUTION_SIGNALED":
+        signal = event["workflowExecutionSignaledEventAttributes"]
+        yield f"signal {signal['signalName']}"
+        yield from _read_signal(signal["signalName"], _decode(signal.get("input")))
+    if kind == "WORKFLOW_EXECUTION_UPDATE_ACCEPTED":
+        update = event["workflowExecutionUpdateAcceptedEventAttributes"]["acceptedRequest"]["input"]
+        yield f"update {update['name']}"
+        yield f"command {_decode(update['args'])['name']}"
+    if kind == "START_CHILD_WORKFLOW_EXECUTION_INITIATED":
+        child = event["startChildWorkflowExecutionInitiatedEventAttributes"]
+        yield f"child {child['workflowType']['name']}"
 
 
 def _read_activity(name: str, request: Any) -> Iterator[str]:
@@ -94,6 +91,7 @@ def _read_signal(name: str, argument: Any) -> Iterator[str]:
         yield f"question {argument['kind']}"
 
 
-def _decode(payloads: Payloads) -> Any:
+def _decode(payloads: Json | None) -> Any:
     """Return the first value, or None if there is none."""
-    return json.loads(payloads.payloads[0].data) if payloads.payloads and payloads.payloads[0].data else None
+    data = payloads["payloads"][0].get("data") if payloads and payloads.get("payloads") else None
+    return json.loads(b64decode(data)) if data else None

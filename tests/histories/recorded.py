@@ -25,18 +25,9 @@ async def told(way: str) -> list[RecordedHistory]:
     found: dict[str, RecordedHistory] = {}
     for history in read_recording(find_recording(way)):
         read = await collect_events(history.workflow_id, history.events, DATA_CONVERTER)
-        if history.workflow_id != f"{PREFIX}{way}" and read.type not in TRACED_WORKFLOWS:
+        is_part = history.workflow_id.startswith(f"{PREFIX}{way}/") and read.type in TRACED_WORKFLOWS
+        if history.workflow_id != f"{PREFIX}{way}" and not is_part:
             continue
         before = found.get(read.workflow)
         found[read.workflow] = read if before is None else join_executions(before, read)
     return list(found.values())
-
-
-def list_runs() -> list[str]:
-    """Return the recordings of a single run, which have a trace."""
-    return [
-        name
-        for name in sorted({get_name(path) for path in list_recordings()})
-        if events(f"{PREFIX}{name}")[0].workflow_execution_started_event_attributes.workflow_type.name
-        == "AgentWorkflow"
-    ]

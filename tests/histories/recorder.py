@@ -142,5 +142,5 @@ async def wait_for_signal(handle: Handle, name: str) -> None:
 
 async def wait_for_question(handle: Handle) -> None:
     """Wait until a run asks for input."""
-    while (await handle.query(AgentWorkflow.progress)).input_request is None:
+    while (await handle.query(AgentWorkflow.progress)).input_request is None:  # noqa: ASYNC110 - of another process
         await asyncio.sleep(0.1)

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from temporalio.client import WorkflowHistory
 
@@ -64,8 +65,17 @@ def get_name(path: Path) -> str:
 
 def read_recording(path: Path) -> list[WorkflowHistory]:
     """Return the histories of a file, those of the run first."""
-    entries = json.loads(lzma.decompress(path.read_bytes()))
-    return [WorkflowHistory.from_json(entry["workflow_id"], entry["history"]) for entry in entries]
+    return [WorkflowHistory.from_json(entry["workflow_id"], entry["history"]) for entry in _read_entries(path)]
+
+
+def read_events(path: Path) -> list[list[dict[str, Any]]]:
+    """Return the events of each history of a file as JSON."""
+    return [entry["history"]["events"] for entry in _read_entries(path)]
+
+
+def _read_entries(path: Path) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads(lzma.decompress(path.read_bytes()))
+    return entries
 
 
 def check_unreleased(version: str, changelog: Path = ROOT / "CHANGELOG.md") -> None:
