@@ -1,7 +1,10 @@
 """Recorded histories replay: a change of a workflow that would break running runs is seen here."""
 
+import os
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +14,8 @@ from temporalio.workflow import _Definition
 from tenure.roles.registry import list_role_names
 from tests.histories import storage
 from tests.histories.facts import collect_facts, get_type
-from tests.histories.record import find_recordings, main, replay
+from tests.histories.record import find_recordings, main
+from tests.histories.replayer import HiddenNondeterminism, check_replay, replay
 from tests.histories.storage import (
     ROOT,
     VersionReleased,
@@ -25,7 +29,7 @@ from tests.histories.storage import (
     read_version,
     write_recording,
 )
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 from worker import WORKFLOWS
 from workflows.research.reasoning import REASONING_STRATEGIES
 from workflows.research.strategy_registry import STRATEGIES
@@ -193,6 +197,53 @@ def test_the_newest_recording_is_found(tmp_path: Path) -> None:
 async def test_a_short_history_replays(name: str) -> None:
     """The workflows of today make the decisions of a short recorded run."""
     await replay(read_recording(find_recording(name)))
+
+
+def transcribe_in_process(seed: int, names: Sequence[str]) -> str:
+    """Return what workflows send during the replay of recordings, in a process with other hashes of strings."""
+    paths = [str(find_recording(name)) for name in names]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.histories.replayer", *paths],
+        env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+VARIED = ("batch", "code_specified", "continued", "memory", "outline_set", "react", "replanned", "strategies", "web")
+"""Recordings that reach most branches of the workflows together."""
+
+
+@slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "names", [VARIED, pytest.param(tuple(find_recordings()), marks=exhaustive)], ids=["varied", "all"]
+)
+def test_workflows_depend_on_no_hash_and_no_clock(names: tuple[str, ...]) -> None:
+    """In two processes with different hashes of strings, workflows send the same values in the same order."""
+    first, second = (transcribe_in_process(seed, names) for seed in (1, 2))
+
+    assert first == second
+    assert [line.split()[0] for line in first.splitlines()] == list(names)
+
+
+async def test_another_value_in_a_replay_is_found() -> None:
+    """A replay that sends another argument than the first execution is an error, though Temporal accepts it."""
+    (history,) = read_recording(find_recording("ingest"))
+    await check_replay(history)
+    (scheduled,) = [
+        event.activity_task_scheduled_event_attributes
+        for event in history.events
+        if event.HasField("activity_task_scheduled_event_attributes")
+    ]
+    scheduled.input.payloads[0].data = b'{"corpus":"another","paths":[]}'
+    await replay([history])
+    with pytest.raises(HiddenNondeterminism, match=r"a replay of recorded-ingest does not send .*another"):
+        await check_replay(history)
 
 
 @slow

@@ -8,7 +8,7 @@ from tenure.cli.session.history import TRACED_WORKFLOWS, collect_events, join_ex
 from tenure.contracts.research.trace import RecordedHistory
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.histories.recorder import PREFIX
-from tests.histories.storage import find_recording, get_name, list_recordings, read_recording
+from tests.histories.storage import find_recording, read_recording
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
 """Endings of the workflow ids of a run and of the children that its trace needs."""
@@ -23,10 +23,12 @@ def events(workflow_id: str) -> Sequence[HistoryEvent]:
 async def told(way: str) -> list[RecordedHistory]:
     """Return the histories of a recorded run from which its trace is built, those of continued workflows joined."""
     found: dict[str, RecordedHistory] = {}
-    for history in read_recording(find_recording(way)):
+    histories = read_recording(find_recording(way))
+    run = histories[0].workflow_id
+    for history in histories:
         read = await collect_events(history.workflow_id, history.events, DATA_CONVERTER)
-        is_part = history.workflow_id.startswith(f"{PREFIX}{way}/") and read.type in TRACED_WORKFLOWS
-        if history.workflow_id != f"{PREFIX}{way}" and not is_part:
+        is_part = history.workflow_id.startswith(f"{run}/") and read.type in TRACED_WORKFLOWS
+        if history.workflow_id != run and not is_part:
             continue
         before = found.get(read.workflow)
         found[read.workflow] = read if before is None else join_executions(before, read)
