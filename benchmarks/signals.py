@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from temporalio.api.enums.v1 import EventType
+from temporalio.api.enums.v1 import EventType, WorkflowTaskFailedCause
 from temporalio.client import Client, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -68,8 +68,10 @@ class FloodOutcome:
     events: int
     """Events of the run's history."""
     history_megabytes: float
+    repeated_tasks: int
+    """Workflow tasks that the server repeated, since too many signals arrived meanwhile."""
     failed_tasks: int
-    """Workflow tasks that failed or exceeded their time."""
+    """Workflow tasks that failed for another reason, or exceeded their time."""
 
 
 async def flood(handle: WorkflowHandle[Any, Any], count: int, length: int) -> int:
@@ -101,10 +103,13 @@ async def describe_outcome(
 ) -> FloodOutcome:
     """Return the outcome of a finished run."""
     result = await handle.result()
-    failures = (EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED, EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT)
-    failed = 0
+    repeated, failed = 0, 0
     async for event in handle.fetch_history_events():
-        failed += event.event_type in failures
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+            cause = event.workflow_task_failed_event_attributes.cause
+            is_flooded = cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND
+            repeated, failed = repeated + is_flooded, failed + (not is_flooded)
+        failed += event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
     info = (await handle.describe()).raw_description.workflow_execution_info
     return FloodOutcome(
         signals=count,
@@ -117,6 +122,7 @@ async def describe_outcome(
         seconds_to_end=round(times[1], 1),
         events=info.history_length,
         history_megabytes=round(info.history_size_bytes / 1e6, 1),
+        repeated_tasks=repeated,
         failed_tasks=failed,
     )
 
