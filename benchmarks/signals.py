@@ -43,7 +43,7 @@ MAX_CONCURRENT_SIGNALS = 64
 _ROOT = Path(__file__).resolve().parents[1]
 _ROLE = "section_writer"
 _TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
-_BOUNDS = ("signals were not read", "the limit is")
+_BOUNDS = ("signals were not read", "the limit is", "accepts for one run")
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class FloodOutcome:
     """Events of the run's history."""
     history_megabytes: float
     repeated_tasks: int
-    """Workflow tasks that the server repeated, since too many signals arrived meanwhile."""
+    """Workflow tasks that the server repeated, since too many signals arrived meanwhile or their time was over."""
     failed_tasks: int
-    """Workflow tasks that failed for another reason, or exceeded their time."""
+    """Workflow tasks that failed in the worker."""
 
 
 async def flood(handle: WorkflowHandle[Any, Any], count: int, length: int) -> int:
@@ -109,7 +109,7 @@ async def describe_outcome(
             cause = event.workflow_task_failed_event_attributes.cause
             is_flooded = cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND
             repeated, failed = repeated + is_flooded, failed + (not is_flooded)
-        failed += event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
+        repeated += event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
     info = (await handle.describe()).raw_description.workflow_execution_info
     return FloodOutcome(
         signals=count,
@@ -117,7 +117,7 @@ async def describe_outcome(
         refused_by_server=refused,
         status=result.status,
         feedback=len(result.feedback),
-        bounds=tuple(note for note in result.notes if any(words in note for words in _BOUNDS))[-2:],
+        bounds=tuple(dict.fromkeys(note for note in result.notes if any(words in note for words in _BOUNDS))),
         seconds_to_send=round(times[0], 1),
         seconds_to_end=round(times[1], 1),
         events=info.history_length,
@@ -128,7 +128,7 @@ async def describe_outcome(
 
 
 def measure(floods: Sequence[tuple[int, int]], home: Path) -> dict[str, Any]:
-    """Flood one run after the other and return the outcomes, and the largest memory of the worker.
+    """Return the outcomes of floods to one run after the other, and the largest memory of the worker.
 
     Args:
         floods: number of signals and characters of each.

@@ -93,7 +93,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
 
 @cache
 def facts_by_recording(version: str) -> dict[str, set[str]]:
-    """Return what happened in each recording of a version."""
+    """Return the facts of each recording of a version."""
     return {get_name(path): collect_facts(read_events(path)) for path in list_recordings(version)}
 
 
@@ -102,7 +102,7 @@ def all_facts() -> set[str]:
 
 
 def test_every_workflow_type_is_recorded() -> None:
-    """Each type that the worker registers has a history of the current version, and so has each recorded release."""
+    """Each type that the worker registers has a history of the current version."""
     registered = {_Definition.must_from_class(workflow).name for workflow in WORKFLOWS}
     recorded = {get_type(events) for path in list_recordings(read_version()) for events in read_events(path)}
 
@@ -200,7 +200,7 @@ async def test_a_short_history_replays(name: str) -> None:
 
 
 def transcribe_in_process(seed: int, names: Sequence[str]) -> str:
-    """Return what workflows send during the replay of recordings, in a process with other hashes of strings."""
+    """Return hashes of all values that workflows send in a replay, in a process with other hashes of strings."""
     paths = [str(find_recording(name)) for name in names]
     done = subprocess.run(
         [sys.executable, "-m", "tests.histories.replayer", *paths],

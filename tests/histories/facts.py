@@ -1,4 +1,4 @@
-"""Read which commands, messages and endings a recording contains, so that a test can say what no recording reaches.
+"""Read the commands, messages and endings of a recording, so that a test can name those that no recording has.
 
 The histories are read as JSON, which is many times faster than parsing every event.
 """
@@ -33,7 +33,7 @@ def get_type(events: Sequence[Json]) -> str:
 
 
 def collect_facts(histories: Sequence[Sequence[Json]]) -> set[str]:
-    """Return what happened in the histories of a recording, as texts such as `signal pause in SpiralWorkflow`."""
+    """Return the events of the histories of a recording, as texts such as `signal pause in SpiralWorkflow`."""
     return {fact for events in histories for fact in _read_history(events)}
 
 

@@ -41,7 +41,7 @@ from workflows.runtime import search_attributes
 Recording = Callable[[Recorder], Awaitable[None]]
 
 SUGGESTED_LENGTHS = {"batch_continued": 20}
-"""Number of events after which the server suggests to continue as new, where a recording needs a smaller one."""
+"""Number of events after which the server suggests to continue as new, for recordings that need a small number."""
 
 RECORDING_TIMEOUT_SECONDS = 300
 """Time for one recording."""

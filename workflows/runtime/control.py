@@ -148,7 +148,7 @@ class ControllableWorkflow:
 async def send_signal(
     handle: workflow.ChildWorkflowHandle[Any, Any] | workflow.ExternalWorkflowHandle[Any], signal: str, *args: Any
 ) -> bool:
-    """Signal a workflow and return whether it received the signal: it may just have ended, or accept no more."""
+    """Signal a workflow and return whether it received the signal: it may have ended, or its server refuses it."""
     try:
         await handle.signal(signal, args=args)
     except FailureError as error:

@@ -132,7 +132,7 @@ async def clarified(recorder: Recorder) -> None:
 
 
 async def assumed(recorder: Recorder) -> None:
-    """Record an ambiguous question that nobody makes clear: after a reminder the assumption holds."""
+    """Record an ambiguous question that no person makes clear: after a reminder the assumption holds."""
     request = limit(SHORT, interactive=True, answer_seconds=1.0).model_copy(update={"question": "How is it made?"})
     await recorder.run(ScriptedChat(story(clarifier=says(WHICH))), request)
 
@@ -189,7 +189,7 @@ async def approved(recorder: Recorder) -> None:
 
 
 async def unapproved(recorder: Recorder) -> None:
-    """Record an outline that nobody approves: the run reminds once and follows it."""
+    """Record an outline that no person approves: the run reminds once and follows it."""
     await recorder.run(ScriptedChat(story()), limit(SHORT, approve_plan=True, answer_seconds=1.0))
 
 

@@ -400,7 +400,7 @@ async def reasoning_hops(recorder: Recorder) -> None:
 
 
 async def reasoning_nothing(recorder: Recorder) -> None:
-    """Record a chain of facts that ends at once."""
+    """Record a chain of facts that ends immediately."""
     await _reason(recorder, "multi_hop")
 
 

@@ -54,7 +54,7 @@ async def code_cancel(recorder: Recorder) -> None:
 
 
 async def code_specified(recorder: Recorder) -> None:
-    """Record tests that a role writes, several candidates, and a program that is also run by itself."""
+    """Record tests that a role writes, several candidates, and a program that is also run alone."""
 
     async def write(prompt: str) -> Reply:
         return build_program("right" if "candidate 2 of 3" in prompt else "bad", entry="solution.py")

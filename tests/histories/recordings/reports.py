@@ -313,7 +313,7 @@ async def weak_synthesis(recorder: Recorder) -> None:
 
 
 async def outline_set(recorder: Recorder) -> None:
-    """Record an outline that is set before the research, and one that replaces it between two cycles."""
+    """Record an outline that is set before the research, and an outline that replaces it between two cycles."""
     route = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
     decision = Held(ENOUGH)
     planner = in_turn(plans(search("How long does the dough rise?")), FINISH)

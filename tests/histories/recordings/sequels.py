@@ -130,7 +130,7 @@ async def ask_without_evidence(recorder: Recorder) -> None:
 
 
 async def batch(recorder: Recorder) -> None:
-    """Record a batch that reads documents, answers two questions at once, and has one that fails."""
+    """Record a batch that reads documents, answers two questions concurrently, and has another question that fails."""
     line = story()
 
     async def route(prompt: str) -> Reply:

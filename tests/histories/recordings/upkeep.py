@@ -133,7 +133,7 @@ async def memories(recorder: Recorder) -> None:
 
 
 async def _run_alone(recorder: Recorder, knowledge: Any, run: Any, *request: Any) -> None:
-    """Record one workflow that nobody controls."""
+    """Record one workflow without commands."""
     async with recorder.serve(None, knowledge):
         await recorder.start(run, *request)
         await recorder.wait_for_end()

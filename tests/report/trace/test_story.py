@@ -125,7 +125,7 @@ async def test_a_recorded_run_has_a_trace(way: str) -> None:
 
 @slow
 async def test_every_recorded_run_has_a_trace() -> None:
-    """The same holds for every recording of a run, whatever it contains."""
+    """Every recording of a run has such a trace, whatever it contains."""
     started = {get_name(path): read_events(path)[0] for path in list_recordings(read_version())}
     runs = [name for name, run in started.items() if get_type(run) == "AgentWorkflow"]
     traces = {name: build_trace(await told(name)) for name in runs}
