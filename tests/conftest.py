@@ -230,7 +230,7 @@ class Stage:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
             return
-        histories = [history for handle in self._started async for history in _family(self.client, handle.id)]
+        histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
         replayer = Replayer(
             workflows=WORKFLOWS,
             workflow_runner=prepared_once(),
@@ -246,18 +246,18 @@ class Stage:
                 await handle.terminate("its test failed")
 
 
-async def _family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
+async def load_family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
     """Yield the history of a run, its continuations, and those of its children."""
     history = await client.get_workflow_handle(workflow, run_id=run).fetch_history()
     yield history
     for event in history.events:
         if event.HasField("child_workflow_execution_started_event_attributes"):
             child = event.child_workflow_execution_started_event_attributes.workflow_execution
-            async for one in _family(client, child.workflow_id, child.run_id):
+            async for one in load_family(client, child.workflow_id, child.run_id):
                 yield one
         if event.HasField("workflow_execution_continued_as_new_event_attributes"):
             later = event.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
-            async for one in _family(client, workflow, later):
+            async for one in load_family(client, workflow, later):
                 yield one
 
 
