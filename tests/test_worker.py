@@ -188,7 +188,7 @@ def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         port = nobody.getsockname()[1]
         monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
         monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
-        monkeypatch.setattr("worker.configure_logging", lambda level: None)
+        monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
 
         assert main([]) == 4
 
