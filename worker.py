@@ -335,7 +335,7 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
             if tracer is not None:
-                running.callback(tracer.shutdown)
+                running.callback(tracer.close)
             await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
             if (deciphering := make_codec_server(settings)) is not None:
                 running.enter_context(deciphering)

@@ -66,7 +66,7 @@ _CALL_OUTCOMES: Final[Mapping[str, CallOutcome]] = {
 
 @dataclass(frozen=True)
 class RunContext:
-    """What an activity or child workflow learns of its caller."""
+    """Description of its caller that an activity or child workflow receives."""
 
     run: str = ""
     """Id of the run."""

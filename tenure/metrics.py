@@ -1,7 +1,7 @@
 """Define the metrics of the product, and record them with the meter of the SDK.
 
-The worker serves them on one port with the metrics of the SDK. A label has a bounded set of values, set by the code or by
-the settings of the worker: no text of people, no owner and no id. The export adds `_total` to the names of counters.
+The worker serves them on one port with the metrics of the SDK. A label has a bounded set of values, set by the code or
+by the settings of the worker: no text of people, no owner and no id. The export adds `_total` to the names of counters.
 """
 
 from collections.abc import Iterable
@@ -58,7 +58,7 @@ MODEL_COST: Final = Metric(
     "tenure_model_cost_microdollars", "counter", "Cost of answers in millionths of a US dollar.", ("role",)
 )
 RUNS: Final = Metric("tenure_runs", "counter", "Finished runs, by status.", ("status",))
-RUN_PHASES: Final = Metric("tenure_run_phases", "counter", "Phases that runs have begun.", ("phase",))
+RUN_PHASES: Final = Metric("tenure_run_phases", "counter", "Phases that runs have started.", ("phase",))
 PHASE_SECONDS: Final = Metric("tenure_run_phase_seconds", "histogram", "Durations of phases of runs.", ("phase",))
 RUNS_OPEN: Final = Metric(
     "tenure_runs_open", "gauge", "Runs that have not ended: active ones, and those that wait for a person.", ("state",)
@@ -126,7 +126,7 @@ class _Histogram(Protocol):
     ) -> None: ...
 
 
-class Meter(Protocol):
+class MetricFactory(Protocol):
     """Part of the SDK's `MetricMeter` that creates the product's metrics."""
 
     def create_counter(self, name: str, description: str | None = None) -> _Counter:
@@ -145,7 +145,7 @@ class Meter(Protocol):
 class MetricRecorder:
     """Recorder of the product's metrics, shared by all threads of a process."""
 
-    def __init__(self, meter: Meter) -> None:
+    def __init__(self, meter: MetricFactory) -> None:
         """Create all metrics with `meter`; a meter without an export records nothing."""
         self._counters, self._gauges, self._histograms = (
             dict[str, _Counter](),

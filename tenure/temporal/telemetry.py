@@ -25,7 +25,7 @@ from tenure.metrics import PHASE_SECONDS, SEARCH_SECONDS, SECONDS_BUCKETS
 from tenure.settings import Settings
 
 MAX_PORTS: Final = 10
-"""Number of ports that are tried: a worker that drains beside its successor keeps its own."""
+"""Number of ports that are tried: a worker that drains keeps its own next to its successor."""
 
 LOG_FILTER: Final = (
     f"{TelemetryFilter(core_level='WARN', other_level='ERROR').formatted()},temporal_sdk_bridge::client=ERROR"

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-Attributes = Mapping[str, str | int | float | bool]
+SpanAttributes = Mapping[str, str | int | float | bool]
 """Attributes of a span: names, ids and numbers, and no text of people or documents."""
 
 
@@ -21,7 +21,7 @@ class WorkflowSpan(NamedTuple):
     """Start in seconds since the epoch."""
     end: float
     """End in seconds since the epoch."""
-    attributes: Attributes
+    attributes: SpanAttributes
     """Attributes."""
     error: str
     """Type of the error with which it ended; empty for none."""

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, Status, StatusCode, TraceFlags
 
-from tenure.tracing.positions import Attributes, WorkflowSpan, format_traceparent
+from tenure.tracing.positions import SpanAttributes, WorkflowSpan, format_traceparent
 
 SpanKind = Literal["server", "client"]
 """Side of a request that a span describes."""
@@ -79,7 +79,7 @@ class Tracer:
 
     @contextmanager
     def start_span(
-        self, name: str, kind: SpanKind, attributes: Attributes, parent: str | None = None
+        self, name: str, kind: SpanKind, attributes: SpanAttributes, parent: str | None = None
     ) -> Iterator[Span]:
         """Make a span of a block, as a child of `parent`, or of the current span if it is None.
 
@@ -132,7 +132,7 @@ class Tracer:
             )
         )
 
-    def shutdown(self) -> None:
+    def close(self) -> None:
         """Send the spans that wait, for a bounded time: the collector may be gone."""
         thread = threading.Thread(target=self._provider.shutdown, name="traces", daemon=True)
         thread.start()
