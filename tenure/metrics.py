@@ -187,6 +187,8 @@ class MetricRecorder:
         for role in roles:
             for outcome in _INITIAL_OUTCOMES:
                 self.count(MODEL_CALLS, role, outcome, value=0)
+            for priced in ("yes", "no"):
+                self.count(MODEL_ANSWERS, role, priced, value=0)
         for provider in providers:
             for status in get_args(ProviderStatus):
                 self.count(WEB_SEARCHES, provider, status, value=0)

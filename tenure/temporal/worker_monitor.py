@@ -1,8 +1,8 @@
 """Measure what no activity measures: the life of the worker, the space of its home, and the backlog of its task queues.
 
-The event loop sets the time of its last turn, so that a worker that answers a scrape and executes nothing is noticed. The
-backlog comes from the server, so that also a queue without any worker is noticed; the worker of the main queue asks for
-it.
+The event loop sets the time of its last turn, so that a worker that answers a scrape and executes nothing is noticed.
+The backlog comes from the server, so that also a queue without any worker is noticed; the worker of the main queue asks
+for it.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.common import MetricMeter
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 import tenure
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
@@ -64,6 +64,9 @@ _KINDS: Final = {
 }
 
 
+_UNREACHABLE: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+
+
 @asynccontextmanager
 async def monitor_worker(
     client: Client, settings: Settings, recorder: MetricRecorder, meter: MetricMeter, queues: Sequence[str]
@@ -98,7 +101,11 @@ async def measure_worker(recorder: MetricRecorder, home: Path) -> None:
 
 
 async def measure_server(client: Client, recorder: MetricRecorder) -> None:
-    """Ask the Temporal server for open runs and for the backlog of all task queues."""
+    """Ask the Temporal server for open runs and for the backlog of all task queues.
+
+    Raises:
+        RPCError: the server refuses the question.
+    """
     try:
         async with asyncio.timeout(SERVER_TIMEOUT_SECONDS):
             waiting = (await client.count_workflows(WAITING_RUNS)).count
@@ -108,10 +115,16 @@ async def measure_server(client: Client, recorder: MetricRecorder) -> None:
                 for kind, number in _KINDS.items():
                     if kind == "activity" or queue == TENURE_QUEUE:
                         await _measure_queue(client, recorder, queue, kind, number)
-    except (RPCError, TimeoutError):
+    except TimeoutError:
         recorder.set(TEMPORAL_UP, 0)
-    else:
-        recorder.set(TEMPORAL_UP, 1)
+        return
+    except RPCError as error:
+        if error.status in _UNREACHABLE:
+            recorder.set(TEMPORAL_UP, 0)
+            return
+        recorder.set(TEMPORAL_UP, 1)  # it answers, if only to refuse
+        raise
+    recorder.set(TEMPORAL_UP, 1)
 
 
 async def _measure_queue(
@@ -128,12 +141,16 @@ async def _measure_queue(
 
 
 async def _repeat(seconds: float, measure: Callable[[], Awaitable[None]]) -> None:
-    """Measure again and again; a measurement that fails is logged and does not end the others."""
+    """Measure again and again; a measurement that fails is logged once and does not end the others."""
+    known = ""
     while True:
         try:
             await measure()
-        except Exception:
-            structlog.get_logger().exception("a measurement failed")
+            known = ""
+        except Exception as error:
+            if (reason := repr(error)) != known:
+                structlog.get_logger().warning("a metric cannot be measured", why=reason)
+            known = reason
         await asyncio.sleep(seconds)
 
 

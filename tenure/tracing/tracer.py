@@ -5,6 +5,7 @@ an error, which could quote either. The provider is not registered globally: lib
 describe what they read and call.
 """
 
+import re
 import threading
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ SERVICE: Final = "tenure"
 SHUTDOWN_TIMEOUT_SECONDS: Final = 3.0
 """Time for the last spans to arrive when the worker stops."""
 
+_TRACEPARENT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _KINDS: Final = {"server": trace.SpanKind.SERVER, "client": trace.SpanKind.CLIENT}
 
 
@@ -151,11 +153,9 @@ def create_tracer(environment: Mapping[str, str]) -> Tracer:
 
 def parse_traceparent(text: str) -> SpanContext | None:
     """Return the position that a text describes, or None if it describes none."""
-    parts = text.split("-")
-    if len(parts) != 4:
+    found = _TRACEPARENT.fullmatch(text)
+    if found is None:
         return None
-    try:
-        context = SpanContext(int(parts[1], 16), int(parts[2], 16), True, TraceFlags(int(parts[3], 16)))
-    except ValueError:
-        return None
+    trace_id, span_id, flags = (int(part, 16) for part in found.groups())
+    context = SpanContext(trace_id, span_id, True, TraceFlags(flags))
     return context if context.is_valid else None

@@ -1,7 +1,7 @@
 """Observe workflows: pass the run, the cycle and the trace on to what they call, and trace the workflows themselves.
 
-The position of a workflow in a trace is computed from the ids of its execution, so that a replay computes the same one and
-nothing of it is part of the state. Spans are made outside the sandbox by functions of the worker, when an execution
+The position of a workflow in a trace is computed from the ids of its execution, so that a replay computes the same one
+and nothing of it is part of the state. Spans are made outside the sandbox by functions of the worker, when an execution
 ends; a replay makes none. Headers of commands are not compared by a replay.
 """
 
