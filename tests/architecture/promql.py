@@ -103,7 +103,7 @@ def parse_scrape(text: str) -> dict[str, list[Mapping[str, str]]]:
 
 
 def find_faults(expression: str, series: Mapping[str, Sequence[Mapping[str, str]]]) -> list[str]:
-    """Return what an expression names and a scrape does not contain."""
+    """Return the names in an expression that a scrape does not contain."""
     reading, faults = parse(expression), list[str]()
     known: set[str] = set(TARGET_LABELS)
     for selector in reading.selectors:

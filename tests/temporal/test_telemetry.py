@@ -37,7 +37,7 @@ def find_free_range() -> int:
 
 
 def read_metrics(port: int) -> str:
-    """Return what a port serves."""
+    """Return the metrics that a port serves."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as response:
         return str(response.read().decode())
 
@@ -104,7 +104,7 @@ def test_a_port_taken_meanwhile_is_an_error_of_the_setting(monkeypatch: pytest.M
 
 
 def test_addresses_of_both_versions_are_written_for_the_server() -> None:
-    """An IPv6 address stands in brackets."""
+    """An IPv6 address is written in brackets."""
     port = find_free_range()
 
     assert find_metrics_address("0.0.0.0", port) == f"0.0.0.0:{port}"
