@@ -1,6 +1,7 @@
 """Tests of the measurements that no activity makes, on a real server."""
 
 import asyncio
+import re
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -27,10 +28,12 @@ from tenure.metrics import (
 )
 from tenure.settings import Settings
 from tenure.temporal import worker_monitor
+from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import measure_server, measure_worker, monitor_worker
 from tests.conftest import temporal_binary
 from tests.support.meters import RecordingMeter
 from tests.support.tiers import slow
+from tests.temporal.test_telemetry import find_free_range, read_metrics
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import ALL_QUEUES, BROWSER_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -76,6 +79,34 @@ async def test_a_queue_without_a_worker_is_noticed(
     assert meter.get(QUEUE_BACKLOG, TENURE_QUEUE, "workflow") is not None
     assert meter.get(RUNS_OPEN, "active") >= 0
     assert meter.get(TEMPORAL_UP) == 1
+
+
+async def test_a_hanging_event_loop_is_noticed_by_a_scrape(
+    server: WorkflowEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The port still answers while the event loop hangs, and the time of its last turn does not change."""
+    monkeypatch.setattr(worker_monitor, "WORKER_INTERVAL_SECONDS", 0.01)
+    settings = Settings(metrics_port=find_free_range(), home=tmp_path, _env_file=None)
+    runtime = create_worker_runtime(settings)
+    recorder = MetricRecorder(runtime.metric_meter)
+
+    def scrape() -> float:
+        (found,) = re.findall(
+            rf"^{WORKER_HEARTBEAT.name} (\S+)$", read_metrics(settings.metrics_port or 0), re.MULTILINE
+        )
+        return float(found)
+
+    async with monitor_worker(server.client, settings, recorder, runtime.metric_meter, (SANDBOX_QUEUE,)):
+        while WORKER_HEARTBEAT.name not in read_metrics(settings.metrics_port or 0):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        before = await asyncio.to_thread(scrape)
+        while await asyncio.to_thread(scrape) == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        # From here on the loop hangs: these calls block it.
+        hanging = [scrape() for _ in range(20)]
+
+    assert len(set(hanging)) == 1
+    assert hanging[0] > before
 
 
 @slow
