@@ -13,14 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.metrics import ALL_METRICS
+from tenure.temporal.converter import DATA_CONVERTER
 from tests.architecture.promql import find_faults, parse_scrape, read_expressions
+from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import Fault, ModelServer
 from tests.support.otlp import Collector, ReceivedSpan
 from tests.support.tiers import slow
 from tests.system.test_durability import around, started, worker_process
+from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 pytestmark = [slow, pytest.mark.timeout(400)]
@@ -72,7 +76,20 @@ class Observed:
 
 
 @pytest.fixture(scope="module")
-async def observed(server: WorkflowEnvironment, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Observed]:
+async def own_server() -> AsyncIterator[Client]:
+    """Run a server without runs and workers of other tests, which metrics of the server would count."""
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=temporal_binary(),
+        data_converter=DATA_CONVERTER,
+        search_attributes=list(search_attributes.ALL),
+        dev_server_extra_args=SERVER_OPTIONS,
+        dev_server_log_level="error",
+    ) as environment:
+        yield environment.client
+
+
+@pytest.fixture(scope="module")
+async def observed(own_server: Client, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Observed]:
     """Run a worker process with metrics, traces and JSON logs, one run whose model fails once, and a broken request."""
     folder, port = tmp_path_factory.mktemp("observed"), free_port()
     (folder / "prices.toml").write_text(PRICES)
@@ -80,7 +97,7 @@ async def observed(server: WorkflowEnvironment, tmp_path_factory: pytest.TempPat
         model.fail(Fault(503), schema="outliner")
         environment = around(
             model,
-            server.client,
+            own_server,
             folder,
             TENURE_METRICS_PORT=str(port),
             TENURE_LOG_FORMAT="json",
@@ -89,12 +106,12 @@ async def observed(server: WorkflowEnvironment, tmp_path_factory: pytest.TempPat
             **collector.environment,
         )
         async with worker_process(environment, folder / "worker.log") as process:
-            handle = await started(server.client, folder)
-            broken = await server.client.start_workflow(
+            handle = await started(own_server, folder)
+            broken = await own_server.start_workflow(
                 "AgentWorkflow", "no request", id=f"broken-{handle.id}", task_queue=TENURE_QUEUE
             )
             await handle.result()
-            text = await scrape_until(port, r"^temporal_workflow_task_execution_failed_total.* [1-9]")
+            await scrape_until(port, r"^temporal_workflow_task_execution_failed_total.* [1-9]")
             await broken.terminate()
             text = await scrape_until(port, r'^tenure_runs_open\{state="active"\} 0$')
             process.send_signal(signal.SIGTERM)
