@@ -5,7 +5,8 @@ RUN pip install --no-cache-dir uv==0.13.8
 WORKDIR /app
 # The dependencies change less often than the code, so they are a layer of their own.
 COPY pyproject.toml ./
-RUN uv sync --no-dev --no-cache --compile-bytecode
+# With the extra for traces, which are sent only if an endpoint is configured.
+RUN uv sync --no-dev --extra otel --no-cache --compile-bytecode
 
 FROM python:3.11.14-slim-bookworm
 # The volume takes the owner of the folder it is mounted on.

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from pydantic import ValidationError
@@ -43,6 +43,7 @@ from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.logs import configure_logging
+from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.notifications import Notifier
@@ -58,6 +59,9 @@ from tenure.sources.tables.sql_engine import SqlLimits
 from tenure.temporal.codec_server import make_codec_server
 from tenure.temporal.connection import ServerUnreachable, connect
 from tenure.temporal.schedules import schedule_upkeep
+from tenure.temporal.telemetry import create_worker_runtime
+from tenure.temporal.worker_monitor import monitor_worker
+from tenure.tracing.configuration import TracingUnavailable, configure_tracing
 from workflows.coding.coding import CodingWorkflow
 from workflows.research.research import ResearchWorkflow
 from workflows.research.section import SectionWorkflow
@@ -67,6 +71,7 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.observation import ObservationInterceptor, configure_sdk_loggers
 from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
@@ -86,6 +91,9 @@ from workflows.upkeep.memory import MemoryWorkflow
 from workflows.upkeep.notify import NotifyWorkflow
 from workflows.upkeep.relate import RelateWorkflow
 from workflows.upkeep.sql import SqlWorkflow
+
+if TYPE_CHECKING:
+    from tenure.tracing.tracer import Tracer
 
 WORKFLOWS = [
     AgentWorkflow,
@@ -224,6 +232,7 @@ def build_workers(
     engines: FederatedSearch,
     visitor: Fetcher,
     chromium: Browser | None,
+    recorder: MetricRecorder | None = None,
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
@@ -233,7 +242,7 @@ def build_workers(
         create_embedding_model(settings),
         settings.chunk_tokens,
         vector_index=settings.vector_index,
-        metrics=SearchMetrics(settings.home.absolute() / "searches.db"),
+        metrics=SearchMetrics(settings.home.absolute() / "searches.db", recorder),
         sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
         rerank_model=create_rerank_model(settings),
@@ -286,6 +295,15 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     return settings.model_concurrency if queue == MODEL_QUEUE and settings.has_model else _ACTIVITY_THREADS
 
 
+def start_tracing() -> "Tracer | None":
+    """Return the tracer that the environment configures, or None after a log line if traces cannot be sent."""
+    try:
+        return configure_tracing()
+    except TracingUnavailable as error:
+        structlog.get_logger().warning("no traces are sent", why=str(error))
+        return None
+
+
 def prepare_home(home: Path) -> None:
     """Keep files of this process from other users, and remove their permissions from an existing home."""
     os.umask(PRIVATE_UMASK)
@@ -303,13 +321,22 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    runtime, tracer = create_worker_runtime(settings), start_tracing()
+    recorder = MetricRecorder(runtime.metric_meter)
     # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
-    client = await connect(settings.model_copy(update={"owner": "", "owner_token": None}))
+    client = await connect(
+        settings.model_copy(update={"owner": "", "owner_token": None}),
+        runtime,
+        [ObservationInterceptor(recorder, tracer)],
+    )
     prepare_home(settings.home.absolute())
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
+            if tracer is not None:
+                running.callback(tracer.close)
+            await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
             if (deciphering := make_codec_server(settings)) is not None:
                 running.enter_context(deciphering)
             engines, visitor, chromium = (
@@ -323,7 +350,7 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.push_async_callback(chromium.aclose)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
-            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium)
+            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium, recorder)
             for worker in workers:
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
@@ -366,7 +393,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = build_parser().parse_args(argv)
     try:
         settings = Settings()
-        configure_logging(settings.log_level)
+        configure_logging(settings.log_level, settings.log_format)
+        configure_sdk_loggers()
         asyncio.run(serve(settings, chosen.queues))
     except (ServerUnreachable, StoreUnreachable) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ import base64
 import os
 import re
 from collections import ChainMap
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -340,6 +341,12 @@ class Settings(BaseSettings, LimitFields):
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level of the worker."""
+    log_format: Literal["text", "json"] = "text"
+    """Format of the worker's log: text, or one JSON object per line."""
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
+    """Port on which the worker serves Prometheus metrics at `/metrics`, or the next free one of ten; empty for none."""
+    metrics_address: str = "127.0.0.1"
+    """IP address on which metrics are served, to anyone who reaches it; `0.0.0.0` for all interfaces of a container."""
 
     @classmethod
     def settings_customise_sources(
@@ -373,6 +380,15 @@ class Settings(BaseSettings, LimitFields):
         if self.owners and self.default_owner and self.default_owner not in self.owners:
             raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
         return self
+
+    @field_validator("metrics_address")
+    @classmethod
+    def _check_metrics_address(cls, address: str) -> str:
+        """Reject names of hosts and malformed addresses."""
+        try:
+            return str(ip_address(address))
+        except ValueError:
+            raise ValueError("it is an IP address, such as 127.0.0.1") from None
 
     @field_validator("encryption_keys")
     @classmethod

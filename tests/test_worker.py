@@ -188,7 +188,7 @@ def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         port = nobody.getsockname()[1]
         monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
         monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
-        monkeypatch.setattr("worker.configure_logging", lambda level: None)
+        monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
 
         assert main([]) == 4
 
@@ -218,3 +218,15 @@ def test_an_open_home_is_corrected_when_a_worker_starts(tmp_path: Path, capsys: 
     assert tmp_path.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     assert capsys.readouterr().out.count("the home was open to other users") == 1
+
+
+def test_metrics_that_cannot_be_served_are_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 2 and the line names address and reason."""
+    monkeypatch.setenv("TENURE_METRICS_PORT", "9464")
+    monkeypatch.setenv("TENURE_METRICS_ADDRESS", "192.0.2.1")
+    monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
+
+    assert main([]) == 2
+    assert "metrics cannot be served at 192.0.2.1, port 9464" in capsys.readouterr().err

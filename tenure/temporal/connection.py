@@ -9,12 +9,12 @@ programs with different converters cannot read each other's payloads.
 import asyncio
 import os
 import re
+from collections.abc import Sequence
 from datetime import timedelta
-from functools import cache
 
-from temporalio.client import Client
+from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
-from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
+from temporalio.runtime import Runtime
 from temporalio.service import HttpConnectProxyConfig
 
 from tenure.settings import Settings
@@ -22,6 +22,7 @@ from tenure.temporal.converter import make_data_converter
 from tenure.temporal.gate.peers import find_listener_user
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.owner_client import OwnerClientInterceptor
+from tenure.temporal.telemetry import get_client_runtime
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -60,8 +61,15 @@ def get_local_address(settings: Settings) -> str:
     return f"127.0.0.1:{settings.temporal_port}"
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(
+    settings: Settings, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
+) -> Client:
     """Connect to the configured server, or to the local one if none is configured.
+
+    Args:
+        settings: the server, the encryption and the owner.
+        runtime: runtime of a worker; None for that of a command.
+        interceptors: interceptors of the client and of its workers.
 
     Raises:
         CannotReach: the server does not answer in time or refuses the connection.
@@ -77,8 +85,11 @@ async def connect(settings: Settings) -> Client:
                 data_converter=make_data_converter(settings),
                 connect_timeout=CONNECT_TIMEOUT,
                 http_connect_proxy_config=gate,
-                runtime=None if gate is None else _create_runtime(),
-                interceptors=OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
+                runtime=runtime or (None if gate is None else get_client_runtime()),
+                interceptors=[
+                    *interceptors,
+                    *OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
+                ],
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
@@ -105,14 +116,6 @@ def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
     raise ServerUnreachable(
         address, f"another user runs the program on this port: set TEMPORAL_ADDRESS={address} only if you trust it"
     )
-
-
-@cache
-def _create_runtime() -> Runtime:
-    """Return the SDK's runtime for connections through a gate, without its warning that these resolve no names."""
-    levels = TelemetryFilter(core_level="WARN", other_level="ERROR").formatted()
-    logging = LoggingConfig(filter=f"{levels},temporal_sdk_bridge::client=ERROR")
-    return Runtime(telemetry=TelemetryConfig(logging=logging))
 
 
 def _reason(message: str) -> str:

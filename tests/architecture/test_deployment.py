@@ -101,7 +101,7 @@ def test_a_worker_is_healthy_only_if_it_polls_what_it_serves() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     """Every image names an exact version."""
-    assert re.search(r":\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
+    assert re.search(r":v?\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
 
 
 def test_base_images_are_pinned() -> None:

@@ -38,6 +38,11 @@ class SpiralWorkflow(ControllableWorkflow):
         self.loop = ResearchLoop(self, request)
         self.failure = ""
 
+    @property
+    def cycle(self) -> int:
+        """Number of the current cycle, which log lines of its activities name."""
+        return self.loop.state.cycle
+
     @workflow.run
     async def run(self, request: SpiralRequest) -> SpiralResult:
         """Run cycles until enough is known, nothing new comes, a budget is exhausted, or a person says stop."""

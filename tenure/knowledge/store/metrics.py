@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 
@@ -28,17 +29,31 @@ CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, hits INTEGER NOT NUL
 """
 
 
+class SearchObserver(Protocol):
+    """Receiver of the same counts, such as an export of metrics."""
+
+    def count_search(self, mode: str, seconds: float) -> None:
+        """Count a search and its latency in seconds."""
+        ...
+
+    def count_cache_lookups(self, hits: int, misses: int) -> None:
+        """Count lookups in the embedding cache."""
+        ...
+
+
 class SearchMetrics:
     """Counters of searches and cache lookups; safe to share between threads and, by file, between processes."""
 
-    def __init__(self, path: Path) -> None:
-        """Count in the file at `path`; create it on first use."""
-        self._path = path
+    def __init__(self, path: Path, observer: SearchObserver | None = None) -> None:
+        """Count in the file at `path`, created on first use, and forward every count to an observer."""
+        self._path, self._observer = path, observer
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
     def count_search(self, mode: str, seconds: float) -> None:
         """Count a search and its latency in seconds."""
+        if self._observer:
+            self._observer.count_search(mode, seconds)
         self._write(
             (
                 "INSERT INTO searches VALUES (:mode, 1, :ms) ON CONFLICT (mode) "
@@ -52,6 +67,8 @@ class SearchMetrics:
 
     def count_cache_lookups(self, hits: int, misses: int) -> None:
         """Count vectors found in the embedding cache and vectors that had to be computed."""
+        if self._observer:
+            self._observer.count_cache_lookups(hits, misses)
         self._write(
             (
                 "INSERT INTO vectors VALUES (1, :hits, :misses) ON CONFLICT (id) "

@@ -41,7 +41,7 @@ def compute_fingerprint(settings: Settings, address: str) -> str:
         PricesError: the price file cannot be used.
     """
     known = {name: _text(getattr(settings, name)) for name in Settings.model_fields if name not in _IGNORED_SETTINGS}
-    temporal = {name: value for name, value in os.environ.items() if name.startswith("TEMPORAL_")}
+    temporal = {name: value for name, value in os.environ.items() if name.startswith(("TEMPORAL_", "OTEL_"))}
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
     message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
     return hmac.new(read_or_create_secret(settings.home / KEY_FILE), message, hashlib.sha256).hexdigest()
