@@ -23,6 +23,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.archive import ArchiveActivities
 from activities.graph import GraphActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.knowledge import KnowledgeActivities
@@ -55,6 +56,7 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
+from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.codec_server import make_codec_server
 from tenure.temporal.connection import ServerUnreachable, connect
 from tenure.temporal.schedules import schedule_upkeep
@@ -76,6 +78,7 @@ from workflows.runtime.task_queues import (
     TENURE_QUEUE,
     WEB_QUEUE,
 )
+from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
 from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
@@ -106,6 +109,8 @@ WORKFLOWS = [
     MemoryWorkflow,
     ConsolidationWorkflow,
     NotifyWorkflow,
+    ArchiveWorkflow,
+    ArchiveSweepWorkflow,
 ]
 """All workflows; they run on the queue of workflows and cheap activities."""
 
@@ -251,7 +256,8 @@ def build_workers(
     methods[BROWSER_QUEUE] = build_browser_activities(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
-    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
+    archive = ArchiveActivities(RunArchiver(client, knowledge.runs))
+    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners), archive)
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 
-from tenure.cli.session.history import collect_events
 from tenure.contracts.research.trace import RecordedHistory
 from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.histories import collect_events
 from tests.histories.record import HERE, SLASH
 
 PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
