@@ -26,15 +26,19 @@ from temporalio.worker import Replayer, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
+from activities.archive import ArchiveActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.document_roots import DocumentRoots
+from tenure.knowledge.runs import ArchivedRuns
+from tenure.knowledge.store.store import Store
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
+from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.worlds import MemoryKnowledge
@@ -104,6 +108,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Seconds between the cancellation of a test and the runner's own timeout.
 CLEAN_UP_SECONDS = 15
+
+ARCHIVE_SECONDS = 20
+"""Time that the archiving of a test's runs may take after the test."""
+
+_ARCHIVING = "WorkflowType = 'ArchiveWorkflow' AND ExecutionStatus = 'Running'"
 
 DEADLOCK_SECONDS = 30
 """Time after which a workflow task that does not yield counts as a deadlock."""
@@ -234,6 +243,10 @@ class Stage:
         """Replay a run that the test has started itself."""
         self._started.append(handle)
 
+    def forget(self) -> None:
+        """Leave out the runs so far at the end: the test deletes their histories."""
+        self._started.clear()
+
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
@@ -274,6 +287,19 @@ async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowH
         yield history
 
 
+def open_archive(folder: Path) -> ArchivedRuns:
+    """Return the archive of the workers of a test with this folder."""
+    return ArchivedRuns(Store(str(folder / "archive")))
+
+
+async def until_archived(client: Client) -> None:
+    """Wait until no run is being archived: the workers of another test could not read its requests."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(ARCHIVE_SECONDS):
+            while [one async for one in client.list_workflows(_ARCHIVING)]:  # noqa: ASYNC110 - the server has no event
+                await asyncio.sleep(0.05)
+
+
 @pytest.fixture
 def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
@@ -294,7 +320,12 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         owners: Owners = NO_OWNERS,
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
-        methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
+        archive = ArchiveActivities(RunArchiver(client, open_archive(folder)))
+        methods[TENURE_QUEUE] += [
+            OwnerActivities(owners).check_signal,
+            archive.archive_run,
+            archive.archive_missing_runs,
+        ]
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
@@ -325,6 +356,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
             stage = Stage(client)
             try:
                 yield stage
+                await until_archived(client)
             except BaseException:
                 await stage.terminate()
                 raise
