@@ -40,6 +40,7 @@ from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
 from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
+from tests.support.histories import wait_until_archived
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.worlds import MemoryKnowledge
 from worker import (
@@ -111,8 +112,6 @@ CLEAN_UP_SECONDS = 15
 
 ARCHIVE_SECONDS = 20
 """Time that the archiving of a test's runs may take after the test."""
-
-_ARCHIVING = "WorkflowType = 'ArchiveWorkflow' AND ExecutionStatus = 'Running'"
 
 DEADLOCK_SECONDS = 30
 """Time after which a workflow task that does not yield counts as a deadlock."""
@@ -292,14 +291,6 @@ def open_archive(folder: Path) -> ArchivedRuns:
     return ArchivedRuns(Store(str(folder / "archive")))
 
 
-async def until_archived(client: Client) -> None:
-    """Wait until no run is being archived: the workers of another test could not read its requests."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(ARCHIVE_SECONDS):
-            while [one async for one in client.list_workflows(_ARCHIVING)]:  # noqa: ASYNC110 - the server has no event
-                await asyncio.sleep(0.05)
-
-
 @pytest.fixture
 def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
@@ -356,7 +347,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
             stage = Stage(client)
             try:
                 yield stage
-                await until_archived(client)
+                # The workers of another test could not read its requests.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(wait_until_archived(client), ARCHIVE_SECONDS)
             except BaseException:
                 await stage.terminate()
                 raise

@@ -16,8 +16,8 @@ from tenure.temporal import connection
 from tenure.temporal.archive.archiver import RunArchiver
 from tests.cli.conftest import CommandLine, no_stack
 from tests.cli.test_commands import error_line
+from tests.support.histories import delete_histories
 from tests.support.tiers import slow
-from tests.temporal.archive.test_archiver import delete
 
 
 async def _archive(line: CommandLine, names: tuple[str, ...]) -> None:
@@ -31,7 +31,7 @@ async def _archive(line: CommandLine, names: tuple[str, ...]) -> None:
 async def _delete(line: CommandLine, names: tuple[str, ...]) -> None:
     client = await connection.connect(line.settings)
     for name in names:
-        await delete(client, name)
+        await delete_histories(client, name)
 
 
 def archive(line: CommandLine, *names: str, deleted: bool = True) -> None:

@@ -6,10 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from temporalio.api.common.v1 import WorkflowExecution
-from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
-from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
@@ -23,7 +20,8 @@ from tenure.temporal.archive.container import RunTree, decode_run
 from tenure.temporal.archive.reading import ArchivedHistories
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import ServerHistories, read_histories
-from tests.conftest import Serving, open_archive, until_archived
+from tests.conftest import Serving, open_archive
+from tests.support.histories import delete_histories, wait_until_archived
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.run.agent import AgentWorkflow
@@ -34,25 +32,6 @@ from workflows.upkeep.archive import ArchiveSweepWorkflow
 LIMITS = RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0)
 REQUEST = RunRequest(question="How is bread made?", corpora=("kitchen",), limits=LIMITS)
 NOTHING = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
-
-
-async def delete(client: Client, run_id: str) -> None:
-    """Delete the histories of a run and of its children, and wait until they are gone."""
-    query = f"WorkflowId = '{run_id}' OR WorkflowId STARTS_WITH '{run_id}/'"
-    found = [one async for one in client.list_workflows(query)]
-    assert run_id in {one.id for one in found}
-    for one in found:
-        named = WorkflowExecution(workflow_id=one.id, run_id=one.run_id)
-        request = DeleteWorkflowExecutionRequest(namespace=client.namespace, workflow_execution=named)
-        await client.workflow_service.delete_workflow_execution(request)
-    for one in found:
-        while True:
-            try:
-                await client.get_workflow_handle(one.id, run_id=one.run_id).describe()
-            except RPCError as error:
-                assert error.status == RPCStatusCode.NOT_FOUND
-                break
-            await asyncio.sleep(0.05)
 
 
 def read_archived(folder: Path, run_id: str) -> RunTree:
@@ -69,7 +48,7 @@ async def test_an_ended_run_is_archived(serving: Serving, tmp_path: Path) -> Non
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(NOTHING)
         result = await run.result()
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
         execution = (await run.describe()).run_id
     [described] = open_archive(tmp_path).describe_runs(run.id)
     source = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
@@ -88,15 +67,15 @@ async def test_a_deleted_run_has_its_whole_trace(serving: Serving, tmp_path: Pat
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
         await run.result()
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
         before = build_trace(await read_histories(ServerHistories(stage.client), run.id))
         archived = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
         await stage.replay()
         stage.forget()
-        await delete(stage.client, f"{run.id}/research")
+        await delete_histories(stage.client, f"{run.id}/research")
         without_child = build_trace(await read_histories(ServerHistories(stage.client), run.id))
         partly = build_trace(await read_histories(ServerHistories(stage.client, archived), run.id))
-        await delete(stage.client, run.id)
+        await delete_histories(stage.client, run.id)
         after = build_trace(await read_histories(archived, run.id))
 
     assert before.cycles and before.sections
@@ -111,7 +90,7 @@ async def test_a_cancelled_run_is_archived(serving: Serving, tmp_path: Path) -> 
         await run.cancel()
         with pytest.raises(WorkflowFailureError):
             await run.result()
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
 
     [described] = open_archive(tmp_path).describe_runs(run.id)
     assert described.status == "cancelled"
@@ -128,7 +107,7 @@ async def test_the_sweep_archives_what_could_not_do_so_itself(serving: Serving, 
         await run.query(AgentWorkflow.progress)
         await run.terminate("by hand")
         await until_listed(stage.client, run.id)
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
         reports = [await sweep(stage.client) for _ in range(2)]
 
     assert open_archive(tmp_path).describe_runs(run.id)[0].status == "terminated"
@@ -171,7 +150,7 @@ async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path
         )
         stage.adopt(batch)
         await batch.result()
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
     found = open_archive(tmp_path)
 
     assert found.describe_runs(asked.id)[0].type == "AskWorkflow"
@@ -185,7 +164,7 @@ async def test_archiving_twice_leaves_one_row(serving: Serving, tmp_path: Path) 
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(NOTHING)
         await run.result()
-        await until_archived(stage.client)
+        await wait_until_archived(stage.client)
         request = ArchiveRequest(run=RunId(run.id), execution=(await run.describe()).run_id)
         first = open_archive(tmp_path).load_run(request.execution)
         archiver = RunArchiver(stage.client, open_archive(tmp_path))
