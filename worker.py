@@ -23,7 +23,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from activities.archive import ArchiveActivities
+from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.knowledge import KnowledgeActivities
@@ -186,6 +186,11 @@ def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpA
     return _collect_activities(WebActivities(search, pages), mcp)
 
 
+def build_archive_activities(archiver: Archiver) -> list[Callable[..., Any]]:
+    """Return the activities that archive finished runs."""
+    return _collect_activities(ArchiveActivities(archiver))
+
+
 def build_browser_activities(pages: PageFetching | None) -> list[Callable[..., Any]]:
     """Return the activities of the browser; without `pages` they report that no browser is available."""
     return _collect_activities(BrowserActivities(pages))
@@ -256,8 +261,8 @@ def build_workers(
     methods[BROWSER_QUEUE] = build_browser_activities(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
-    archive = ArchiveActivities(RunArchiver(client, knowledge.runs))
-    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners), archive)
+    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
+    methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, knowledge.runs))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(

@@ -26,7 +26,6 @@ from temporalio.worker import Replayer, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
-from activities.archive import ArchiveActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
@@ -46,6 +45,7 @@ from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
+    build_archive_activities,
     build_browser_activities,
     build_sandbox_activities,
     create_workflow_runner,
@@ -311,12 +311,8 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         owners: Owners = NO_OWNERS,
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
-        archive = ArchiveActivities(RunArchiver(client, open_archive(folder)))
-        methods[TENURE_QUEUE] += [
-            OwnerActivities(owners).check_signal,
-            archive.archive_run,
-            archive.archive_missing_runs,
-        ]
+        methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
+        methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, open_archive(folder)))
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:

@@ -1,46 +1,22 @@
 """Store finished runs, so that their reports do not depend on the Temporal server.
 
-A row holds the histories of a run as an opaque archive with encoded payloads: what the server stores encrypted is
-encrypted here as well. The key of a row is the execution that ended the run, so a repeated write replaces the row.
+A row holds the histories of a run as an opaque archive. Payloads stay encoded, so that everything the server stores
+encrypted is encrypted here as well. The key of a row is the execution that ended the run, so a repeated write replaces
+the row.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
 
+from tenure.contracts.knowledge.archive import RunDescription
 from tenure.knowledge.store.schema import RUNS, RUNS_SCHEMA
 from tenure.knowledge.store.store import Store, quote_list, quote_literal
 
 _DESCRIPTION = [name for name in RUNS_SCHEMA.names if name not in ("version", "archive")]
-
-
-@dataclass(frozen=True)
-class RunDescription:
-    """Description of a finished run."""
-
-    execution: str
-    """Id of the execution that ended the run."""
-    id: str
-    """Workflow id."""
-    type: str
-    """Workflow type."""
-    status: str
-    """Status of the run; empty for workflows without one."""
-    phase: str
-    """Last phase; empty for workflows without phases."""
-    mode: str
-    """Mode; empty for workflows without one."""
-    owner: str
-    """Owner for the fair sharing of workers; empty for none."""
-    started_at: str
-    """Start time, ISO 8601 in UTC."""
-    closed_at: str
-    """End time, ISO 8601 in UTC."""
-    question: bytes
-    """Question as the payload that Temporal stores; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +52,7 @@ class ArchivedRuns:
 
     def save_run(self, run: ArchivedRun) -> None:
         """Insert or replace a run."""
-        row = {**asdict(run.description), "version": run.version, "archive": run.archive}
+        row = {**run.description.model_dump(), "version": run.version, "archive": run.archive}
         self._store.upsert(RUNS, pa.Table.from_pylist([row], schema=RUNS_SCHEMA), "execution")
 
     def find_run(self, id: str) -> ArchivedRun | None:

@@ -39,7 +39,7 @@ def save_and_stall(self, run):
 
 ArchivedRuns.save_run = save_and_stall
 """
-"""Start of a worker whose activity stands still before or after it has written the archive."""
+"""Start of a worker whose activity stops before or after it has written the archive."""
 
 
 async def _delete_all(settings: object, *names: str) -> None:

@@ -1,12 +1,9 @@
 """Commands `export`, `import` and `delete`: move finished runs between homes as files, and delete them."""
 
 import asyncio
-import os
 import re
 import time
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from temporalio.api.common.v1 import WorkflowExecution
@@ -21,7 +18,6 @@ from tenure.cli.session.connection import describe_missing_run, explain_refusals
 from tenure.cli.session.run_records import explain_archive_errors, find_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_line, write_file
-from tenure.private_files import PRIVATE_UMASK
 from tenure.settings import Settings
 from tenure.temporal.archive.access import check_owner, delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
@@ -51,7 +47,7 @@ def export_run(arguments: Namespace, settings: Settings) -> int:
 
 def import_file(arguments: Namespace, settings: Settings) -> int:
     """Run `import`."""
-    with explain_archive_errors(), _write_privately():
+    with explain_archive_errors():
         runs = import_runs(settings, arguments.file)
     names = list(dict.fromkeys(run.id for run in runs))
     if arguments.json:
@@ -148,13 +144,3 @@ async def _exists(client: Client, workflow_id: str, execution: str) -> bool:
             raise
         return False
     return True
-
-
-@contextmanager
-def _write_privately() -> Iterator[None]:
-    """Create files that only this user can read."""
-    before = os.umask(PRIVATE_UMASK)
-    try:
-        yield
-    finally:
-        os.umask(before)

@@ -4,7 +4,7 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 from temporalio.api.common.v1 import Payload
@@ -30,6 +30,7 @@ from tenure.cli.session.follow import follow_workflow
 from tenure.cli.session.run_records import explain_archive_errors, open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
+from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
@@ -39,9 +40,6 @@ from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
-
-if TYPE_CHECKING:
-    from tenure.knowledge.runs import RunDescription
 
 _ENDED_BADLY = {
     WorkflowExecutionStatus.FAILED: "failed",
@@ -196,7 +194,7 @@ async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[
     return sorted((*rows, *archived_rows), key=lambda row: row["started"], reverse=True)[: arguments.limit]
 
 
-def _list_archived(arguments: Namespace, settings: Settings) -> list["RunDescription"]:
+def _list_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
     """Return the latest archived runs that the arguments ask for, each id once."""
     # Imported when needed: the database takes a second.
     from tenure.temporal.archive.access import list_archived_runs
@@ -207,7 +205,7 @@ def _list_archived(arguments: Namespace, settings: Settings) -> list["RunDescrip
 
 
 async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:
-    """Return which of some runs the server lists."""
+    """Return the ids of those runs that the server lists."""
     present: set[str] = set()
     for at in range(0, len(ids), _MAX_QUERIED_IDS):
         names = ", ".join(map(_quote, ids[at : at + _MAX_QUERIED_IDS]))
@@ -216,7 +214,7 @@ async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:
     return present
 
 
-async def _describe_archived(run: "RunDescription", converter: DataConverter) -> dict[str, str]:
+async def _describe_archived(run: RunDescription, converter: DataConverter) -> dict[str, str]:
     """Return an archived run; its question is empty if it is encrypted for another owner."""
     try:
         (question,) = await converter.decode([Payload.FromString(run.question)], [str]) if run.question else [""]

@@ -1,4 +1,4 @@
-"""Archive of finished runs: requests and replies of its activities."""
+"""Archive of finished runs: descriptions of runs, requests and replies of activities."""
 
 from tenure.contracts.base import Contract, RunId
 
@@ -41,3 +41,28 @@ class ArchiveReport(Contract):
     """Number of runs that were archived before."""
     failed: tuple[str, ...] = ()
     """Runs that could not be archived, with the reason."""
+
+
+class RunDescription(Contract):
+    """Description of an archived run."""
+
+    execution: str
+    """Id of the execution that ended the run."""
+    id: str
+    """Workflow id."""
+    type: str
+    """Workflow type."""
+    status: str
+    """Status of the run; empty for a completed workflow without a status."""
+    phase: str
+    """Last phase; empty for workflows without phases."""
+    mode: str
+    """Mode; empty for workflows without one."""
+    owner: str
+    """Owner for the fair sharing of workers; empty for none."""
+    started_at: str
+    """Start time, ISO 8601 in UTC."""
+    closed_at: str
+    """End time, ISO 8601 in UTC."""
+    question: bytes
+    """Question as the payload that Temporal stores; empty for none."""

@@ -1,5 +1,6 @@
 """Find, list, export, import and delete archived runs of a home; no server and no worker is needed."""
 
+import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,10 +9,12 @@ from pathlib import Path
 
 from temporalio.converter import DataConverter
 
-from tenure.knowledge.runs import ArchivedRun, ArchivedRuns, RunDescription
+from tenure.contracts.knowledge.archive import RunDescription
+from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
 from tenure.ownership import get_owner
+from tenure.private_files import PRIVATE_UMASK
 from tenure.settings import Settings
 from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, decode_run, encode_run, iterate_runs
 from tenure.temporal.archive.reading import ArchivedHistories, describe_run, list_batch_runs
@@ -76,9 +79,8 @@ def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
     Raises:
         ArchiveUnreadable: the file is no archive, belongs to another owner, or contains a run whose id is in use.
     """
-    with _explain_errors(f"{path} cannot be imported: the archive"):
+    with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
         described = tuple(describe_run(tree) for tree in _read_file(path))
-        # An object store or a folder of another name is created by a worker; the home's own folder is created here.
         runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:
             check_owner(settings, run.id)
@@ -143,6 +145,16 @@ def check_owner(settings: Settings, run_id: str) -> None:
     """
     if settings.owner and get_owner(run_id) not in (None, settings.owner):
         raise ArchiveUnreadable(f"run {run_id} belongs to another owner than TENURE_OWNER, {settings.owner}")
+
+
+@contextmanager
+def _write_privately() -> Iterator[None]:
+    """Create files that only this user can read."""
+    before = os.umask(PRIVATE_UMASK)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager

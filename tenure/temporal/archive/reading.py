@@ -9,8 +9,8 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.converter import DataConverter
 
+from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.trace import WorkflowStatus
-from tenure.knowledge.runs import RunDescription
 from tenure.temporal.archive.container import RunTree
 from tenure.temporal.histories import ENDINGS, UnknownHistory
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
@@ -70,7 +70,7 @@ class ArchivedHistories:
 
 
 def describe_run(tree: RunTree) -> RunDescription:
-    """Return the description of a run as its histories tell it."""
+    """Return the description of a run, which is derived from its histories."""
     events = tree.last_history.events
     first = next(history for (name, _), history in tree.histories.items() if name == tree.id).events[0]
     started, ending = events[0].workflow_execution_started_event_attributes, ENDINGS[events[-1].event_type]

@@ -1,4 +1,4 @@
-"""Archives of runs: what is written is read again, and malformed, truncated, hostile or oversized ones are refused."""
+"""Test the format of archives with valid, malformed, truncated, hostile and oversized ones."""
 
 import gzip
 import io
