@@ -102,7 +102,7 @@ async def _delete_on_server(run_id: str, place: ServerTarget) -> set[str]:
     client = await open_session(place)
     with explain_refusals(run_id):
         found = [(found.id, found.run_id) async for found in client.list_workflows(_build_query(run_id))]
-        if found and (await _is_running(client, run_id)):
+        if await _is_running(client, run_id):
             raise CommandError(
                 f"run {run_id} is still running: `python client.py cancel {run_id} --discard` ends it first"
             )
@@ -132,8 +132,10 @@ async def _request_deletion(client: Client, workflow_id: str, execution: str) ->
 
 
 async def _is_running(client: Client, run_id: str) -> bool:
+    """Return whether a run, or a follow-up question to it, is running; workflows that outlive a run do not count."""
+    names = {run_id, f"{run_id}/ask"}
     query = f"({_build_query(run_id)}) AND ExecutionStatus = 'Running'"
-    return bool([found.id async for found in client.list_workflows(query)])
+    return not names.isdisjoint([found.id async for found in client.list_workflows(query)])
 
 
 async def _exists(client: Client, workflow_id: str, execution: str) -> bool:

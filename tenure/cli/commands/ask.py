@@ -88,7 +88,7 @@ async def _build_request(
     Raises:
         UsageError: the run reads nothing that could be asked about.
     """
-    with explain_refusals(arguments.id):
+    with explain_refusals(arguments.id), record.explain_damage():
         run = await read_request(record.source, arguments.id)
         thread = await _read_thread(conversation) if conversation else Thread(sources=await _number_sources(record))
     limits = _build_limits(arguments, run, settings)

@@ -45,7 +45,7 @@ async def _read_result(place: ServerTarget, run_id: str) -> Result:
         CommandError: the run is still running, or failed.
     """
     record = await open_run(place, run_id)
-    with explain_refusals(run_id):
+    with explain_refusals(run_id), record.explain_damage():
         await read_request(record.source, run_id)
     if record.is_running:
         raise CommandError(

@@ -47,7 +47,7 @@ async def _start_fork(arguments: Namespace, place: ServerTarget, chosen: str) ->
     client = await open_session(place)
     await register_search_attributes(client, place)
     record = await open_run(place, arguments.origin, client)
-    with explain_refusals(arguments.origin):
+    with explain_refusals(arguments.origin), record.explain_damage():
         request, origin = await read_origin(record.source, arguments.origin, arguments.cycle)
     whose = override_ownership(arguments, record.priority)
     if arguments.id:

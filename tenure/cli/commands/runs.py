@@ -27,7 +27,7 @@ from tenure.cli.session.connection import (
     register_search_attributes,
 )
 from tenure.cli.session.follow import follow_workflow
-from tenure.cli.session.run_records import explain_archive_errors, open_run
+from tenure.cli.session.run_records import explain_archive_errors, may_have_archive, open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
 from tenure.contracts.knowledge.archive import RunDescription
@@ -195,12 +195,18 @@ async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[
 
 
 def _list_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
-    """Return the latest archived runs that the arguments ask for, each id once."""
+    """Return the latest archived runs that the arguments ask for, each id once; none if they cannot be read."""
+    if not may_have_archive(settings):
+        return []
     # Imported when needed: the database takes a second.
     from tenure.temporal.archive.access import list_archived_runs
 
-    with explain_archive_errors():
-        found = list_archived_runs(settings, AGENT_WORKFLOW, arguments.owner or "", arguments.status or "")
+    try:
+        with explain_archive_errors():
+            found = list_archived_runs(settings, AGENT_WORKFLOW, arguments.owner or "", arguments.status or "")
+    except CommandError as error:
+        print_note(f"no archived runs are listed: {error}")
+        return []
     return list({run.id: run for run in reversed(found)}.values())[::-1][: arguments.limit]
 
 

@@ -12,7 +12,7 @@ from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, re
 from tenure.cli.commands.corpora import ask_corpora
 from tenure.cli.delivery import check_delivery, deliver
 from tenure.cli.display import choose_display
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
@@ -292,7 +292,12 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
     Raises:
         UsageError: there is such a run.
     """
-    if await LazyArchive(place.settings, chosen).load() is not None:
+    try:
+        found = await LazyArchive(place.settings, chosen).load()
+    except CommandError as error:
+        print_note(f"the archive was not searched for a run {chosen}: {error}")
+        return
+    if found is not None:
         raise _describe_used_id(chosen)
 
 

@@ -32,6 +32,5 @@ async def _read_trace(run_id: str, place: ServerTarget) -> Trace:
     record = await open_run(place, run_id)
     if record.type != AGENT_WORKFLOW:
         raise UsageError(f"{run_id} is not a run but a {record.type}: only runs have a trace")
-    with explain_refusals(run_id):
-        found = await read_histories(record.source, run_id)
-    return build_trace(found)
+    with explain_refusals(run_id), record.explain_damage():
+        return build_trace(await read_histories(record.source, run_id))

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from temporalio.api.common.v1 import Priority as RecordedPriority
@@ -19,16 +20,21 @@ from temporalio.exceptions import CancelledError, TerminatedError, TimeoutError,
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.errors import CommandError, Unreachable
+from tenure.cli.formatting import truncate_line
 from tenure.cli.session.connection import describe_missing_run, describe_refusal, explain_refusals, open_session
 from tenure.cli.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
+from tenure.temporal.encryption import ENCODING, DecryptionError
 from tenure.temporal.histories import HistorySource, ServerHistories, UnknownHistory
 
 if TYPE_CHECKING:
     from tenure.temporal.archive.access import FoundRun
 
 T = TypeVar("T")
+
+ARCHIVE_FOLDER = "runs.lance"
+"""Folder of the archive in a local knowledge base."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +67,28 @@ class RunRecord:
             if event.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
                 raise WorkflowFailureError(cause=await _decode_cause(event, self.source.converter))
             payloads = event.workflow_execution_completed_event_attributes.result.payloads
-            (result,) = await self.source.converter.decode(payloads, [kind])
+            with self.explain_damage():
+                (result,) = await self.source.converter.decode(payloads, [kind])
         found: T = result
         return found
+
+    @contextmanager
+    def explain_damage(self) -> Iterator[None]:
+        """Turn errors about values that a history should not contain into a one-line error.
+
+        An archived history may come from a file of a stranger.
+        """
+        try:
+            yield
+        except DecryptionError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            if isinstance(error, KeyError) and ENCODING.decode() in str(error):
+                raise  # it is encrypted, and there is no key
+            raise CommandError(
+                f"run {self.id} cannot be read: its history is damaged, or of another version "
+                f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
+            ) from error
 
 
 class LazyArchive:
@@ -108,6 +133,8 @@ class LazyArchive:
         return found.histories
 
     def _read(self) -> "FoundRun | None":
+        if not may_have_archive(self._settings):
+            return None
         # Imported when needed: the database takes a second.
         from tenure.temporal.archive.access import find_archived_run
 
@@ -193,6 +220,11 @@ async def _decode_cause(event: HistoryEvent, converter: DataConverter) -> BaseEx
         reason = event.workflow_execution_terminated_event_attributes.reason
         return TerminatedError(reason or "Workflow terminated")
     return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
+
+
+def may_have_archive(settings: Settings) -> bool:
+    """Return whether runs may be archived: False only if the folder of the archive does not exist."""
+    return "://" in settings.knowledge_uri or Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from tenure.temporal.histories import ENDINGS, HistorySource, ServerHistories, U
 ARCHIVED_WORKFLOWS = ("AgentWorkflow", "AskWorkflow", "BatchWorkflow")
 """Workflow types whose results commands read after their end."""
 
-END_TIMEOUT_SECONDS = 60.0
+END_TIMEOUT_SECONDS = 15.0
 """Time that a run has to end after it has asked to be archived; an activity that waits longer is repeated."""
 
 CHILD_END_TIMEOUT_SECONDS = 10.0

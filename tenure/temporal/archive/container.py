@@ -32,6 +32,8 @@ MAX_EXECUTIONS: Final = 20_000
 """Maximum number of executions of a run."""
 
 _BLOCK_BYTES: Final = 1 << 16
+_MAX_SECONDS: Final = 250_000_000_000
+"""Latest time of an event in seconds since the epoch; later ones are no dates."""
 _WORKFLOW_ID: Final = r"^[^\s\x00-\x1f]{1,1000}$"
 _EXECUTION_ID: Final = r"^[0-9A-Za-z-]{1,64}$"
 
@@ -230,5 +232,6 @@ def _is_history_of(history: History, entry: ExecutionEntry) -> bool:
         return False
     first: HistoryEvent = history.events[0]
     started = first.workflow_execution_started_event_attributes
-    named = started.workflow_id in ("", entry.workflow)
-    return first.HasField("workflow_execution_started_event_attributes") and named
+    is_named = started.workflow_id in ("", entry.workflow)
+    is_dated = all(0 <= event.event_time.seconds <= _MAX_SECONDS for event in history.events)
+    return first.HasField("workflow_execution_started_event_attributes") and is_named and is_dated

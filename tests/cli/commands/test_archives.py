@@ -14,10 +14,12 @@ from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.store import Store
 from tenure.temporal import connection
 from tenure.temporal.archive.archiver import RunArchiver
+from tenure.temporal.archive.container import encode_run
 from tests.cli.conftest import CommandLine, no_stack
 from tests.cli.test_commands import error_line
 from tests.support.histories import delete_histories
 from tests.support.tiers import slow
+from tests.temporal.archive.test_container import tree
 
 
 async def _archive(line: CommandLine, names: tuple[str, ...]) -> None:
@@ -58,9 +60,10 @@ def test_archived_runs_are_shown_without_their_histories(running: CommandLine) -
     archive(running, "kept-1", "kept-2", "kept-3")
     after = [running(*command) for command in commands]
     listed = {row["id"]: row for row in json.loads(running("list", "--json").stdout)}
-    failed, state, used, table = (
+    failed, state, paused, used, table = (
         running("report", "kept-3"),
         running("state", "kept-1"),
+        running("pause", "kept-1"),
         running("start", "What?", "--id", "kept-1"),
         running("list", "--status", "failed"),
     )
@@ -71,6 +74,7 @@ def test_archived_runs_are_shown_without_their_histories(running: CommandLine) -
         assert listed[name] == rows[name] | {"archived": True, "url": ""}
     assert error_line(failed.stderr).endswith("failed: the stub was told to fail")
     assert (state.returncode, "is archived" in error_line(state.stderr)) == (1, True)
+    assert (paused.returncode, "is finished" in error_line(paused.stderr)) == (1, True)
     assert (used.returncode, "the id kept-1 is in use" in error_line(used.stderr)) == (2, True)
     assert "archived" in table.stdout and "kept-3" in table.stdout and "kept-1" not in table.stdout
     assert "there is no run kept-4" in error_line(running("report", "kept-4").stderr)
@@ -210,3 +214,29 @@ def test_runs_of_other_owners_are_neither_exported_nor_imported(tmp_path: Path) 
     lines = [error_line(line(verb, "ann~run", extra=owner).stderr) for verb in ("export", "delete")]
 
     assert lines == ["error: run ann~run belongs to another owner than TENURE_OWNER, bob"] * 2
+
+
+def test_a_hostile_history_is_one_line(tmp_path: Path) -> None:
+    """A well-formed archive with values of other types is imported, and refused where it is read."""
+    line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
+    file.write_bytes(encode_run(tree("research")))
+    assert line("import", str(file)).returncode == 0
+    done = [line(*command) for command in (("report", "run"), ("diff", "run", "run"), ("trace", "run"), ("list",))]
+
+    assert [one.returncode for one in done] == [1, 1, 1, 0]
+    for one in done[:3]:
+        assert "run run cannot be read: its history is damaged, or of another version" in error_line(one.stderr)
+
+
+def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    """A table that cannot be read is an error that names it, and `list` says that it lists no archived run."""
+    line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
+    file.write_bytes(encode_run(tree("research")))
+    assert line("import", str(file)).returncode == 0
+    for data in (line.settings.home / "knowledge" / "runs.lance" / "data").iterdir():
+        data.write_bytes(b"")
+    report, listed = line("report", "run"), line("list")
+
+    assert (report.returncode, listed.returncode) == (1, 4)
+    assert "table 'runs' of the knowledge base" in error_line(report.stderr)
+    assert "no archived runs are listed: table 'runs'" in listed.stderr

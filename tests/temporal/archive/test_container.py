@@ -7,6 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
 from temporalio.api.common.v1 import WorkflowType
@@ -25,7 +26,9 @@ from tests.histories.record import HERE
 from tests.histories.recorded import events
 
 
-def history(workflow: str = "run", end: int = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED) -> History:
+def history(
+    workflow: str = "run", end: int = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, seconds: int = 0
+) -> History:
     """Return the shortest history of a workflow."""
     started = WorkflowExecutionStartedEventAttributes(
         workflow_id=workflow, workflow_type=WorkflowType(name="AgentWorkflow")
@@ -34,6 +37,7 @@ def history(workflow: str = "run", end: int = EventType.EVENT_TYPE_WORKFLOW_EXEC
         events=[
             HistoryEvent(
                 event_id=1,
+                event_time=Timestamp(seconds=seconds),
                 event_type=EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
                 workflow_execution_started_event_attributes=started,
             ),
@@ -131,6 +135,13 @@ WRONG = {
             open_history,
         ),
         "does not contain the end of its run",
+    ),
+    "no date": (
+        forge(
+            head(entry(len(late := history(seconds=10**18).SerializeToString()))),
+            late,
+        ),
+        "contains a damaged history",
     ),
     "too short": (forge(head(entry(len(PROGRAM) + 1)), PROGRAM), "does not have the size"),
     "too long": (forge(head(entry(len(PROGRAM) - 1)), PROGRAM), "does not have the size"),
