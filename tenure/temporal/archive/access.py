@@ -81,9 +81,10 @@ def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
     """
     with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
         described = tuple(describe_run(tree) for tree in _read_file(path))
-        runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:
             check_owner(settings, run.id)
+        runs = ArchivedRuns(Store(settings.knowledge_uri))
+        for run in described:
             others = {known.execution for known in runs.describe_runs(run.id)} - {one.execution for one in described}
             if others and run.type == "AgentWorkflow":
                 raise ArchiveUnreadable(f"{path} cannot be imported: there is another run {run.id} in this home")

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from temporalio.api.enums.v1 import ParentClosePolicy
 from temporalio.api.history.v1 import History, HistoryEvent
 from temporalio.client import Client
+from temporalio.exceptions import ApplicationError
 
+from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReply, ArchiveReport, ArchiveRequest
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, encode_run
@@ -19,6 +21,9 @@ from tenure.temporal.histories import ENDINGS, HistorySource, ServerHistories, U
 
 ARCHIVED_WORKFLOWS = ("AgentWorkflow", "AskWorkflow", "BatchWorkflow")
 """Workflow types whose results commands read after their end."""
+
+NOT_ARCHIVED = "NotArchived"
+"""Type of the failure for a run that cannot be archived."""
 
 END_TIMEOUT_SECONDS = 15.0
 """Time that a run has to end after it has asked to be archived; an activity that waits longer is repeated."""
@@ -43,10 +48,17 @@ class RunArchiver:
 
         Raises:
             TimeoutError: the run does not end.
-            ArchiveError: it is too large.
+            ApplicationError: it is too large.
             KnowledgeError: the archive cannot be written.
             RPCError: the server does not answer.
         """
+        try:
+            return await self._archive(request)
+        except ArchiveError as error:
+            message = f"run {request.run} is not archived, since its archive {error}"
+            raise ApplicationError(message, type=NOT_ARCHIVED, non_retryable=True) from error
+
+    async def _archive(self, request: ArchiveRequest) -> ArchiveReply:
         try:
             async with asyncio.timeout(END_TIMEOUT_SECONDS):
                 await self._source.fetch_last_event(request.run, request.execution)
@@ -72,9 +84,9 @@ class RunArchiver:
         for done, (id, run) in enumerate(missing):
             report(ArchiveProgress(done=done, total=len(missing)))
             try:
-                await self.archive_run(ArchiveRequest(run=id, execution=run))
+                await self._archive(ArchiveRequest(run=RunId(id), execution=run))
             except ArchiveError as error:
-                failed.append(f"{id}: the archive {error}")
+                failed.append(f"{id}: its archive {error}")
         return ArchiveReport(archived=len(missing) - len(failed), known=len(ended) - len(missing), failed=tuple(failed))
 
     def _save(self, tree: RunTree) -> int:

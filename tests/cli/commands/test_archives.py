@@ -209,11 +209,14 @@ def test_a_deleted_run_is_gone_everywhere(running: CommandLine) -> None:
 
 def test_runs_of_other_owners_are_neither_exported_nor_imported(tmp_path: Path) -> None:
     """With an owner in the settings, runs that another owner's name marks are refused in one line."""
-    line = no_stack(tmp_path / "home")
+    line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
+    file.write_bytes(encode_run(tree(id="run")) + encode_run(tree(id="ann~run")))
     owner = {"TENURE_OWNER": "bob", "TENURE_OWNER_TOKEN": "b" * 32}
-    lines = [error_line(line(verb, "ann~run", extra=owner).stderr) for verb in ("export", "delete")]
+    commands = (("export", "ann~run"), ("delete", "ann~run"), ("import", str(file)))
+    lines = [error_line(line(*command, extra=owner).stderr) for command in commands]
 
-    assert lines == ["error: run ann~run belongs to another owner than TENURE_OWNER, bob"] * 2
+    assert lines == ["error: run ann~run belongs to another owner than TENURE_OWNER, bob"] * 3
+    assert not (line.settings.home / "knowledge" / "runs.lance").exists()
 
 
 def test_a_hostile_history_is_one_line(tmp_path: Path) -> None:

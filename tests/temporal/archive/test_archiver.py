@@ -1,12 +1,15 @@
 """Finished runs are copied into the archive and read there when the server has deleted them."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
@@ -15,11 +18,14 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.trace.story import build_trace
+from tenure.settings import Settings
+from tenure.temporal.archive import container
 from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.archive.container import RunTree, decode_run
 from tenure.temporal.archive.reading import ArchivedHistories
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import ServerHistories, read_histories
+from tenure.temporal.schedules import make_archive_id, schedule_upkeep
 from tests.conftest import Serving, open_archive
 from tests.support.histories import delete_histories, wait_until_archived
 from tests.support.tiers import slow
@@ -157,6 +163,48 @@ async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path
     assert found.describe_runs(batch.id)[0].status == ""
     assert set(read_archived(tmp_path, batch.id).histories) == {(batch.id, found.describe_runs(batch.id)[0].execution)}
     assert found.describe_runs(f"{batch.id}-1")[0].status == "no_evidence"
+
+
+async def test_a_run_that_is_too_large_is_reported(
+    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its archiving fails at once with one line, and the sweep names it and archives the others."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(NOTHING)
+        await run.result()
+        await wait_until_archived(stage.client)
+        execution = (await run.describe()).run_id
+        archiver = RunArchiver(stage.client, open_archive(tmp_path / "other"))
+        monkeypatch.setattr(container, "MAX_RUN_BYTES", 10)
+        with pytest.raises(ApplicationError, match=f"run {run.id} is not archived, since its archive is too") as failed:
+            await archiver.archive_run(ArchiveRequest(run=RunId(run.id), execution=execution))
+        report = await archiver.archive_missing(lambda progress: None)
+
+    assert failed.value.non_retryable and "\n" not in failed.value.message
+    assert report.archived == 0 and any(line.startswith(f"{run.id}: its archive is too") for line in report.failed)
+
+
+@slow
+async def test_the_first_worker_archives_earlier_runs(serving: Serving, tmp_path: Path) -> None:
+    """The schedule of the sweep starts it when it is created, and again at the interval of the settings."""
+    settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=0, archive_hours=3)
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        schedule = stage.client.get_schedule_handle(make_archive_id(settings))
+        await schedule_upkeep(stage.client, settings)
+        while True:
+            if actions := (await schedule.describe()).info.recent_actions:
+                break
+            await asyncio.sleep(0.05)
+        intervals = (await schedule.describe()).schedule.spec.intervals
+        await schedule_upkeep(stage.client, settings)
+        await stage.client.get_workflow_handle(actions[0].action.workflow_id).result()  # type: ignore[attr-defined]
+        repeated = (await schedule.describe()).info.num_actions
+        await schedule_upkeep(stage.client, settings.model_copy(update={"archive_hours": 0}))
+        with pytest.raises(RPCError, match="not found"):
+            await schedule.describe()
+
+    assert [interval.every for interval in intervals] == [timedelta(hours=3)]
+    assert repeated == 1
 
 
 async def test_archiving_twice_leaves_one_row(serving: Serving, tmp_path: Path) -> None:
