@@ -23,6 +23,7 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.knowledge import KnowledgeActivities
@@ -56,6 +57,7 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
+from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.codec_server import make_codec_server
 from tenure.temporal.connection import ServerUnreachable, connect
 from tenure.temporal.schedules import schedule_upkeep
@@ -81,6 +83,7 @@ from workflows.runtime.task_queues import (
     TENURE_QUEUE,
     WEB_QUEUE,
 )
+from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
 from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
@@ -114,6 +117,8 @@ WORKFLOWS = [
     MemoryWorkflow,
     ConsolidationWorkflow,
     NotifyWorkflow,
+    ArchiveWorkflow,
+    ArchiveSweepWorkflow,
 ]
 """All workflows; they run on the queue of workflows and cheap activities."""
 
@@ -189,6 +194,11 @@ def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpA
     return _collect_activities(WebActivities(search, pages), mcp)
 
 
+def build_archive_activities(archiver: Archiver) -> list[Callable[..., Any]]:
+    """Return the activities that archive finished runs."""
+    return _collect_activities(ArchiveActivities(archiver))
+
+
 def build_browser_activities(pages: PageFetching | None) -> list[Callable[..., Any]]:
     """Return the activities of the browser; without `pages` they report that no browser is available."""
     return _collect_activities(BrowserActivities(pages))
@@ -261,6 +271,7 @@ def build_workers(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
     methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
+    methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, knowledge.runs))
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(

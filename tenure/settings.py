@@ -172,6 +172,8 @@ class Settings(BaseSettings, LimitFields):
     """Type of the vector index; `auto` scans small tables and creates `ivf_rq` for large ones."""
     maintenance_hours: float = Field(default=6.0, ge=0, le=8760)
     """Hours between two maintenances of the knowledge base; 0 for none."""
+    archive_hours: float = Field(default=1.0, ge=0, le=8760)
+    """Hours between two searches for ended runs that are not archived, such as terminated ones; 0 for none."""
     consolidation_hours: float = Field(default=24.0, ge=0, le=8760)
     """Hours between two consolidations of memories; 0 for none."""
     memory_half_life_days: float = Field(default=90.0, gt=0, le=36_500)

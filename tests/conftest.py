@@ -32,10 +32,14 @@ from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.document_roots import DocumentRoots
+from tenure.knowledge.runs import ArchivedRuns
+from tenure.knowledge.store.store import Store
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
+from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
+from tests.support.histories import wait_until_archived
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
@@ -43,6 +47,7 @@ from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
+    build_archive_activities,
     build_browser_activities,
     build_sandbox_activities,
     create_workflow_runner,
@@ -105,6 +110,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Seconds between the cancellation of a test and the runner's own timeout.
 CLEAN_UP_SECONDS = 15
+
+ARCHIVE_SECONDS = 20
+"""Time that the archiving of a test's runs may take after the test."""
 
 
 def pytest_collection_finish() -> None:
@@ -226,6 +234,10 @@ class Stage:
         """Replay a run that the test has started itself."""
         self._started.append(handle)
 
+    def forget(self) -> None:
+        """Leave out the runs so far at the end: the test deletes their histories."""
+        self._started.clear()
+
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
@@ -266,6 +278,11 @@ async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowH
         yield history
 
 
+def open_archive(folder: Path) -> ArchivedRuns:
+    """Return the archive of the workers of a test with this folder."""
+    return ArchivedRuns(Store(str(folder / "archive")))
+
+
 @pytest.fixture
 def serving(server: WorkflowEnvironment, cached_workflows: int, tmp_path: Path) -> Serving:
     """Return a context manager that serves a world with the real workflows and activities."""
@@ -287,6 +304,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
         methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
+        methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, open_archive(folder)))
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
@@ -314,6 +332,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
             stage = Stage(client)
             try:
                 yield stage
+                # The workers of another test could not read its requests.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(wait_until_archived(client), ARCHIVE_SECONDS)
             except BaseException:
                 await stage.terminate()
                 raise

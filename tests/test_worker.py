@@ -25,6 +25,7 @@ from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
+    build_archive_activities,
     build_browser_activities,
     build_parser,
     build_sandbox_activities,
@@ -54,6 +55,7 @@ def served() -> dict[str, set[str]]:
     methods[BROWSER_QUEUE] = build_browser_activities(None)
     engines = FederatedSearch.from_settings(Settings(_env_file=None))
     mcp = McpActivities(McpServers({}, timeout_seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[TENURE_QUEUE] += build_archive_activities(None)  # type: ignore[arg-type]
     methods[WEB_QUEUE] = build_web_activities(engines, None, mcp)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
@@ -64,7 +66,10 @@ def served() -> dict[str, set[str]]:
 def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model queue, and no activity is on two queues."""
     assert served() == {
-        TENURE_QUEUE: {"assemble_report", "check_quotes", "post_notification", "run_notification_command"},
+        TENURE_QUEUE: {
+            *("assemble_report", "check_quotes", "post_notification", "run_notification_command"),
+            *("archive_run", "archive_missing_runs"),
+        },
         EMBED_QUEUE: {
             *(
                 "ingest_corpus",

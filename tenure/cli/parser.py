@@ -58,6 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_start(commands)
     _add_schedule(commands)
     _add_looking(commands)
+    _add_archive(commands)
     _add_going_on(commands)
     _add_steering(commands)
     _add_corpora(commands)
@@ -299,6 +300,18 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     runs.add_argument(
         "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
+
+
+def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add commands for the archive of finished runs."""
+    module = "tenure.cli.commands.archives"
+    export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
+    export.add_argument("id", metavar="ID")
+    export.add_argument("file", nargs="?", type=_path, metavar="FILE", help="file to write (default: ID.tenure)")
+    imported = _add(commands, "import", f"{module}:import_file", "add the runs of an archive file to this home")
+    imported.add_argument("file", type=_path, metavar="FILE")
+    delete = _add(commands, "delete", f"{module}:delete_run", "delete a finished run from the archive and the server")
+    delete.add_argument("id", metavar="ID")
 
 
 def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:

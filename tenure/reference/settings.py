@@ -32,6 +32,7 @@ GROUPS: Final = {
             "lancedb_uri",
             "vector_index",
             "maintenance_hours",
+            "archive_hours",
             *("owner", "owner_token", "owners", "default_owner"),
             "encryption_keys",
             "codec_port",

@@ -71,7 +71,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.report": PURE,
     "tenure.temporal": {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
-        *("tenure.ownership", "workflows", "tenure.metrics", "tenure.roles"),
+        # The archive of finished runs is in the knowledge base.
+        *("tenure.ownership", "workflows", "tenure.knowledge", "tenure.metrics", "tenure.roles"),
     },
     "activities": {
         *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),

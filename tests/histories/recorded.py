@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from temporalio.api.history.v1 import HistoryEvent
 
-from tenure.cli.session.history import TRACED_WORKFLOWS, collect_events, join_executions
 from tenure.contracts.research.trace import RecordedHistory
 from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.histories import TRACED_WORKFLOWS, collect_events, join_executions
 from tests.histories.recorder import PREFIX
 from tests.histories.storage import find_recording, read_recording
 

@@ -11,9 +11,11 @@ import pytest
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store, build_storage_options
+from tests.knowledge.test_runs import run
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import exhaustive, slow
 
@@ -68,6 +70,21 @@ def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
     assert {table.table: table.rows for table in again.load_store_stats().tables}["sources"] == 3
     assert again.corpora.drop("c")
     assert again.corpora.load_stats() == ()
+
+
+@slow
+@pytest.mark.timeout(180)
+def test_finished_runs_are_archived_in_the_object_store(bucket: str) -> None:
+    """A run is written once, found by its id and deleted, as in a folder."""
+    assert ArchivedRuns.open(bucket) is None
+    for _ in range(2):
+        ArchivedRuns(Store(bucket)).save_run(run(1))
+    archive = ArchivedRuns.open(bucket)
+
+    assert archive is not None
+    assert archive.find_run("it's a run") == run(1) and archive.list_executions() == {"e1"}
+    archive.delete_runs(["e1"])
+    assert archive.find_run("it's a run") is None
 
 
 @slow

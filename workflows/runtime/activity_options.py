@@ -18,6 +18,7 @@ from workflows.runtime.task_queues import (
 )
 
 with workflow.unsafe.imports_passed_through():
+    from activities.archive import ArchiveActivities
     from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
     from activities.maintenance import MaintenanceActivities
@@ -158,6 +159,11 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
         _config(TENURE_QUEUE, timedelta(minutes=5), timedelta(hours=1)),
         (ReportActivities.assemble_report, ReportActivities.check_quotes),
+    ),
+    (_config(TENURE_QUEUE, timedelta(minutes=15), timedelta(hours=24)), (ArchiveActivities.archive_run,)),
+    (
+        _config(TENURE_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP),
+        (ArchiveActivities.archive_missing_runs,),
     ),
     (
         _config(

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tenure.cli.session.history import collect_events
 from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
@@ -18,6 +17,7 @@ from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
 from tenure.roles.writing import report_reflector, section_reviewer
 from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.histories import collect_events
 from tests.histories.facts import get_type
 from tests.histories.recorded import PARTS, events, told
 from tests.histories.storage import get_name, list_recordings, read_events, read_version

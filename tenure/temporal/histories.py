@@ -1,19 +1,19 @@
-"""Read the histories of a run from the server as history events; no worker is needed.
+"""Read the histories of a run as history events, from the server or from an archive; no worker is needed.
 
-A history that was continued as new is followed to its end. Payloads go through the connection's own converter, so
+A history that was continued as new is followed to its end. Payloads go through the data converter of the source, so
 encrypted histories are read with the keys of the settings.
 """
 
 from collections.abc import Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, Protocol
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from temporalio.api.common.v1 import Payload
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.failure.v1 import Failure
 from temporalio.api.history.v1 import HistoryEvent
-from temporalio.client import Client
+from temporalio.client import Client, WorkflowHistoryEventFilterType
 from temporalio.converter import DataConverter
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -23,13 +23,15 @@ from workflows.runtime.failures import describe_failure
 TRACED_WORKFLOWS = ("ResearchWorkflow", "SpiralWorkflow", "SectionWorkflow", "CodingWorkflow")
 """Child workflow types whose histories are read; the trace needs nothing else from the others."""
 
-_ENDINGS: dict[int, WorkflowStatus] = {
+ENDINGS: dict[int, WorkflowStatus] = {
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED: "completed",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED: "failed",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED: "cancelled",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED: "terminated",
     EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT: "timed_out",
 }
+"""Status of a workflow by the type of its last event."""
+
 _CALL_ENDS = {
     EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED: "",
     EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED: "it failed",
@@ -46,44 +48,143 @@ _CHILD_ENDS = {
 }
 
 
-async def read_histories(client: Client, run_id: str) -> list[RecordedHistory]:
+class UnknownHistory(Exception):
+    """A source has no history of a workflow."""
+
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(f"there is no history of {workflow_id}")
+
+
+class HistorySource(Protocol):
+    """Histories of workflows as the server has recorded them, with encoded payloads.
+
+    Every method accepts the id of an execution, and returns events of the latest one without it.
+    """
+
+    @property
+    def converter(self) -> DataConverter:
+        """Data converter that decodes the payloads."""
+
+    async def fetch_events(self, workflow_id: str, execution: str | None = None) -> Sequence[HistoryEvent]:
+        """Return all events of an execution.
+
+        Raises:
+            UnknownHistory: the source does not have it.
+        """
+
+    async def fetch_first_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
+        """Return the event that starts an execution.
+
+        Raises:
+            UnknownHistory: the source does not have it.
+        """
+
+    async def fetch_last_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
+        """Return the event that ends an execution; for a running one, its end is waited for.
+
+        Raises:
+            UnknownHistory: the source does not have it.
+        """
+
+
+class ServerHistories:
+    """Histories on a Temporal server.
+
+    Args:
+        client: connection to the server.
+        archive: histories that are used in place of those that the server has removed.
+    """
+
+    def __init__(self, client: Client, archive: HistorySource | None = None) -> None:
+        self._client, self._archive = client, archive
+
+    @property
+    def converter(self) -> DataConverter:
+        """Data converter of the connection."""
+        return self._client.data_converter
+
+    async def fetch_events(self, workflow_id: str, execution: str | None = None) -> Sequence[HistoryEvent]:
+        """Return all events of an execution."""
+        try:
+            return await self._fetch(workflow_id, execution)
+        except UnknownHistory:
+            if self._archive is None:
+                raise
+            return await self._archive.fetch_events(workflow_id, execution)
+
+    async def fetch_first_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
+        """Return the event that starts an execution."""
+        try:
+            return (await self._fetch(workflow_id, execution, page_size=1, limit=1))[0]
+        except UnknownHistory:
+            if self._archive is None:
+                raise
+            return await self._archive.fetch_first_event(workflow_id, execution)
+
+    async def fetch_last_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
+        """Return the event that ends an execution when it has ended."""
+        close = WorkflowHistoryEventFilterType.CLOSE_EVENT
+        try:
+            return (await self._fetch(workflow_id, execution, event_filter_type=close, wait_new_event=True))[-1]
+        except UnknownHistory:
+            if self._archive is None:
+                raise
+            return await self._archive.fetch_last_event(workflow_id, execution)
+
+    async def _fetch(
+        self, workflow_id: str, execution: str | None, limit: int | None = None, **options: Any
+    ) -> Sequence[HistoryEvent]:
+        events: list[HistoryEvent] = []
+        handle = self._client.get_workflow_handle(workflow_id, run_id=execution)
+        try:
+            async for event in handle.fetch_history_events(**options):
+                events.append(event)
+                if len(events) == limit:
+                    break
+        except RPCError as error:
+            if error.status != RPCStatusCode.NOT_FOUND or "amespace" in error.message:
+                raise
+            raise UnknownHistory(workflow_id) from error
+        return events
+
+
+async def read_histories(source: HistorySource, run_id: str) -> list[RecordedHistory]:
     """Return the history of a run, and those of its child workflows that add to the trace.
 
     Raises:
-        RPCError: the run does not exist, or the server does not answer.
+        UnknownHistory: the source does not have the run.
+        RPCError: the server does not answer.
     """
-    found = [await read_history(client, run_id)]
+    found = [await read_history(source, run_id)]
     waiting = list(found[0].recorded_events)
     while waiting:
         child = waiting.pop(0)
-        history = await _kept(client, child) if child.name in TRACED_WORKFLOWS and child.run else None
+        history = await _find_child(source, child) if child.name in TRACED_WORKFLOWS and child.run else None
         if history:
             found.append(history)
             waiting += history.recorded_events
     return found
 
 
-async def _kept(client: Client, child: RecordedEvent) -> RecordedHistory | None:
-    """Return a child's history, or None if the server has removed it."""
+async def _find_child(source: HistorySource, child: RecordedEvent) -> RecordedHistory | None:
+    """Return a child's history, or None if the source does not have it."""
     try:
-        return await read_history(client, child.workflow, child.run)
-    except RPCError as error:
-        if error.status == RPCStatusCode.NOT_FOUND:
-            return None
-        raise
+        return await read_history(source, child.workflow, child.run)
+    except UnknownHistory:
+        return None
 
 
-async def read_history(client: Client, workflow_id: str, run: str | None = None) -> RecordedHistory:
+async def read_history(source: HistorySource, workflow_id: str, execution: str | None = None) -> RecordedHistory:
     """Return the history of one workflow from an execution on.
 
     Raises:
-        RPCError: the workflow does not exist, or the server does not answer.
+        UnknownHistory: the source does not have it.
+        RPCError: the server does not answer.
     """
     history: RecordedHistory | None = None
     while history is None or history.continued_as:
-        handle = client.get_workflow_handle(workflow_id, run_id=history.continued_as if history else run)
-        events = [event async for event in handle.fetch_history_events()]
-        following = await collect_events(workflow_id, events, client.data_converter)
+        events = await source.fetch_events(workflow_id, history.continued_as if history else execution)
+        following = await collect_events(workflow_id, events, source.converter)
         history = following if history is None else join_executions(history, following)
     return history
 
@@ -99,7 +200,7 @@ def join_executions(history: RecordedHistory, following: RecordedHistory) -> Rec
 async def collect_events(workflow_id: str, events: Sequence[HistoryEvent], converter: DataConverter) -> RecordedHistory:
     """Return the history events of one execution."""
     first, last = events[0].workflow_execution_started_event_attributes, events[-1]
-    ending = _ENDINGS.get(last.event_type, "running")
+    ending = ENDINGS.get(last.event_type, "running")
     failed = last.workflow_execution_failed_event_attributes.failure
     return RecordedHistory(
         workflow=workflow_id,

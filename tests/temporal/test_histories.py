@@ -12,13 +12,13 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner
 
-from tenure.cli.session.history import read_histories, read_history
 from tenure.contracts.research.trace import Trace
 from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.trace.story import build_trace
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
+from tenure.temporal.histories import ServerHistories, read_histories, read_history
 from tests.cli.conftest import no_stack
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
@@ -87,7 +87,9 @@ async def test_a_history_is_followed_through_its_continuations(server: WorkflowE
     """A workflow continued as new has one history from its first argument to its last failure."""
     await counted(server.client, "continued")
 
-    history = await read_history(server.client, "continued", await first_run(server.client, "continued"))
+    history = await read_history(
+        ServerHistories(server.client), "continued", await first_run(server.client, "continued")
+    )
 
     assert [(call.name, call.input, call.result) for call in history.recorded_events] == [
         ("count", 0, {"next": 1}),
@@ -107,7 +109,7 @@ async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnviro
     encrypted = Client(**config)
     await counted(encrypted, "secret")
 
-    history = await read_history(encrypted, "secret", await first_run(encrypted, "secret"))
+    history = await read_history(ServerHistories(encrypted), "secret", await first_run(encrypted, "secret"))
 
     assert history.recorded_events[0].result == {"next": 1}
     assert history.failure == "three is too many"
@@ -132,7 +134,7 @@ async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: P
     assert trace.cycles[0].plans[0].tasks[0].queries[0].found > 0
     assert {section.topic for section in trace.sections} == {section.topic for section in result.sections}
     assert read_by_a_person.stdout.startswith(f"# Trace of {handle.id}\n")
-    assert trace == build_trace(await read_histories(stage.client, handle.id))
+    assert trace == build_trace(await read_histories(ServerHistories(stage.client), handle.id))
 
 
 async def test_updates_are_read_like_signals(server: WorkflowEnvironment) -> None:
@@ -143,8 +145,7 @@ async def test_updates_are_read_like_signals(server: WorkflowEnvironment) -> Non
         await handle.execute_update(Listening.steer, RunCommand(name="feedback", text="More.", topic="Bread"))
         await handle.execute_update(Listening.steer, RunCommand(name="cancel"))
         await handle.result()
-    heard = [
-        one for one in (await read_history(server.client, "listening")).recorded_events if one.kind == "signal_received"
-    ]
+    history = await read_history(ServerHistories(server.client), "listening")
+    heard = [one for one in history.recorded_events if one.kind == "signal_received"]
 
     assert [(one.name, one.input["text"]) for one in heard] == [("feedback", "More."), ("cancel", "")]
