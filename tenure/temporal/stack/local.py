@@ -131,17 +131,19 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
             ended = _end_strays(home)
             clear(home)
             return (*ended, "the damaged stack record was cleared")
+        parts = (
+            ("worker", record.worker, WORKER_GRACE_SECONDS),
+            *((f"worker of {worker.build_id}", worker.process, WORKER_GRACE_SECONDS) for worker in record.draining),
+            ("Temporal server", record.server, SERVER_GRACE_SECONDS),
+        )
+        running = [part for part in parts if processes.is_alive(part[1])]
+        # All at once: each may need its whole time.
         for worker in record.workers:
             processes.request_stop(worker)
-        done = [
-            f"{name} stopped (process {process.pid})"
-            for name, process, grace in (
-                ("worker", record.worker, WORKER_GRACE_SECONDS),
-                *((f"worker of {worker.build_id}", worker.process, WORKER_GRACE_SECONDS) for worker in record.draining),
-                ("Temporal server", record.server, SERVER_GRACE_SECONDS),
-            )
-            if process is not None and processes.stop(process, grace)
-        ]
+        done = []
+        for name, process, grace in running:
+            processes.stop(process, grace)
+            done.append(f"{name} stopped (process {process.pid if process else 0})")
         stopped = tuple(done) or _end_strays(home)
         clear(home)
     return stopped or ("no stack is running",)
