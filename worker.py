@@ -21,7 +21,6 @@ import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
-from temporalio.service import RPCError
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
@@ -380,8 +379,8 @@ async def _check_version(client: Client, settings: Settings, build_id: str, queu
         return
     try:
         current = await read_current_build_id(client)
-    except RPCError as error:  # a server without Worker Versioning, or a gate that allows polling only
-        structlog.get_logger().debug("the versions of workers are unknown", reason=error.message)
+    except VersioningRefused as error:  # a server without it, or a gate that allows polling only
+        structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
         return
     if current and not settings.worker_versioning and TENURE_QUEUE in queues:
         await make_current(client, "", queues)

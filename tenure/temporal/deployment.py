@@ -69,6 +69,7 @@ async def describe_deployment(client: Client) -> WorkerDeploymentInfo | None:
     """Return the versions that the server knows, or None if no versioned worker has polled yet.
 
     Raises:
+        VersioningRefused: the server has no Worker Versioning, or does not allow the question.
         RPCError: the server does not answer, or refuses.
     """
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=DEPLOYMENT_NAME)
@@ -77,6 +78,8 @@ async def describe_deployment(client: Client) -> WorkerDeploymentInfo | None:
     except RPCError as error:
         if error.status == RPCStatusCode.NOT_FOUND:
             return None
+        if error.status in _UNSUPPORTED:
+            raise VersioningRefused(error.message) from error
         raise
 
 
@@ -84,6 +87,7 @@ async def read_current_build_id(client: Client) -> str:
     """Return the build id of the version that gets new runs, or an empty text if these are unversioned workers.
 
     Raises:
+        VersioningRefused: the server has no Worker Versioning, or does not allow the question.
         RPCError: the server does not answer, or refuses.
     """
     found = await describe_deployment(client)
@@ -94,6 +98,7 @@ async def find_versions_in_use(client: Client, build_ids: Collection[str]) -> se
     """Return those of some versions that get new runs or have running workflows.
 
     Raises:
+        VersioningRefused: the server has no Worker Versioning, or does not allow the question.
         RPCError: the server does not answer, or refuses.
     """
     counts = await asyncio.gather(*(count_running_workflows(client, build_id) for build_id in build_ids))
@@ -138,7 +143,7 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
     )
     for pause in _iterate_pauses():
         try:
-            if not build_id or set(queues) <= await _list_polled_queues(client, build_id):
+            if not build_id or set(queues) <= await list_polled_queues(client, build_id):
                 await client.workflow_service.set_worker_deployment_current_version(request)
                 break
         except RPCError as error:
@@ -189,9 +194,18 @@ async def _wait_for_routing(client: Client, build_id: str) -> None:
         await asyncio.sleep(pause)
 
 
-async def _list_polled_queues(client: Client, build_id: str) -> set[str]:
-    """Return the queues whose activities workers of a version poll for."""
-    found = await _describe_version(client, build_id)
+async def list_polled_queues(client: Client, build_id: str) -> set[str]:
+    """Return the queues whose activities workers of a version have polled for; none for an unknown version.
+
+    Raises:
+        RPCError: the server does not answer, or refuses.
+    """
+    try:
+        found = await _describe_version(client, build_id)
+    except RPCError as error:
+        if error.status == RPCStatusCode.NOT_FOUND:
+            return set()
+        raise
     return {queue.name for queue in found.task_queue_infos if queue.type == TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY}
 
 

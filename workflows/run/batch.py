@@ -58,7 +58,11 @@ class BatchWorkflow:
         if self.remaining and not self.cancelled:
             shared = request.shared.model_copy(update={"ingest": ()})
             outcomes = tuple(self.outcomes.values())
-            workflow.continue_as_new(request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}))
+            # No child runs now, so the rest of the questions may use the current version of the code.
+            workflow.continue_as_new(
+                request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}),
+                initial_versioning_behavior=workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE,
+            )
         report = self.progress()
         self.notifications.update("cancelled" if self.cancelled else "done")
         await self.notifications.wait_until_started()

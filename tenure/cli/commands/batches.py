@@ -34,7 +34,13 @@ from tenure.cli.errors import UsageError
 from tenure.cli.formatting import format_count, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.run_ids import slugify
-from tenure.cli.session.connection import BATCH_WORKFLOW, NO_ANSWER, QUERY_TIMEOUT, explain_refusals
+from tenure.cli.session.connection import (
+    BATCH_WORKFLOW,
+    NO_ANSWER,
+    QUERY_TIMEOUT,
+    explain_ended_query,
+    explain_refusals,
+)
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
 from tenure.cli.session.server_target import ServerTarget
@@ -118,9 +124,17 @@ async def follow_batch(arguments: Namespace, place: ServerTarget, client: Client
 
 async def show_batch(arguments: Namespace, handle: Batch) -> int:
     """Print the state of a batch; the exit code is that of the query, not of the batch."""
-    report = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-    print_summary(arguments, handle.id, report)
+    print_summary(arguments, handle.id, await _read_report(handle, (await handle.describe()).status))
     return 0
+
+
+async def _read_report(handle: Batch, status: WorkflowExecutionStatus | None) -> BatchReport:
+    """Return the outcomes of a batch: its result if it has one, so that no worker is needed."""
+    if status == WorkflowExecutionStatus.COMPLETED:
+        return await handle.result()
+    with explain_ended_query(handle.id, status):
+        report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+    return report
 
 
 def print_summary(arguments: Namespace, name: str, report: BatchReport) -> int:
@@ -154,7 +168,7 @@ async def _start_or_continue(client: Client, request: BatchRequest, chosen: str,
         if found.status == WorkflowExecutionStatus.RUNNING:
             print_note(f"batch {chosen} is running: following it")
             return handle
-        before: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+        before = await _read_report(handle, found.status)
         known = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED_STATUSES)
         print_note(f"{format_count(len(known), 'question')} of batch {chosen} answered before")
         request = request.model_copy(update={"earlier_outcomes": known})

@@ -18,6 +18,7 @@ from tenure.cli.session.connection import (
     AGENT_WORKFLOW,
     BATCH_WORKFLOW,
     QUERY_TIMEOUT,
+    explain_ended_query,
     explain_refusals,
     open_session,
     register_search_attributes,
@@ -112,8 +113,9 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
     """Print the state of a run."""
     handle = _handle(await open_session(place), arguments.id)
     with explain_refusals(arguments.id):
-        await handle.describe()  # reports an unknown id immediately, even without a worker
-        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+        described = await handle.describe()  # reports an unknown id immediately, even without a worker
+        with explain_ended_query(arguments.id, described.status):
+            found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
     if arguments.json:
         print_json(found.model_dump(mode="json"))
         return 0

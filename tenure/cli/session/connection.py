@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.errors import CommandError, Unreachable, UsageError
@@ -69,6 +69,24 @@ def explain_refusals(run_id: str) -> Iterator[None]:
         raise describe_refusal(error, run_id) from error
     except DecryptionError as error:
         raise CommandError(f"{run_id} cannot be read: {error}") from error
+
+
+@contextmanager
+def explain_ended_query(run_id: str, status: WorkflowExecutionStatus | None) -> Iterator[None]:
+    """Turn a missing answer of an ended workflow into an error: only a worker of its version can compute it.
+
+    Raises:
+        CommandError: the workflow has ended, and no worker of its version answers.
+    """
+    try:
+        yield
+    except RPCError as error:
+        if error.status not in NO_ANSWER or status == WorkflowExecutionStatus.RUNNING:
+            raise
+        raise CommandError(
+            f"{run_id} has ended, and no worker answers for the version of the code that it ran under: "
+            f"`python client.py report {run_id}` shows its report"
+        ) from error
 
 
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:
