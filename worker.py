@@ -56,7 +56,7 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
-from tenure.temporal.codec_server import make_codec_server
+from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect
 from tenure.temporal.deployment import (
     VersioningRefused,
@@ -331,8 +331,8 @@ async def serve(
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
-            if (deciphering := make_codec_server(settings)) is not None:
-                running.enter_context(deciphering)
+            decryption = asyncio.create_task(serve_while_needed(settings))
+            running.callback(decryption.cancel)
             engines, visitor, chromium = (
                 FederatedSearch.from_settings(settings),
                 create_fetcher(settings),

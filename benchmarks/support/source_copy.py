@@ -84,7 +84,7 @@ def reorder_workflow(copy: SourceCopy) -> None:
 
 
 def change_algorithm(copy: SourceCopy) -> None:
-    """Let the state machine end after the first report, without a reflection."""
+    """Skip the reflection after the first report in the state machine."""
     copy.edit(
         "tenure/algorithms/control/transitions.py",
         '        case "generate_report":\n            return "reflect_on_report"\n',

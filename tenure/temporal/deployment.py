@@ -119,7 +119,7 @@ async def count_running_workflows(client: Client, build_id: str) -> int:
 
 
 async def make_current(client: Client, build_id: str, queues: Collection[str], *, complete: bool = False) -> None:
-    """Give new runs to a version, once its workers poll the queues.
+    """Set the version that gets new runs, as soon as its workers poll the queues.
 
     Args:
         client: client of the server.
@@ -132,7 +132,7 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.
         RPCError: the server refuses for another reason.
     """
-    logger, told = structlog.get_logger(), ""
+    logger, logged = structlog.get_logger(), ""
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace,
         deployment_name=DEPLOYMENT_NAME,
@@ -151,9 +151,9 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
                 raise VersioningRefused(error.message) from error
             if error.status not in _NOT_YET:
                 raise
-            if error.message != told and error.status != RPCStatusCode.NOT_FOUND:
-                told = error.message
-                logger.info("this version does not get new runs yet", version=build_id, reason=told)
+            if error.message != logged and error.status != RPCStatusCode.NOT_FOUND:
+                logged = error.message
+                logger.info("this version does not get new runs yet", version=build_id, reason=logged)
         await asyncio.sleep(pause)
     await _wait_for_routing(client, build_id)
     logger.info("new runs use this version", version=build_id or "unversioned")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -67,6 +68,32 @@ class LaterParent(EarlierParent):
         return await super().run()
 
 
+@workflow.defn(name="Continuing")
+class Continuing:
+    """Workflow that continues as new once, and returns the version of each of its histories."""
+
+    def __init__(self) -> None:
+        self.released = False
+
+    @workflow.run
+    async def run(self, versions: list[str], upgrades: bool) -> list[str]:
+        version = await workflow.execute_activity(
+            "name_version", start_to_close_timeout=timedelta(seconds=30), result_type=str
+        )
+        if versions:
+            return [*versions, version]
+        await workflow.wait_condition(lambda: self.released)
+        behavior = workflow.ContinueAsNewVersioningBehavior
+        workflow.continue_as_new(
+            args=[[version], upgrades],
+            initial_versioning_behavior=behavior.AUTO_UPGRADE if upgrades else behavior.UNSPECIFIED,
+        )
+
+    @workflow.signal
+    def release(self) -> None:
+        self.released = True
+
+
 @pytest.fixture(scope="module")
 async def versioned_server() -> AsyncIterator[Client]:
     """Client of a server of this module."""
@@ -94,7 +121,7 @@ async def serving(client: Client, build_id: str, parent: type, *queues: str) -> 
         Worker(
             client,
             task_queue=queue,
-            workflows=[parent, Child] if queue == TENURE_QUEUE else [],
+            workflows=[parent, Child, Continuing] if queue == TENURE_QUEUE else [],
             activities=[name_version],
             workflow_runner=UnsandboxedWorkflowRunner(),
             deployment_config=make_deployment_config(build_id) if build_id else None,
@@ -173,6 +200,27 @@ async def test_runs_that_began_without_a_version_move_to_the_first_one(versioned
             await unversioned.signal("release")
             assert await asyncio.wait_for(unversioned.result(), 60) == ""
             assert await read_current_build_id(client) == ""
+
+
+@slow
+async def test_a_workflow_changes_its_version_only_where_it_asks_for_it(versioned_server: Client) -> None:
+    """A history that continues as new stays with the version, or moves to the current one if the workflow says so."""
+    client = versioned_server
+    async with serving(client, "f", EarlierParent):
+        await make_current(client, "f", [TENURE_QUEUE, MODEL_QUEUE])
+        handles = [
+            await client.start_workflow(
+                "Continuing", args=[[], upgrades], id=f"continuing-{upgrades}", task_queue=TENURE_QUEUE
+            )
+            for upgrades in (False, True)
+        ]
+        for handle in handles:
+            await wait_until(partial(_has_steps, handle))
+        async with serving(client, "g", EarlierParent):
+            await make_current(client, "g", [TENURE_QUEUE, MODEL_QUEUE])
+            for handle in handles:
+                await handle.signal("release")
+            assert [await handle.result() for handle in handles] == [["f", "f"], ["f", "g"]]
 
 
 @slow

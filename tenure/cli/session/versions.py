@@ -35,7 +35,7 @@ VERSION_TIMEOUT_SECONDS = 120.0
 """Time that a command waits until new runs use the installed code."""
 
 _QUEUES = [queue for queue in ALL_QUEUES if queue != SANDBOX_QUEUE]
-"""Queues that every worker of this home serves; programs are run only where the sandbox works."""
+"""Queues that every worker of this home serves; a worker without a usable sandbox runs no programs."""
 
 
 VersionStatus = Literal["new", "current", "earlier"]
@@ -64,7 +64,7 @@ async def list_code_versions(client: Client) -> list[CodeVersion]:
     """Return the versions that the server knows, the newest first.
 
     Raises:
-        CommandError: the server does not tell.
+        CommandError: the server refuses the question.
     """
     with _explain_refusals():
         found = await describe_deployment(client)
@@ -88,7 +88,7 @@ async def list_code_versions(client: Client) -> list[CodeVersion]:
 
 
 async def make_installed_version_current(client: Client) -> None:
-    """Let new runs use the version of this installation, once its workers poll.
+    """Set the version of this installation for new runs, as soon as its workers poll.
 
     Raises:
         CommandError: they do not poll in time, or the server refuses.
@@ -123,7 +123,7 @@ def _explain_refusals() -> Iterator[None]:
     except VersioningRefused as error:
         raise CommandError(str(error)) from error
     except RPCError as error:
-        raise CommandError(f"the server does not tell its versions: {error.message}") from error
+        raise CommandError(f"the server does not list its versions: {error.message}") from error
 
 
 async def find_running_versions(settings: Settings, build_ids: Collection[str]) -> set[str]:
@@ -131,7 +131,7 @@ async def find_running_versions(settings: Settings, build_ids: Collection[str]) 
 
     Raises:
         ServerUnreachable: the server does not answer.
-        StackError: the server does not tell.
+        StackError: the server refuses the question.
     """
     client = await connection.connect(settings)
     try:
@@ -140,7 +140,7 @@ async def find_running_versions(settings: Settings, build_ids: Collection[str]) 
         raise StackError(str(error)) from error
     except RPCError as error:
         raise StackError(
-            f"the server does not tell which versions have runs ({error.message}): repeat `python client.py up`"
+            f"the server does not report which versions have runs ({error.message}): repeat `python client.py up`"
         ) from error
 
 
@@ -156,7 +156,7 @@ async def wait_for_version(settings: Settings, status: StackStatus) -> None:
         if await read_current_build_id(client) in ("", status.build_id):
             # Without an earlier version the server keeps new runs for the worker that is starting.
             return
-        # The worker does the same when it starts; one that served an earlier version before does not.
+        # The worker does the same when it starts, unless it was the worker of an earlier version until now.
         change = asyncio.create_task(make_current(client, status.build_id, _QUEUES, complete=True))
         await _wait_for_worker(settings, status, change)
     except VersioningRefused as error:

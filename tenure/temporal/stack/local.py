@@ -137,7 +137,7 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
             ("Temporal server", record.server, SERVER_GRACE_SECONDS),
         )
         running = [part for part in parts if processes.is_alive(part[1])]
-        # All at once: each may need its whole time.
+        # All at the same time: each may need its whole grace period.
         for worker in record.workers:
             processes.request_stop(worker)
         done = []

@@ -33,7 +33,7 @@ SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".typ"})
 """Suffixes of the files that a worker reads."""
 
 _HASH_LETTERS = 12
-"""Letters of the hash in a build id: enough to tell versions apart, and readable."""
+"""Letters of the hash in a build id: few enough to be readable."""
 
 
 def compute_source_hash(root: Path = ROOT, plugins: Sequence[Path] | None = None) -> str:

@@ -40,7 +40,7 @@ class StoredVersion:
 
     @property
     def is_intact(self) -> bool:
-        """Whether the copy of the installed source has the content that its name tells."""
+        """Whether the copy of the installed source has the content that its build id requires."""
         return self.build_id == make_build_id(compute_source_hash(self.folder, self.plugins))
 
     @property
@@ -79,7 +79,7 @@ def list_versions(home: Path) -> dict[str, StoredVersion]:
 
 
 def store_version(home: Path, root: Path = ROOT, plugins: Sequence[Path] | None = None) -> StoredVersion:
-    """Copy the source that a worker reads into the home, unless an intact copy is there, and return the copy.
+    """Copy the source that a worker reads into the home, unless the home has an intact copy, and return the copy.
 
     The build id is computed from the copy: a file that is edited meanwhile cannot give a copy a wrong name.
 

@@ -83,7 +83,7 @@ def test_programs_of_the_sandbox_can_read_a_copy(root: Path, home: Path) -> None
 
 
 def test_a_damaged_copy_is_replaced(root: Path, home: Path) -> None:
-    """A copy whose content is not what its name tells is made again."""
+    """A copy whose content does not fit its build id is replaced."""
     stored = store_version(home, root, [])
     (stored.folder / "worker.py").unlink()
 
@@ -92,7 +92,7 @@ def test_a_damaged_copy_is_replaced(root: Path, home: Path) -> None:
 
 
 def test_an_interrupted_copy_is_no_version(root: Path, home: Path) -> None:
-    """What an interrupted command has left is not listed, and the next copy removes it."""
+    """The incomplete copy of an interrupted command is not listed, and the next copy removes it."""
     (home / VERSIONS_FOLDER / ".copy-left" / "tenure").mkdir(parents=True)
 
     assert list_versions(home) == {}

@@ -89,7 +89,7 @@ def test_a_worker_runs_from_a_copy_and_becomes_current(
 def test_the_worker_of_edited_code_keeps_its_runs(
     up: Callable[..., StackStatus], settings: Settings, versions: Versions
 ) -> None:
-    """After a change of the code the earlier worker goes on next to the new one, and one line says so."""
+    """After a change of the code the earlier worker continues next to the new one, and one line says so."""
     first = up()
     versions.edit("2")
     second = up()
@@ -170,7 +170,7 @@ def test_an_undone_change_gives_the_place_back(
 def test_a_version_that_never_had_runs_is_stopped(
     up: Callable[..., StackStatus], settings: Settings, versions: Versions
 ) -> None:
-    """A worker whose version got no run is replaced at once: it would become current later otherwise."""
+    """A worker whose version got no run is replaced immediately: it would become current later otherwise."""
     first = up()
     versions.in_use = set()
     versions.edit("2")
@@ -263,7 +263,7 @@ def test_down_stops_the_workers_of_all_versions(
 def test_a_dead_worker_of_the_current_code_is_restarted_alone(
     up: Callable[..., StackStatus], settings: Settings, versions: Versions
 ) -> None:
-    """Workers of earlier versions go on when only the current one has died."""
+    """Workers of earlier versions continue when only the current one has died."""
     up()
     versions.edit("2")
     second = up()
