@@ -65,9 +65,7 @@ async def upgrade(folder: Path, model: ModelServer, runs: int, *, versioned: boo
     """Start runs under three versions of the code, release them, and return how they ended."""
     variables = {**model.environment, "TENURE_MODEL_CONCURRENCY": "64"}
     copy = SourceCopy(folder, variables | ({} if versioned else {"TENURE_WORKER_VERSIONING": "off"}))
-    documents = folder / "documents"
-    documents.mkdir()
-    (documents / "bread.md").write_text("# Bread\n\nBread is made from flour, water, salt and yeast.\n")
+    ingest = write_documents(folder)
     changes: Sequence[Callable[[SourceCopy], None]] = (lambda _: None, reorder_workflow, change_algorithm)
     started: list[tuple[str, int, WorkflowHandle[Any, Result]]] = []
     try:
@@ -77,7 +75,6 @@ async def upgrade(folder: Path, model: ModelServer, runs: int, *, versioned: boo
                 await asyncio.to_thread(copy.run, "up")
                 client = await copy.connect()
                 if not started:
-                    ingest = IngestRequest(corpus="kitchen", paths=(str(documents),))
                     await client.execute_workflow(
                         "IngestWorkflow", ingest, id="ingest-kitchen", task_queue=TENURE_QUEUE
                     )
@@ -95,6 +92,14 @@ async def upgrade(folder: Path, model: ModelServer, runs: int, *, versioned: boo
         return ended
     finally:
         await asyncio.to_thread(copy.run, "down")
+
+
+def write_documents(folder: Path) -> IngestRequest:
+    """Write the documents of all runs, and return the request that reads them."""
+    documents = folder / "documents"
+    documents.mkdir()
+    (documents / "bread.md").write_text("# Bread\n\nBread is made from flour, water, salt and yeast.\n")
+    return IngestRequest(corpus="kitchen", paths=(str(documents),))
 
 
 async def _start(client: Client, number: int) -> WorkflowHandle[Any, Result]:

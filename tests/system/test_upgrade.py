@@ -11,7 +11,7 @@ import pytest
 from temporalio.client import Client
 
 from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
-from benchmarks.upgrade import HELD_ROLE, LIMITS, count_answers, list_repeated_calls, tabulate, upgrade
+from benchmarks.upgrade import HELD_ROLE, LIMITS, count_answers, list_repeated_calls, tabulate, upgrade, write_documents
 from benchmarks.upgrade import UpgradedRun as Ended
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
@@ -51,7 +51,7 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
                 client = await copy.connect()
                 first = load(copy.home)
                 handle = await client.start_workflow(
-                    AgentWorkflow.run, _request(), id="crashed", task_queue=TENURE_QUEUE
+                    AgentWorkflow.run, _request(tmp_path / "copy"), id="crashed", task_queue=TENURE_QUEUE
                 )
                 assert await asyncio.to_thread(gate.arrived.wait, 120)
                 assert first.worker is not None
@@ -79,13 +79,13 @@ async def test_versioning_can_be_turned_off_and_on(tmp_path: Path) -> None:
     """With the setting off one worker without a version serves everything, before and after a versioned one."""
     with ModelServer() as model:
         copy = SourceCopy(tmp_path / "copy", model.environment)
-        seen: list[tuple[str, str]] = []
+        request, seen = _request(tmp_path / "copy"), list[tuple[str, str]]()
         try:
             for setting in ("off", "on", "off"):
                 copy.environment["TENURE_WORKER_VERSIONING"] = setting
                 await asyncio.to_thread(copy.run, "up")
                 client = await copy.connect()
-                result = await _execute(client, f"run-{len(seen)}")
+                result = await _execute(client, request, f"run-{len(seen)}")
                 seen.append((result.status, await read_current_build_id(client)))
             build_ids = {worker.build_id for worker in load(copy.home).draining}
         finally:
@@ -96,12 +96,12 @@ async def test_versioning_can_be_turned_off_and_on(tmp_path: Path) -> None:
     assert build_ids <= {seen[1][1]}
 
 
-def _request() -> RunRequest:
-    return RunRequest(question="How is bread made in kitchen number 7?", web=False, limits=LIMITS)
+def _request(folder: Path) -> RunRequest:
+    question = "How is bread made in kitchen number 7?"
+    return RunRequest(question=question, ingest=(write_documents(folder),), corpora=("kitchen",), limits=LIMITS)
 
 
-async def _execute(client: Client, id: str) -> Result:
-    request = _request().model_copy(update={"mode": "research"})
+async def _execute(client: Client, request: RunRequest, id: str) -> Result:
     return await asyncio.wait_for(
         client.execute_workflow(AgentWorkflow.run, request, id=id, task_queue=TENURE_QUEUE), 300
     )

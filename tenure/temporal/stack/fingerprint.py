@@ -22,7 +22,10 @@ KEY_FILE = "stack.key"
 _CLIENT_SETTINGS = {"owner", "owner_token"}
 """Settings of commands that a worker must not know."""
 
-_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
+_PLACE_SETTINGS = {"home", "temporal_port", "ui_port"}
+"""Settings that name the home and its server."""
+
+_IGNORED_SETTINGS = _PLACE_SETTINGS | _CLIENT_SETTINGS | set(RunLimits.model_fields)
 """Settings that do not affect a worker: the limits of a run are part of its request."""
 
 
@@ -32,7 +35,9 @@ def build_worker_environment(settings: Settings, *, changed_only: bool = False) 
     With `changed_only`, settings with their default value are unset: a worker of other code has defaults of its own.
     """
     left_out = _CLIENT_SETTINGS | {
-        name for name in Settings.model_fields if changed_only and _is_default(settings, name)
+        name
+        for name in Settings.model_fields
+        if changed_only and name not in _PLACE_SETTINGS and _is_default(settings, name)
     }
     return {
         get_environment_variable(name): None if name in left_out else _text(getattr(settings, name))

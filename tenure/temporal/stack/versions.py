@@ -5,6 +5,7 @@ modules when it first needs them, the workflow sandbox imports workflow modules 
 whole worker starts again. Workers therefore run from a copy, which is named by its build id and never changed.
 """
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -45,12 +46,22 @@ class StoredVersion:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables of a worker that runs this copy."""
-        return {PLUGINS_VARIABLE: ":".join(map(str, self.plugins))} if self.plugins else {}
+        """Environment variables of a worker that runs this copy, whatever plugins are set now."""
+        return {PLUGINS_VARIABLE: os.pathsep.join(map(str, self.plugins))}
 
     def build_command(self, *options: str) -> tuple[str, ...]:
         """Return the command that starts a worker of this version."""
         return (sys.executable, str(self.folder / "worker.py"), *options)
+
+    def prepare(self, root: Path) -> None:
+        """Set the modes of the files, and link the manual of the installation; a restored home lacks both."""
+        # Sandboxed programs run as another user and read some files; the folder around all versions is private.
+        for path in (self.folder, *self.folder.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() else 0o644)
+        manual = self.folder / "docs"
+        if not manual.is_symlink():
+            manual.symlink_to((root / "docs").resolve())
 
     def add_server(self, server: str) -> None:
         """Record that a worker of this version was started for a server."""
@@ -98,11 +109,6 @@ def store_version(home: Path, root: Path = ROOT, plugins: Sequence[Path] | None 
         target = draft.folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    # Sandboxed programs run as another user and read some files; the folder around all versions is private.
-    for path in (draft.folder, *draft.folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    # Workers may ingest the manual of the installation, whichever version they run.
-    (draft.folder / "docs").symlink_to((root / "docs").resolve())
     build_id = make_build_id(compute_source_hash(draft.folder, draft.plugins))
     stored = StoredVersion(build_id, folder / build_id)
     if stored.folder.is_dir() and not stored.is_intact:

@@ -95,13 +95,13 @@ def ensure_workers(
         version = store_version(home, root) if command is None and settings.worker_versioning else None
         record = _release_worker(context, record, today, version, reason)
         if record.worker is None:
-            process = _spawn_current(context, version, command)
+            process = _spawn_current(context, version, command, root)
             record = record.model_copy(
                 update={"worker": process, "build_id": version.build_id if version else "", **today}
             )
         record = record.model_copy(update={"owners": bool(settings.owners)})
         save(home, record)
-    return _ensure_draining(context, record)
+    return _ensure_draining(context, record, root)
 
 
 def _release_worker(
@@ -147,7 +147,7 @@ def _release_worker(
     return record.model_copy(update={"worker": again.process, "build_id": again.build_id, **today})
 
 
-def _ensure_draining(context: WorkerContext, record: StackRecord) -> StackRecord:
+def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) -> StackRecord:
     """Return a record in which exactly the earlier versions with runs have a worker; remove all others."""
     find, stored = context.find_versions_in_use, list_versions(context.home)
     stored.pop(record.build_id, None)
@@ -172,6 +172,7 @@ def _ensure_draining(context: WorkerContext, record: StackRecord) -> StackRecord
             why = "it has runs"
             if worker and processes.stop(worker.process, WORKER_GRACE_SECONDS):
                 why = "the settings changed"
+            version.prepare(root)
             process = _spawn_draining(context, version)
             known[build_id] = DrainingWorker(build_id=build_id, process=process, fingerprint=fingerprint)
             context.notes.append(f"the worker of version {build_id} was started again (process {process.pid}): {why}")
@@ -192,11 +193,12 @@ def _end_version(
 
 
 def _spawn_current(
-    context: WorkerContext, version: StoredVersion | None, command: Sequence[str] | None
+    context: WorkerContext, version: StoredVersion | None, command: Sequence[str] | None, root: Path
 ) -> ProcessRecord:
     """Start the worker of the current code."""
     if version is None:
         return _spawn(context, command or get_worker_command(), {}, get_worker_log(context.home))
+    version.prepare(root)
     version.add_server(context.server)
     chosen = version.build_command("--make-current")
     return _spawn(context, chosen, version.environment, get_worker_log(context.home))

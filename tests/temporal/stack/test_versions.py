@@ -70,12 +70,19 @@ def test_plugins_are_part_of_the_copy(root: Path, home: Path, tmp_path: Path) ->
 
 def test_the_manual_is_found_from_a_copy(root: Path, home: Path) -> None:
     """A worker of a copy may ingest the manual of the installation."""
-    assert (store_version(home, root, []).folder / "docs").resolve() == root / "docs"
+    stored = store_version(home, root, [])
+    stored.prepare(root)
+
+    assert (stored.folder / "docs").resolve() == root / "docs"
 
 
 def test_programs_of_the_sandbox_can_read_a_copy(root: Path, home: Path) -> None:
     """The sandbox may run as another user, so the files of a copy have no private modes; the folder around has one."""
     stored = store_version(home, root, [])
+    # As in a restored home.
+    (stored.folder / "tenure" / "a" / "b.py").chmod(0o600)
+    (stored.folder / "tenure").chmod(0o700)
+    stored.prepare(root)
 
     assert (stored.folder / "tenure" / "a" / "b.py").stat().st_mode & 0o777 == 0o644
     assert (stored.folder / "tenure").stat().st_mode & 0o777 == 0o755

@@ -1,6 +1,7 @@
 """Workers of several versions of the code, with programs that only live."""
 
 import signal
+import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from tenure.settings import Settings
 from tenure.temporal.stack import local
+from tenure.temporal.stack.backup import create_backup, restore_backup
 from tenure.temporal.stack.local import StackStatus
 from tenure.temporal.stack.processes import find_stack_processes
 from tenure.temporal.stack.record import load
@@ -43,6 +45,12 @@ def versions(tmp_path: Path) -> Versions:
     return Versions(tmp_path / "installed")
 
 
+def restore(source: Path, home: Path) -> None:
+    """Copy a home, as a person does who moves it to another machine."""
+    create_backup(source, source.with_name("backup"))
+    restore_backup(source.with_name("backup"), home)
+
+
 @pytest.fixture
 def up(settings: Settings, versions: Versions) -> Callable[..., StackStatus]:
     """Start what is missing, and take the started version for the current one of the server."""
@@ -60,10 +68,13 @@ def up(settings: Settings, versions: Versions) -> Callable[..., StackStatus]:
     return start
 
 
-def command_of(pid: int | None) -> list[str]:
-    """Return the command line of a process."""
+def inspect(pid: int | None) -> psutil.Process:
+    """Return a process that has started its program: before, it has no command line and no environment."""
     assert pid is not None
-    return psutil.Process(pid).cmdline()
+    process = psutil.Process(pid)
+    while not (process.cmdline() and process.environ()):
+        time.sleep(0.01)
+    return process
 
 
 def kill(pid: int | None) -> None:
@@ -80,7 +91,7 @@ def test_a_worker_runs_from_a_copy_and_becomes_current(
     """A worker does not run the files that people edit."""
     status = up()
 
-    _, script, *options = command_of(status.worker_pid)
+    _, script, *options = inspect(status.worker_pid).cmdline()
     assert Path(script) == settings.home / "versions" / status.build_id / "worker.py"
     assert options == ["--make-current"]
     assert up().worker_pid == status.worker_pid
@@ -134,7 +145,7 @@ def test_a_killed_worker_of_earlier_code_is_started_again(
     assert f"the worker of the earlier version {first.build_id} has stopped" in seen.notes[0]
     (worker,) = again.draining
     assert worker.pid not in (None, first.worker_pid)
-    _, script, *options = command_of(worker.pid)
+    _, script, *options = inspect(worker.pid).cmdline()
     assert script.endswith(f"{first.build_id}/worker.py")
     assert options == ["--versioned"]
 
@@ -193,8 +204,8 @@ def test_changed_settings_reach_the_workers_of_all_versions(
     assert (third.build_id, [worker.build_id for worker in third.draining]) == (second.build_id, [first.build_id])
     for pid, before in ((third.worker_pid, second.worker_pid), (third.draining[0].pid, first.worker_pid)):
         assert pid not in (None, before)
-        assert psutil.Process(pid).environ()["TENURE_MODEL"] == "another"
-    assert "TENURE_MODEL_CONCURRENCY" not in psutil.Process(third.draining[0].pid).environ()
+        assert inspect(pid).environ()["TENURE_MODEL"] == "another"
+    assert "TENURE_MODEL_CONCURRENCY" not in inspect(third.draining[0].pid).environ()
 
 
 def test_without_versioning_one_worker_is_replaced(
@@ -221,8 +232,8 @@ def test_runs_of_a_version_are_served_after_versioning_ends(
 
     (worker,) = second.draining
     assert worker.build_id == first.build_id
-    assert psutil.Process(worker.pid).environ()["TENURE_WORKER_VERSIONING"] == "on"
-    assert psutil.Process(second.worker_pid).environ()["TENURE_WORKER_VERSIONING"] == "False"
+    assert inspect(worker.pid).environ()["TENURE_WORKER_VERSIONING"] == "on"
+    assert inspect(second.worker_pid).environ()["TENURE_WORKER_VERSIONING"] == "False"
 
 
 def test_a_version_of_another_server_keeps_its_copy(
@@ -241,6 +252,41 @@ def test_a_version_of_another_server_keeps_its_copy(
     up()
 
     assert first.build_id in list_versions(settings.home)
+
+
+def test_a_restored_home_serves_the_runs_of_earlier_code(
+    up: Callable[..., StackStatus], settings: Settings, versions: Versions, tmp_path: Path
+) -> None:
+    """A backup contains the code of its runs: in the restored home, each version with runs gets a worker."""
+    first = up()
+    versions.edit("2")
+    second = up()
+    (settings.home / "temporal.db").touch()
+    restored = tmp_path / "restored"
+    restore(settings.home, restored)
+    try:
+        status = up(home=restored)
+        assert (status.build_id, [worker.build_id for worker in status.draining]) == (
+            second.build_id,
+            [first.build_id],
+        )
+        copies = list_versions(restored)
+        assert copies[first.build_id].folder.stat().st_mode & 0o777 == 0o755
+    finally:
+        local.stop_stack(settings.model_copy(update={"home": restored}))
+
+
+def test_plugins_of_today_are_not_in_earlier_versions(
+    up: Callable[..., StackStatus], settings: Settings, versions: Versions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker of an earlier version that is started again sees the plugins of its version only."""
+    first = up()
+    kill(first.worker_pid)
+    monkeypatch.setenv("TENURE_PLUGINS", "/new/plugins")
+    versions.edit("2")
+
+    (worker,) = up().draining
+    assert inspect(worker.pid).environ()["TENURE_PLUGINS"] == ""
 
 
 def test_down_stops_the_workers_of_all_versions(
