@@ -64,7 +64,7 @@ class SourceCopy:
         )
         if ran.returncode:
             raise RuntimeError(f"`{' '.join(arguments)}` ended with {ran.returncode}: {ran.stderr}{ran.stdout}")
-        return ran.stderr + ran.stdout
+        return ran.stdout if "--json" in arguments else ran.stderr + ran.stdout
 
     async def connect(self) -> Client:
         """Connect to the server of the home."""

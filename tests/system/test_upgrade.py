@@ -1,6 +1,7 @@
 """Changes of the code under running work, with a real server and real workers of several versions."""
 
 import asyncio
+import json
 import os
 import signal
 from collections import Counter
@@ -68,6 +69,8 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
             repeated = list_repeated_calls(model, ended)
             await asyncio.to_thread(copy.run, "up")
             assert load(copy.home).draining == ()
+            await _check_commands(copy, first.build_id)
+            await _check_broken_code(copy)
         finally:
             await asyncio.to_thread(copy.run, "down")
 
@@ -94,6 +97,30 @@ async def test_versioning_can_be_turned_off_and_on(tmp_path: Path) -> None:
     assert Counter(status for status, _ in seen) == {"done": 3}
     assert [bool(build_id) for _, build_id in seen] == [False, True, False]
     assert build_ids <= {seen[1][1]}
+
+
+async def _check_commands(copy: SourceCopy, earlier: str) -> None:
+    """Check what commands say about a run whose version has no worker any more."""
+    listed = {one["build_id"]: one for one in json.loads(await _run(copy, "versions", "--json"))["versions"]}
+    assert [one["status"] for one in listed.values()] == ["current", "earlier"]
+    assert listed[load(copy.home).build_id]["workers"] >= 1
+    assert listed[earlier]["running_workflows"] == 0
+    assert "bread" in (await _run(copy, "report", "crashed")).lower()
+    with pytest.raises(RuntimeError, match="no worker answers for the version of the code that it ran under"):
+        await _run(copy, "state", "crashed")
+
+
+async def _check_broken_code(copy: SourceCopy) -> None:
+    """Check that no run begins under the earlier code if the worker of the changed code does not start."""
+    copy.edit("worker.py", "def main(", "import missing_module\n\n\ndef main(")
+    with pytest.raises(RuntimeError, match=r"new runs would use the earlier code.*missing_module"):
+        await _run(copy, "start", "How is bread made?", "--corpus", "kitchen", "--detach")
+    copy.edit("worker.py", "import missing_module\n\n\n", "")
+    assert "earlier code" not in await _run(copy, "up")
+
+
+async def _run(copy: SourceCopy, *arguments: str) -> str:
+    return await asyncio.to_thread(copy.run, *arguments)
 
 
 def _request(folder: Path) -> RunRequest:
