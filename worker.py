@@ -1,6 +1,7 @@
 """Serve the task queues: build clients from the settings, activities on the clients, and one Worker per queue.
 
-Start it as `python worker.py`; `--queues` serves only some of the task queues.
+Start it as `python worker.py`; `--queues` serves only some of the task queues. With `--versioned` or `--make-current`
+it takes part in Worker Versioning (`tenure/temporal/deployment.py`).
 """
 
 import argparse
@@ -9,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -20,6 +21,7 @@ import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
@@ -58,9 +60,17 @@ from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
 from tenure.temporal.archive.archiver import RunArchiver
-from tenure.temporal.codec_server import make_codec_server
+from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect
+from tenure.temporal.deployment import (
+    VersioningRefused,
+    is_earlier_version,
+    make_current,
+    make_deployment_config,
+    read_current_build_id,
+)
 from tenure.temporal.schedules import schedule_upkeep
+from tenure.temporal.stack.source import compute_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
 from tenure.tracing.configuration import TracingUnavailable, configure_tracing
@@ -327,8 +337,20 @@ def prepare_home(home: Path) -> None:
         structlog.get_logger().warning("the home was open to other users; it is private now", corrected=corrected)
 
 
-async def serve(settings: Settings, queues: Sequence[str]) -> None:
-    """Serve the queues until the process receives a signal to stop."""
+async def serve(
+    settings: Settings, queues: Sequence[str], build_id: str = "", *, becomes_current: bool = False
+) -> None:
+    """Serve the queues until the process receives a signal to stop.
+
+    Args:
+        settings: settings of the worker.
+        queues: task queues to serve.
+        build_id: version of the code, or an empty text for a worker without versioning.
+        becomes_current: whether new runs use this version once the server accepts it.
+
+    Raises:
+        VersioningRefused: the server has no Worker Versioning, or does not allow the change.
+    """
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -348,8 +370,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             if tracer is not None:
                 running.callback(tracer.close)
             await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
-            if (deciphering := make_codec_server(settings)) is not None:
-                running.enter_context(deciphering)
+            decryption = asyncio.create_task(serve_while_needed(settings))
+            running.callback(decryption.cancel)
             engines, visitor, chromium = (
                 FederatedSearch.from_settings(settings),
                 create_fetcher(settings),
@@ -361,17 +383,65 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.push_async_callback(chromium.aclose)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
-            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium, recorder)
+            versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
+            workers = build_workers(
+                client, settings, queues, threads, engines, visitor, chromium, recorder, **versioning
+            )
             for worker in workers:
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                workers.append(await running.enter_async_context(build_sandbox_worker(client, settings, box)))
-            if TENURE_QUEUE in queues:
+                workers.append(
+                    await running.enter_async_context(build_sandbox_worker(client, settings, box, **versioning))
+                )
+            if TENURE_QUEUE in queues and not (build_id and await is_earlier_version(client, build_id)):
                 await schedule_upkeep(client, settings)
-            structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
-            await stop.wait()
+            structlog.get_logger().info(
+                "worker is serving", queues=list(queues), home=str(settings.home.absolute()), version=build_id or None
+            )
+            served = [worker.task_queue for worker in workers]
+            routing = (
+                # This process serves all that it can; workers of some queues wait for the workers of the others.
+                make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
+                if becomes_current
+                else _check_version(client, settings, build_id, served)
+            )
+            await _wait_for_stop(stop, routing)
             structlog.get_logger().info("worker is stopping")
             await stop_workers(workers)
+
+
+async def _check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
+    """Report a worker without a version if new runs use one; without versioning by the settings, end that.
+
+    Raises:
+        VersioningRefused: the server does not allow the change.
+    """
+    if build_id:
+        return
+    try:
+        current = await read_current_build_id(client)
+    except (VersioningRefused, RPCError) as error:  # a server without it, or a gate that allows polling only
+        structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
+        return
+    if current and not settings.worker_versioning and TENURE_QUEUE in queues:
+        await make_current(client, "", queues)
+    elif current:
+        structlog.get_logger().warning(
+            "new runs use a version, and this worker has none: start it with --versioned", version=current
+        )
+
+
+async def _wait_for_stop(stop: asyncio.Event, routing: Coroutine[Any, Any, None]) -> None:
+    """Wait for the signal to stop; an error of the routing ends the worker, which would get no work."""
+    task, stopping = asyncio.create_task(routing), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+            await stopping
+    finally:
+        task.cancel()
+        stopping.cancel()
 
 
 async def stop_workers(workers: Sequence[Worker]) -> None:
@@ -396,6 +466,14 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="worker.py", description="Serve Tenure's task queues.")
     parser.add_argument("--queues", type=parse_queues, default=list(ALL_QUEUES), metavar="NAME[,NAME…]")
+    parser.add_argument(
+        "--versioned", action="store_true", help="serve only the runs that began under this version of the code"
+    )
+    parser.add_argument(
+        "--make-current",
+        action="store_true",
+        help="with --versioned, which it implies: new runs use this version as soon as its workers serve all queues",
+    )
     return parser
 
 
@@ -406,8 +484,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         settings = Settings()
         configure_logging(settings.log_level, settings.log_format)
         configure_sdk_loggers()
-        asyncio.run(serve(settings, chosen.queues))
-    except (ServerUnreachable, StoreUnreachable) as error:
+        is_versioned = settings.worker_versioning and (chosen.versioned or chosen.make_current)
+        build_id = compute_build_id() if is_versioned else ""
+        becomes_current = is_versioned and chosen.make_current
+        asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
+    except (ServerUnreachable, StoreUnreachable, VersioningRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE_EXIT_CODE
     except (ValidationError, SettingsError) as error:

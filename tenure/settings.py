@@ -162,6 +162,10 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
+    worker_versioning: bool = True
+    """Whether versioned workers take part in Temporal's Worker Versioning, so that a run finishes under the code that
+    it began with. Off for a server without it: then a new worker also continues the runs of the old code.
+    """
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
     """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
     `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for an owner.

@@ -13,11 +13,14 @@ import pytest
 from temporalio import activity
 from temporalio.testing import WorkflowEnvironment
 
+import worker
 from activities.mcp import McpActivities
 from tenure.models.factory import create_chat_model
 from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
+from tenure.temporal.deployment import VersioningRefused
+from tenure.temporal.stack.source import compute_build_id
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.workers import PatientWorker
@@ -235,3 +238,42 @@ def test_metrics_that_cannot_be_served_are_reported(
 
     assert main([]) == 2
     assert "metrics cannot be served at 192.0.2.1, port 9464" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "expected"),
+    [
+        ([], "on", ("", False)),
+        (["--versioned"], "on", (compute_build_id(), False)),
+        (["--make-current"], "on", (compute_build_id(), True)),
+        (["--make-current"], "off", ("", False)),
+    ],
+)
+def test_a_worker_takes_part_in_versioning_only_if_asked(
+    options: list[str], setting: str, expected: tuple[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker without an option has no version, and the setting overrides the options."""
+    served: list[tuple[str, bool]] = []
+
+    async def serve(settings: Settings, queues: list[str], build_id: str, *, becomes_current: bool) -> None:
+        served.append((build_id, becomes_current))
+
+    monkeypatch.setattr(worker, "serve", serve)
+    monkeypatch.setenv("TENURE_WORKER_VERSIONING", setting)
+
+    assert main(options) == 0
+    assert served == [expected]
+
+
+def test_a_refused_version_ends_the_worker_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server without Worker Versioning ends a versioned worker, which would get no work."""
+
+    async def refuse(*arguments: Any, **options: Any) -> None:
+        raise VersioningRefused("it is disabled")
+
+    monkeypatch.setattr(worker, "serve", refuse)
+
+    assert main(["--versioned"]) == 4
+    assert "set TENURE_WORKER_VERSIONING=off" in capsys.readouterr().err

@@ -437,6 +437,17 @@ def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
         "tenure.cli.commands.stack:stop_stack",
         "stop the local stack; runs continue when it is started again",
     )
+    versions = _add(
+        commands,
+        "versions",
+        "tenure.cli.commands.up:show_versions",
+        "show the versions of the code that workers run, and how many runs each has",
+    )
+    versions.add_argument(
+        "--make-current",
+        action="store_true",
+        help="let new runs use the version of this installation, once its workers poll",
+    )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
     backup = _add(

@@ -31,6 +31,9 @@ from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
 MAX_CONCURRENT_REQUESTS = 4
 """Requests whose payloads are in memory at the same time."""
 
+RETRY_SECONDS = 5.0
+"""Time after which a worker tries again to serve a port that another process serves."""
+
 _ROOT = 0
 
 
@@ -139,7 +142,21 @@ class CodecServer:
         return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
 
 
-def make_codec_server(settings: Settings) -> CodecServer | None:
+async def serve_while_needed(settings: Settings) -> None:
+    """Serve the configured server until cancelled; while another worker serves the port, wait for its end.
+
+    The worker of an earlier version may hold the port for as long as its runs take.
+    """
+    is_first = True
+    while settings.encryption_keys is not None:
+        if (server := make_codec_server(settings, quiet=not is_first)) is not None:
+            with server:
+                await asyncio.Event().wait()
+        is_first = False
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+def make_codec_server(settings: Settings, *, quiet: bool = False) -> CodecServer | None:
     """Return the configured server, or None without keys or if another worker already serves the port."""
     codec = EncryptionCodec.from_settings(settings)
     if codec is None:
@@ -147,9 +164,10 @@ def make_codec_server(settings: Settings) -> CodecServer | None:
     try:
         return CodecServer(codec, settings.home.absolute(), settings.codec_port, settings.ui_port)
     except OSError as error:
-        structlog.get_logger().warning(
-            "this worker does not decrypt payloads for the web UI", port=settings.codec_port, error=error.strerror
-        )
+        if not quiet:
+            structlog.get_logger().warning(
+                "this worker does not decrypt payloads for the web UI", port=settings.codec_port, error=error.strerror
+            )
         return None
 
 

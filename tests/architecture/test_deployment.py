@@ -28,6 +28,7 @@ from deploy.health import find_unserved_queues
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
 from tenure.temporal.stack.server import build_command
+from tenure.temporal.stack.source import WORKER_SOURCES
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.workers import PatientWorker
 from workflows.runtime import search_attributes
@@ -76,7 +77,9 @@ def test_compose_follows_the_compose_specification() -> None:
     assert [error.message for error in Draft202012Validator(schema).iter_errors(COMPOSE)] == []
 
 
-@pytest.mark.parametrize("path", ["docker-compose.yml", "deploy/compose.env.example", "deploy/worker.env.example"])
+@pytest.mark.parametrize(
+    "path", ["docker-compose.yml", "deploy/draining.yml", "deploy/compose.env.example", "deploy/worker.env.example"]
+)
 def test_every_tenure_variable_is_a_setting(path: str) -> None:
     """No file of the deployment sets or reads a TENURE_ or OPENAI_ variable that the code does not know."""
     used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", (ROOT / path).read_text(encoding="utf-8")))
@@ -169,7 +172,9 @@ def test_programs_have_nothing_of_the_stack_around_them() -> None:
     assert (worker["volumes"], worker["env_file"], worker["networks"]) == ([], [], ["programs"])
     assert {name for name, joined in networks.items() if "programs" in joined} == {"sandbox-worker", "sandbox-gate"}
     assert COMPOSE["networks"]["programs"] == {"internal": True}
-    assert set(worker["environment"]) == {"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENURE_HOME"}
+    assert set(worker["environment"]) == {
+        *("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENURE_HOME", "TENURE_WORKER_VERSIONING"),
+    }
     assert worker["environment"]["TEMPORAL_ADDRESS"] == "sandbox-gate:7233"
     assert any(mount.startswith(f"{worker['environment']['TENURE_HOME']}:") for mount in worker["tmpfs"])
     for service in (worker, gate):
@@ -209,6 +214,49 @@ def test_the_server_is_given_settings_that_it_knows() -> None:
     assert given["matching.enableFairness"] == [{"value": True}]
     assert (ROOT / mount[0]).name == "dynamic-config.yaml"
     assert SERVICES["temporal"]["environment"]["DYNAMIC_CONFIG_FILE_PATH"] == mount[1]
+
+
+def test_every_worker_has_the_version_of_its_image() -> None:
+    """All workers take part in versioning, one of them makes the version current, and a setting turns it off."""
+    commands = {name: worker["command"][2:] for name, worker in WORKERS.items()}
+
+    assert commands.pop("worker") == ["--make-current"]
+    assert {tuple(options) for options in commands.values()} == {("--versioned",)}
+    for worker in WORKERS.values():
+        assert worker["environment"]["TENURE_WORKER_VERSIONING"] == "${TENURE_WORKER_VERSIONING:-on}"
+
+
+def test_the_image_contains_the_source_of_its_version() -> None:
+    """The image has every file that the build id is computed from, so that it is the one of the repository."""
+    copies = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    sources = {source for line in copies for source in shlex.split(line)[:-1]}
+
+    assert set(WORKER_SOURCES) <= sources
+
+
+def test_draining_workers_are_those_of_the_version_before() -> None:
+    """Workers of the image before an upgrade serve all queues, under the same restrictions, and get no new runs."""
+    text = (ROOT / "deploy" / "draining.yml").read_text(encoding="utf-8")
+    draining = yaml.safe_load(text)["services"]
+    vendored = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    schema = json.loads(vendored.read_text(encoding="utf-8"))
+    own = {"image", "build", "pull_policy", "command", "healthcheck", "environment"}
+
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(yaml.safe_load(text))] == []
+    served = [queue for worker in draining.values() for queue in queues_of(worker["command"])]
+    assert sorted(served) == sorted(queues.ALL_QUEUES)
+    for name, worker in draining.items():
+        today = SERVICES[name.removeprefix("draining-")]
+        assert (worker["image"], worker["pull_policy"]) == ("tenure-worker:draining", "never")
+        assert worker["command"][2:] == ["--versioned"]
+        assert queues_of(worker["healthcheck"]["test"]) == queues_of(worker["command"])
+        assert {key: value for key, value in worker.items() if key not in own} == {
+            key: value for key, value in today.items() if key not in own
+        }
+        more = {"TENURE_WORKER_VERSIONING": "on"}
+        searching = {"TENURE_SEARXNG_URL": WORKERS["web-worker"]["environment"]["TENURE_SEARXNG_URL"]}
+        expected = today["environment"] | more | (searching if name == "draining-worker" else {})
+        assert worker["environment"] == expected
 
 
 def test_secrets_are_not_in_the_repository() -> None:

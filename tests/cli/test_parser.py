@@ -29,6 +29,7 @@ COMMANDS = {
     "up": [],
     "down": [],
     "status": [],
+    "versions": ["--make-current"],
     "doctor": [],
     "ingest": ["docs"],
     "corpus": ["list"],

@@ -71,7 +71,11 @@ class BatchWorkflow:
         if self.remaining and not self.cancelled:
             shared = request.shared.model_copy(update={"ingest": ()})
             outcomes = tuple(self.outcomes.values())
-            workflow.continue_as_new(request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}))
+            # No child runs now, so the rest of the questions may use the current version of the code.
+            workflow.continue_as_new(
+                request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}),
+                initial_versioning_behavior=workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE,
+            )
 
     @workflow.signal(description="Start no more runs and cancel the running ones.")
     async def cancel(self, *ignored: Any) -> None:

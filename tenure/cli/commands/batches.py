@@ -32,7 +32,14 @@ from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.run_ids import slugify
-from tenure.cli.session.connection import BATCH_WORKFLOW, NO_ANSWER, QUERY_TIMEOUT, explain_refusals, open_session
+from tenure.cli.session.connection import (
+    BATCH_WORKFLOW,
+    NO_ANSWER,
+    QUERY_TIMEOUT,
+    explain_ended_query,
+    explain_refusals,
+    open_session,
+)
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
 from tenure.cli.session.run_records import RunRecord, find_run
@@ -128,7 +135,7 @@ async def _read_report(place: ServerTarget, record: RunRecord) -> BatchReport:
     if record.is_archived:
         raise CommandError(f"batch {record.id} has ended without a report; its runs are in `python client.py list`")
     handle = get_batch_handle(await open_session(place), record.id)
-    with explain_refusals(record.id):
+    with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
         return await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
 
 

@@ -22,6 +22,7 @@ from tenure.cli.session.connection import (
     AGENT_WORKFLOW,
     BATCH_WORKFLOW,
     QUERY_TIMEOUT,
+    explain_ended_query,
     explain_refusals,
     open_session,
     register_search_attributes,
@@ -128,7 +129,7 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
             f"`python client.py trace {arguments.id}` shows what happened"
         )
     handle = _handle(await open_session(place), arguments.id)
-    with explain_refusals(arguments.id):
+    with explain_refusals(arguments.id), explain_ended_query(arguments.id, is_running=record.is_running):
         found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
     if arguments.json:
         print_json(found.model_dump(mode="json"))

@@ -79,6 +79,24 @@ def describe_missing_run(run_id: str) -> CommandError:
     return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
 
 
+@contextmanager
+def explain_ended_query(run_id: str, *, is_running: bool) -> Iterator[None]:
+    """Turn a missing answer of an ended workflow into an error: only a worker of its version can compute it.
+
+    Raises:
+        CommandError: the workflow has ended, and no worker of its version answers.
+    """
+    try:
+        yield
+    except RPCError as error:
+        if error.status not in NO_ANSWER or is_running:
+            raise
+        raise CommandError(
+            f"{run_id} has ended, and no worker answers for the version of the code that it ran under: "
+            f"`python client.py report {run_id}` shows its report"
+        ) from error
+
+
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:
     """Return a readable message for an error of the server."""
     if error.status == RPCStatusCode.NOT_FOUND and _IS_OVER.search(error.message):

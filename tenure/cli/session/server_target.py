@@ -12,6 +12,7 @@ The rules, in order:
 
 import asyncio
 import http.client
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,6 +20,7 @@ from urllib.parse import quote
 
 from tenure.cli.errors import CommandError
 from tenure.cli.session.retention import raise_retention
+from tenure.cli.session.versions import find_running_versions, wait_for_version
 from tenure.cli.terminal import print_note
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -99,20 +101,29 @@ def start_missing(settings: Settings) -> StackStatus:
     address = connection.load_profile().address
     if address:
         asyncio.run(connection.connect(settings))
-        return local.start_stack(settings, external=address)
+        return _start_stack(settings, external=address)
     try:
         return _start_stack(settings)
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
-        return local.start_stack(settings, external=connection.get_local_address(settings))
+        return _start_stack(settings, external=connection.get_local_address(settings))
 
 
-def _start_stack(settings: Settings) -> StackStatus:
-    """Start the local stack, and let a new or updated one keep finished runs as long as the settings say."""
-    status = local.start_stack(settings)
-    if status.started:
+def _start_stack(settings: Settings, external: str | None = None) -> StackStatus:
+    """Start the local stack, or a worker for another server, and wait until new runs use the current code.
+
+    A new or updated server keeps finished runs as long as the settings say.
+    """
+
+    def find_in_use(build_ids: Collection[str]) -> set[str]:
+        return asyncio.run(find_running_versions(settings, build_ids))
+
+    status = local.start_stack(settings, external=external, find_versions_in_use=find_in_use)
+    if status.started and external is None:
         asyncio.run(raise_retention(settings))
+    if status.build_id and (status.started or status.draining):
+        asyncio.run(wait_for_version(settings, status))
     return status
 
 

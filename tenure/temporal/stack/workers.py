@@ -1,0 +1,243 @@
+"""Start and replace the workers of a home: one of the current version, and one of each earlier version with runs.
+
+With Worker Versioning a run finishes under the code that it began with. When the code has changed, the running worker
+is left to its runs, and a worker of the new version is started next to it. Both run from copies of their source
+(`versions.py`), so the worker of an earlier version can be started again after a crash. It ends when the server knows
+no running workflow of its version any more.
+"""
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import tenure
+from tenure.settings import Settings
+from tenure.temporal.stack import processes
+from tenure.temporal.stack.errors import StackError
+from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
+from tenure.temporal.stack.record import DrainingWorker, ProcessRecord, StackRecord, save
+from tenure.temporal.stack.source import ROOT, compute_source_hash
+from tenure.temporal.stack.versions import StoredVersion, list_versions, store_version
+
+WORKER_GRACE_SECONDS = 30.0
+"""Time a worker gets to finish or hand back its activities."""
+
+VersionFinder = Callable[[Collection[str]], Collection[str]]
+"""Function that returns those of some build ids that are current at the server or have running workflows."""
+
+_LOCAL_SERVER = "local"
+"""Name of the home's own server in the list of servers of a version: its port may change."""
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """Settings of a start, and the notes that it prints."""
+
+    settings: Settings
+    external: str | None
+    """Address of a server outside this home, or None for the home's own."""
+    find_versions_in_use: VersionFinder | None
+    notes: list[str]
+
+    @property
+    def home(self) -> Path:
+        """Absolute path of the home."""
+        return self.settings.home.absolute()
+
+    @property
+    def server(self) -> str:
+        """Name of the server and namespace for which workers are started."""
+        return f"{self.external or _LOCAL_SERVER} {os.environ.get('TEMPORAL_NAMESPACE', 'default')}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Keyed hash of the current settings."""
+        return compute_fingerprint(self.settings, self.external or f"127.0.0.1:{self.settings.temporal_port}")
+
+
+def get_worker_log(home: Path) -> Path:
+    """Return the path of the log of the current version's worker."""
+    return home.absolute() / "logs" / "worker.log"
+
+
+def get_draining_log(home: Path, build_id: str) -> Path:
+    """Return the path of the log of an earlier version's worker."""
+    return home.absolute() / "logs" / f"worker-{build_id}.log"
+
+
+def get_worker_command() -> tuple[str, ...]:
+    """Return the command that starts an unversioned worker from this repository."""
+    return StoredVersion("", ROOT).build_command()
+
+
+def ensure_workers(
+    context: WorkerContext, record: StackRecord, command: Sequence[str] | None, root: Path
+) -> StackRecord:
+    """Return a record whose workers run the current settings: one the current code, the others earlier versions.
+
+    Raises:
+        StackError: a worker cannot be started or stopped.
+    """
+    settings, home = context.settings, context.home
+    today = {
+        "tenure": tenure.__version__,
+        "fingerprint": context.fingerprint,
+        "source": compute_source_hash(root),
+    }
+    if record.owners and not settings.owners:
+        raise StackError(
+            "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
+            "`python client.py down`"
+        )
+    reason = _why_replace(record, today)
+    if reason or not processes.is_alive(record.worker):
+        version = store_version(home, root) if command is None and settings.worker_versioning else None
+        record = _release_worker(context, record, today, version, reason)
+        if record.worker is None:
+            process = _spawn_current(context, version, command, root)
+            record = record.model_copy(
+                update={"worker": process, "build_id": version.build_id if version else "", **today}
+            )
+        record = record.model_copy(update={"owners": bool(settings.owners)})
+        save(home, record)
+    return _ensure_draining(context, record, root)
+
+
+def _release_worker(
+    context: WorkerContext,
+    record: StackRecord,
+    today: Mapping[str, str],
+    version: StoredVersion | None,
+    reason: str,
+) -> StackRecord:
+    """Return a record without the worker: it was stopped, or drains because other code is to run now.
+
+    If a worker of the wanted version drains, for instance because a change of the code was undone, it takes the place.
+    """
+    worker, home = record.worker, context.home
+    if worker is None:
+        pass
+    elif not processes.is_alive(worker):
+        last = processes.read_last_line(get_worker_log(home))
+        context.notes.append(
+            f"the worker (process {worker.pid}) had ended and was restarted; its last log line: {last}"
+        )
+    elif record.build_id and record.source != today["source"] and _has_work(context, record.build_id):
+        context.notes.append(
+            f"the code changed: the worker of version {record.build_id} (process {worker.pid}) finishes its runs"
+        )
+        _rename_log(get_worker_log(home), get_draining_log(home, record.build_id))
+        drains = DrainingWorker(build_id=record.build_id, process=worker, fingerprint=record.fingerprint)
+        record = record.model_copy(update={"draining": (*record.draining, drains)})
+    else:
+        processes.stop(worker, WORKER_GRACE_SECONDS)
+        context.notes.append(f"the worker was restarted: {reason}")
+    record = record.model_copy(update={"worker": None, "build_id": ""})
+    known = {worker.build_id: worker for worker in record.draining}
+    again = known.pop(version.build_id, None) if version else None
+    if again is None:
+        return record
+    record = record.model_copy(update={"draining": tuple(known.values())})
+    if again.fingerprint != today["fingerprint"]:
+        processes.stop(again.process, WORKER_GRACE_SECONDS)
+    if not processes.is_alive(again.process):
+        return record
+    _rename_log(get_draining_log(home, again.build_id), get_worker_log(home))
+    return record.model_copy(update={"worker": again.process, "build_id": again.build_id, **today})
+
+
+def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) -> StackRecord:
+    """Return a record in which exactly the earlier versions with runs have a worker; remove all others."""
+    find, stored = context.find_versions_in_use, list_versions(context.home)
+    stored.pop(record.build_id, None)
+    known = {worker.build_id: worker for worker in record.draining}
+    builds = sorted({*stored, *known})
+    if find is None or not builds:
+        return record
+    in_use, fingerprint = set(find(builds)), context.fingerprint
+    for build_id in builds:
+        worker, version = known.get(build_id), stored.get(build_id)
+        if build_id not in in_use:
+            _end_version(context, build_id, worker, version)
+            known.pop(build_id, None)
+        elif worker and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
+            continue
+        elif version is None:
+            context.notes.append(
+                f"the copy of version {build_id} is missing: its runs wait for a worker that runs this code"
+            )
+            known.pop(build_id, None)
+        else:
+            why = "it has runs"
+            if worker and processes.stop(worker.process, WORKER_GRACE_SECONDS):
+                why = "the settings changed"
+            version.prepare(root)
+            process = _spawn_draining(context, version)
+            known[build_id] = DrainingWorker(build_id=build_id, process=process, fingerprint=fingerprint)
+            context.notes.append(f"the worker of version {build_id} was started again (process {process.pid}): {why}")
+        record = record.model_copy(update={"draining": tuple(known[build] for build in sorted(known))})
+        save(context.home, record)
+    return record
+
+
+def _end_version(
+    context: WorkerContext, build_id: str, worker: DrainingWorker | None, version: StoredVersion | None
+) -> None:
+    """Stop the worker of a version without runs, and delete its copy unless another server may still need it."""
+    if worker and processes.stop(worker.process, WORKER_GRACE_SECONDS):
+        context.notes.append(f"all runs of version {build_id} have ended: its worker was stopped")
+    if version and version.is_only_for(context.server):
+        version.remove()
+        get_draining_log(context.home, build_id).unlink(missing_ok=True)
+
+
+def _spawn_current(
+    context: WorkerContext, version: StoredVersion | None, command: Sequence[str] | None, root: Path
+) -> ProcessRecord:
+    """Start the worker of the current code."""
+    if version is None:
+        return _spawn(context, command or get_worker_command(), {}, get_worker_log(context.home))
+    version.prepare(root)
+    version.add_server(context.server)
+    chosen = version.build_command("--make-current")
+    return _spawn(context, chosen, version.environment, get_worker_log(context.home))
+
+
+def _spawn_draining(context: WorkerContext, version: StoredVersion) -> ProcessRecord:
+    """Start a worker of an earlier version."""
+    log = get_draining_log(context.home, version.build_id)
+    # Also if the settings turn versioning off now: the runs of this version wait for a worker of it.
+    extra = {**version.environment, "TENURE_WORKER_VERSIONING": "on"}
+    return _spawn(context, version.build_command("--versioned"), extra, log, is_earlier=True)
+
+
+def _spawn(
+    context: WorkerContext, command: Sequence[str], extra: Mapping[str, str], log: Path, *, is_earlier: bool = False
+) -> ProcessRecord:
+    """Start a worker with the current settings; one of earlier code keeps the defaults of its code."""
+    changes = build_worker_environment(context.settings, changed_only=is_earlier)
+    environment = {name: value for name, value in os.environ.items() if name not in changes}
+    environment |= {name: value for name, value in changes.items() if value is not None}
+    return processes.spawn(command, environment | {"TENURE_HOME": str(context.home)} | extra, context.home, log)
+
+
+def _has_work(context: WorkerContext, build_id: str) -> bool:
+    """Return whether a version may have runs: it has some, or is the one that the server gives new runs to."""
+    find = context.find_versions_in_use
+    return find is None or build_id in find([build_id])
+
+
+def _rename_log(log: Path, target: Path) -> None:
+    """Rename the log of a running worker, which continues to write into it."""
+    if log.exists():
+        log.replace(target)
+
+
+def _why_replace(record: StackRecord, today: Mapping[str, str]) -> str:
+    """Return the reason for replacing a running worker, or an empty string."""
+    if record.tenure != today["tenure"]:
+        return f"it ran Tenure {record.tenure}, this is {today['tenure']}"
+    if record.source != today["source"]:
+        return "its code changed"
+    return "" if record.fingerprint == today["fingerprint"] else "the settings changed"
