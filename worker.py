@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -20,7 +21,7 @@ import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.graph import GraphActivities
@@ -57,6 +58,8 @@ from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
 from tenure.temporal.codec_server import make_codec_server
 from tenure.temporal.connection import ServerUnreachable, connect
+from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.schedules import schedule_upkeep
 from workflows.coding.coding import CodingWorkflow
 from workflows.research.research import ResearchWorkflow
@@ -71,8 +74,11 @@ from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
+    EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
@@ -113,12 +119,23 @@ PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", 
 """Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
-"""Time that activities may continue after the worker is asked to stop."""
+"""Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
+the settings, since they are paid or cannot be repeated.
+"""
+
+SHUTDOWN_MARGIN_SECONDS = 10.0
+"""Time for the rest of a shutdown: the cancellation of activities, and the closing of connections."""
 
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
 
 _ACTIVITY_THREADS = 8
+
+_MAX_INGEST_ACTIVITIES = 4
+"""Concurrent readings of documents and tables: they need the CPU and much memory."""
+
+_MAX_EMBED_ACTIVITIES = 2
+"""Concurrent activities without a person who waits."""
 
 _MAX_WEB_ACTIVITIES = 32
 """Concurrent web activities: they wait for servers and need no thread."""
@@ -201,17 +218,22 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
     return box
 
 
-def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
+def build_sandbox_worker(
+    client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
+) -> Worker:
     """Return the worker of the sandbox queue."""
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
         activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts"),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
-        graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+        graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
         # Requests to run programs name no passage.
-        interceptors=[OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
+        interceptors=[
+            OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources),
+            *interceptors,
+        ],
         **options,
     )
 
@@ -224,6 +246,7 @@ def build_workers(
     engines: FederatedSearch,
     visitor: Fetcher,
     chromium: Browser | None,
+    interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
@@ -252,6 +275,8 @@ def build_workers(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
     methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
+    # Searches and ingestion had no queues of their own: runs that began then wait for them here.
+    methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(
@@ -263,9 +288,9 @@ def build_workers(
             max_concurrent_activities=choose_max_activities(settings, queue),
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=create_workflow_runner(),
-            graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+            graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
+            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora), *interceptors],
             **options,
         )
         for queue in queues
@@ -277,13 +302,24 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     """Return the number of activities of a queue that this worker executes concurrently.
 
     Model calls wait for the network: as many as the model server accepts, so that few of them hold a slot only to wait
-    for it. Web activities wait as well. All others need the CPU: as many as there are threads.
+    for it. Web activities wait as well. All others need the CPU. The threads of a worker are as many as its slots, so
+    that no queue waits for the threads of another.
     """
-    if queue == WEB_QUEUE:
-        return _MAX_WEB_ACTIVITIES
-    if queue == BROWSER_QUEUE:
-        return _MAX_BROWSER_ACTIVITIES
-    return settings.model_concurrency if queue == MODEL_QUEUE and settings.has_model else _ACTIVITY_THREADS
+    if queue == MODEL_QUEUE and settings.has_model:
+        return settings.model_concurrency
+    return {
+        WEB_QUEUE: _MAX_WEB_ACTIVITIES,
+        BROWSER_QUEUE: _MAX_BROWSER_ACTIVITIES,
+        INGEST_QUEUE: _MAX_INGEST_ACTIVITIES,
+        EMBED_QUEUE: _MAX_EMBED_ACTIVITIES,
+    }.get(queue, _ACTIVITY_THREADS)
+
+
+def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:
+    """Return the time that the activities of a queue may continue after the worker is asked to stop."""
+    if queue in (MODEL_QUEUE, WEB_QUEUE):
+        return timedelta(seconds=settings.shutdown_seconds)
+    return min(GRACEFUL_SHUTDOWN_TIMEOUT, timedelta(seconds=settings.shutdown_seconds))
 
 
 def prepare_home(home: Path) -> None:
@@ -301,8 +337,13 @@ def prepare_home(home: Path) -> None:
 async def serve(settings: Settings, queues: Sequence[str]) -> None:
     """Serve the queues until the process receives a signal to stop."""
     stop = asyncio.Event()
+
+    def request_stop() -> None:
+        stop.set()
+        limit_shutdown(settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, request_stop)
     # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
     client = await connect(settings.model_copy(update={"owner": "", "owner_token": None}))
     prepare_home(settings.home.absolute())
@@ -310,6 +351,8 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
+            monitor = await running.enter_async_context(WorkerMonitor(client))
+            running.enter_context(HealthServer(settings, monitor))
             if (deciphering := make_codec_server(settings)) is not None:
                 running.enter_context(deciphering)
             engines, visitor, chromium = (
@@ -323,22 +366,58 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.push_async_callback(chromium.aclose)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
-            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium)
+            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium, [monitor])
             for worker in workers:
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                workers.append(await running.enter_async_context(build_sandbox_worker(client, settings, box)))
+                workers.append(
+                    await running.enter_async_context(build_sandbox_worker(client, settings, box, [monitor]))
+                )
             if TENURE_QUEUE in queues:
                 await schedule_upkeep(client, settings)
+            monitor.watch(workers)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
             await stop.wait()
             structlog.get_logger().info("worker is stopping")
-            await stop_workers(workers)
+            monitor.stop()
+            if not await stop_workers(workers):
+                end_process()
 
 
-async def stop_workers(workers: Sequence[Worker]) -> None:
-    """Stop all workers concurrently; a worker that still polls would take work that this process cannot finish."""
-    await asyncio.gather(*(worker.shutdown() for worker in workers))
+async def stop_workers(workers: Sequence[Worker]) -> bool:
+    """Stop all workers concurrently, and return whether all of their activities have ended.
+
+    A worker that still polls would take work that this process cannot finish.
+    """
+    return all(await asyncio.gather(*map(_stop_worker, workers)))
+
+
+async def _stop_worker(worker: Worker) -> bool:
+    """Stop one worker; return False if an activity ignores its cancellation."""
+    grace = worker.config().get("graceful_shutdown_timeout", timedelta())
+    try:
+        async with asyncio.timeout(grace.total_seconds() + SHUTDOWN_MARGIN_SECONDS):
+            await worker.shutdown()
+    except TimeoutError:
+        return False
+    return True
+
+
+def limit_shutdown(seconds: float) -> None:
+    """End this process after a time, whatever still runs."""
+    timer = threading.Timer(seconds, end_process)
+    timer.daemon = True
+    timer.start()
+
+
+def end_process() -> None:
+    """End this process without waiting for its threads, which cannot be cancelled.
+
+    The server gives their activities to another worker when the heartbeats are missing.
+    """
+    structlog.get_logger().warning("activities did not end in time: another worker continues them")
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def parse_queues(value: str) -> list[str]:

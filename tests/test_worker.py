@@ -40,8 +40,10 @@ from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
     EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
@@ -65,27 +67,16 @@ def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model queue, and no activity is on two queues."""
     assert served() == {
         TENURE_QUEUE: {"assemble_report", "check_quotes", "post_notification", "run_notification_command"},
+        SEARCH_QUEUE: {
+            *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
+            *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
+            *("build_excerpts", "calculate", "find_term", "cite_claim"),
+            *("store_memories", "search_memories", "forget_memories", "list_memories"),
+        },
+        INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {
-            *(
-                "ingest_corpus",
-                "read_pages",
-                "fork_corpus",
-                "search_passages",
-                "group_passages",
-                "recall_findings",
-                "analyze_candidates",
-                "embed_corpus",
-                "manage_corpora",
-                "inherit_findings",
-                "find_tables",
-                "query_tables",
-                "export_query",
-                "store_computation",
-                *("build_excerpts", "calculate", "find_term", "cite_claim"),
-            ),
-            *("compact_tables", "refresh_indexes", "remove_old_versions"),
-            *("find_relations", "list_unread_passages", "refresh_relations"),
-            *("store_memories", "search_memories", "forget_memories", "list_memories", "consolidate_memories"),
+            *("embed_corpus", "compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
+            *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
@@ -173,12 +164,9 @@ def test_configured_model_is_created() -> None:
 def test_model_calls_have_as_many_slots_as_requests(address: str | None, calls: int) -> None:
     """With a model the slots equal the allowed requests; activities that need the CPU have one thread each."""
     settings = Settings(openai_api_key=None, openai_base_url=address, model_concurrency=40)
+    queues = (MODEL_QUEUE, SEARCH_QUEUE, INGEST_QUEUE, EMBED_QUEUE, TENURE_QUEUE)
 
-    assert [choose_max_activities(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [
-        calls,
-        8,
-        8,
-    ]
+    assert [choose_max_activities(settings, queue) for queue in queues] == [calls, 8, 4, 2, 8]
 
 
 def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,17 +23,22 @@ from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
 from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET
+from tenure.temporal.health.probe import LIVE_PATH, probe_worker
+from tenure.temporal.health.record import load_record
 from tenure.temporal.stack import processes, server
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
-from tenure.temporal.stack.record import StackRecord, clear, load, save
+from tenure.temporal.stack.record import ProcessRecord, StackRecord, clear, load, save
 from tenure.temporal.stack.source import ROOT, compute_source_hash
 
 LOCK_SECONDS = 120.0
 """Time one command waits for another one that starts or stops the same stack."""
 
-WORKER_GRACE_SECONDS = 30.0
-"""Time a worker gets to finish or hand back its activities."""
+SHUTDOWN_MARGIN_SECONDS = 15.0
+"""Time a worker gets to end after its calls have ended; somewhat longer than its own limit."""
+
+FROZEN_PROBES = 3
+"""Health checks without an answer, of some seconds each, after which a worker counts as frozen."""
 
 SERVER_GRACE_SECONDS = 15.0
 
@@ -105,23 +110,23 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
     """
     home = settings.home.absolute()
     if not home.is_dir():
-        return _end_strays(home) or ("no stack is running",)
+        return _end_strays(settings) or ("no stack is running",)
     with _locked(home):
         try:
             record = load(home)
         except StackError:
-            ended = _end_strays(home)
+            ended = _end_strays(settings)
             clear(home)
             return (*ended, "the damaged stack record was cleared")
         done = [
             f"{name} stopped (process {process.pid})"
             for name, process, grace in (
-                ("worker", record.worker, WORKER_GRACE_SECONDS),
+                ("worker", record.worker, _get_worker_grace(settings, find_worker_fault(home, record.worker))),
                 ("Temporal server", record.server, SERVER_GRACE_SECONDS),
             )
             if process is not None and processes.stop(process, grace)
         ]
-        stopped = tuple(done) or _end_strays(home)
+        stopped = tuple(done) or _end_strays(settings)
         clear(home)
     return stopped or ("no stack is running",)
 
@@ -139,9 +144,32 @@ def get_status(settings: Settings) -> StackStatus:
     if record.worker and not processes.is_alive(record.worker):
         last = processes.read_last_line(get_worker_log(settings.home))
         notes.append(f"the worker has stopped (last log line: {last}): run `python client.py up`")
+    if fault := find_worker_fault(settings.home, record.worker):
+        notes.append(f"the worker is frozen ({fault}): run `python client.py up`, which replaces it")
     if processes.is_alive(record.server) and record.port != settings.temporal_port:
         notes.append(_other_port(record))
     return _describe(settings, record, notes, started=False)
+
+
+def find_worker_fault(home: Path, worker: ProcessRecord | None) -> str:
+    """Return the reason why a running worker cannot work, or an empty string.
+
+    A worker that starts has no health port yet; it ends by itself if it cannot start.
+    """
+    if worker is None or not processes.is_alive(worker):
+        return ""
+    if processes.is_suspended(worker):
+        return "its process is suspended"
+    recorded = load_record(home.absolute(), worker.pid, worker.created)
+    if recorded is None:
+        return ""
+    for _ in range(FROZEN_PROBES):
+        result = probe_worker(*recorded, LIVE_PATH)
+        if result.healthy or result.reply:
+            return result.reason if not result.healthy else ""
+        if not processes.is_alive(worker):
+            return ""
+    return result.reason
 
 
 def get_worker_command() -> tuple[str, ...]:
@@ -238,11 +266,12 @@ def _ensure_worker(
             "`python client.py down`"
         )
     alive = processes.is_alive(record.worker)
-    reason = _why_replace(record, today)
+    fault = find_worker_fault(settings.home, record.worker)
+    reason = f"it was frozen ({fault})" if fault else _why_replace(record, today)
     if alive and not reason:
         return record
     if alive:
-        processes.stop(record.worker, WORKER_GRACE_SECONDS)
+        processes.stop(record.worker, _get_worker_grace(settings, fault))
         notes.append(f"the worker was restarted: {reason}")
     elif record.worker:
         last = processes.read_last_line(get_worker_log(settings.home))
@@ -263,6 +292,11 @@ def _why_replace(record: StackRecord, today: Mapping[str, str]) -> str:
     if record.source != today["source"]:
         return "its code changed"
     return "" if record.fingerprint == today["fingerprint"] else "the settings changed"
+
+
+def _get_worker_grace(settings: Settings, fault: str) -> float:
+    """Return the seconds that a worker gets to end; one with a fault does not react to a request to stop."""
+    return 0.0 if fault else settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS
 
 
 def _other_port(record: StackRecord) -> str:
@@ -289,12 +323,12 @@ def _check_strays(home: Path, record: StackRecord) -> None:
         )
 
 
-def _end_strays(home: Path) -> tuple[str, ...]:
+def _end_strays(settings: Settings) -> tuple[str, ...]:
     """Stop processes that run for a home although no record names them."""
     return tuple(
         f"process {process.pid} stopped"
-        for process in processes.find_stack_processes(home)
-        if processes.stop(process, WORKER_GRACE_SECONDS)
+        for process in processes.find_stack_processes(settings.home.absolute())
+        if processes.stop(process, settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS)
     )
 
 

@@ -70,6 +70,15 @@ def is_alive(record: ProcessRecord | None) -> bool:
     return record is not None and _find(record) is not None
 
 
+def is_suspended(record: ProcessRecord) -> bool:
+    """Return whether the recorded process is stopped by a signal, as SIGSTOP does."""
+    process = _find(record)
+    try:
+        return process is not None and process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
 def stop(record: ProcessRecord | None, grace_seconds: float) -> bool:
     """Stop a process: terminate, wait, then kill; return False if it was not running."""
     process = _find(record) if record is not None else None
