@@ -358,7 +358,7 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
             await server.client.execute_workflow(CallIdle.run, id="call-idle", task_queue="caller")
             async with WorkerMonitor(client) as monitor:
                 monitor.watch([gated])
-                while monitor.describe()["queues"]["gated"]["activity"]["pollers"] is None:
+                while monitor.describe()["queues"]["gated"]["activity"]["pollers"] is None:  # noqa: ASYNC110 - another process has no event
                     await asyncio.sleep(0.05)
             for attempt in (
                 client.start_workflow(CallIdle.run, id="refused", task_queue="caller"),

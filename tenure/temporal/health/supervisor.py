@@ -1,9 +1,9 @@
 """Start a worker and end it if it freezes: `python -m tenure.temporal.health.supervisor python worker.py …`.
 
-A process that is stopped, or whose event loop is blocked, can do nothing about it itself. The supervisor asks the health
-port of its child every two seconds. A child without a healthy answer for too long is killed, and the supervisor exits
-with code 1, so that the restart policy of the container starts a new one. Signals to stop are passed on, and the exit
-code of a child that ends by itself is returned.
+A process that is suspended, or whose event loop is blocked, cannot end itself. The supervisor asks the health port of
+its child every two seconds. A child without a healthy answer for too long is killed, and the supervisor exits with code
+1, so that the restart policy of the container starts a new one. Requests to stop are passed on to the child, and the
+exit code of a child that ends by itself is returned.
 """
 
 import argparse

@@ -35,7 +35,7 @@ class Served:
 
     async def wait_until(self, *, healthy: bool) -> ProbeResult:
         """Ask until the worker is healthy, or is not."""
-        while (found := await self.ask(LIVE_PATH)).healthy != healthy:
+        while (found := await self.ask(LIVE_PATH)).healthy != healthy:  # noqa: ASYNC110 - another process has no event
             await asyncio.sleep(0.05)
         return found
 
