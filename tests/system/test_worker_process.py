@@ -38,7 +38,7 @@ from tests.support.homes import home
 from tests.support.tiers import slow
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
 from tests.temporal.stack.conftest import free_ports
-from worker import SHUTDOWN_MARGIN_SECONDS
+from worker import GRACEFUL_SHUTDOWN_TIMEOUT, SHUTDOWN_MARGIN_SECONDS
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -188,7 +188,8 @@ async def test_a_busy_worker_that_is_asked_to_stop_finishes_its_calls_and_takes_
                 async with asked_to_stop(process, port) as began:
                     under_way = len(model.requests)
                     runs += await start_kitchens(server.client, 4)
-                    await asyncio.sleep(3)  # time in which a worker would take new work
+                    # Longer than other activities may continue, and time in which a worker would take new work.
+                    await asyncio.sleep(GRACEFUL_SHUTDOWN_TIMEOUT.total_seconds() + 2)
                     gate.opened.set()
                     code = await asyncio.wait_for(process.wait(), 120)
                     seconds = time.monotonic() - began
