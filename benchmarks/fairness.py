@@ -6,7 +6,7 @@ taken four times on a separate development server: without options, with a highe
 server without fairness, and with fairness keys on a server with fairness.
 
 With `--ingestions`, the figures are the times of searches on the local stack of a new home: first on the idle stack,
-then beside each of these numbers of large ingestions, and the ratio of the two.
+then during each of these numbers of large ingestions, and the ratio of the two.
 """
 
 import argparse
@@ -146,7 +146,7 @@ async def measure(crowd: int) -> dict[str, int]:
 
 @workflow.defn
 class OneSearch:
-    """Searches once, as a run does."""
+    """One search, as a run makes it."""
 
     @workflow.run
     async def run(self, request: SearchRequest) -> int:
@@ -157,7 +157,7 @@ class OneSearch:
 
 
 def measure_searches(ingestions: Sequence[int], home: Path) -> dict[str, float]:
-    """Return the times of searches in milliseconds, idle and beside each number of ingestions, and their ratios."""
+    """Return the times of searches in milliseconds, idle and during each number of ingestions, and their ratios."""
     documents = home.parent / "documents"
     folders = [_write_copies(documents / str(number), number) for number in range(sum(ingestions))]
     around = environment(home) | {"TENURE_DOCUMENT_ROOTS": str(documents)}
@@ -183,7 +183,7 @@ def _write_copies(folder: Path, number: int) -> Path:
 
 
 async def _measure_searches(settings: Settings, ingestions: Sequence[int], folders: list[Path]) -> dict[str, float]:
-    """Search idle and beside ingestions, which are cancelled afterwards."""
+    """Search idle and during ingestions, which are cancelled afterwards."""
     client = await connect(settings)
     figures: dict[str, float] = {}
     async with Worker(
@@ -203,9 +203,9 @@ async def _measure_searches(settings: Settings, ingestions: Sequence[int], folde
                 for request in requests
             ]
             await _all_asked_for(running)
-            beside = await _search_repeatedly(client, _SEARCHES)
-            figures |= _summarize(f"beside_{count}", beside, idle)
-            figures[f"beside_{count}_still_running"] = sum(
+            busy = await _search_repeatedly(client, _SEARCHES)
+            figures |= _summarize(f"during_{count}", busy, idle)
+            figures[f"during_{count}_still_running"] = sum(
                 [(await handle.describe()).status == WorkflowExecutionStatus.RUNNING for handle in running]
             )
             for handle in running:
@@ -245,7 +245,7 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fairness", description=__doc__)
     parser.add_argument("--crowd", type=int, default=_CROWD, metavar="N", help=f"default: {_CROWD}")
-    parser.add_argument("--ingestions", type=int, nargs="+", metavar="N", help="measure searches beside ingestions")
+    parser.add_argument("--ingestions", type=int, nargs="+", metavar="N", help="measure searches during ingestions")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     if arguments.ingestions:

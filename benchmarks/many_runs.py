@@ -1,6 +1,6 @@
-"""Measure one worker under many runs at once: `python -m benchmarks.many_runs [--runs N] [--delay S] [--json]`.
+"""Measure one worker under many concurrent runs: `python -m benchmarks.many_runs [--runs N] [--delay S] [--json]`.
 
-The local stack of a new home serves runs that are all started at once, against a loopback model server that takes a
+The local stack of a new home serves runs that are all started at the same time, against a loopback model server that takes a
 moment for every answer. The figures are the finished runs, the answers that were paid and not used (repeated calls),
 the wall time, and the highest memory of the worker's process.
 """
@@ -78,7 +78,7 @@ def observe_memory(pid: int) -> Iterator[Memory]:
 
 
 def measure(runs: int, delay: float, home: Path) -> dict[str, float | int]:
-    """Start all runs at once on a new stack, wait for their reports, and return the figures."""
+    """Start all runs together on a new stack, wait for their reports, and return the figures."""
     documents = home.parent / "documents"
     documents.mkdir()
     for name, text in _DOCUMENTS.items():
@@ -149,7 +149,7 @@ async def _run_all(settings: Settings, runs: int) -> list[Result]:
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many_runs", description=__doc__)
-    parser.add_argument("--runs", type=int, default=200, metavar="N", help="runs at once (default: 200)")
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="concurrent runs (default: 200)")
     parser.add_argument("--delay", type=float, default=0.2, metavar="S", help="seconds per answer (default: 0.2)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()

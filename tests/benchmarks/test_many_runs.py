@@ -1,4 +1,4 @@
-"""Run the short form of the measure of many runs at once."""
+"""Run the short form of the measure of many concurrent runs."""
 
 from pathlib import Path
 

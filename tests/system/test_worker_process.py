@@ -162,7 +162,7 @@ async def start_kitchens(client: Client, count: int) -> list[WorkflowHandle[Any,
 
 @asynccontextmanager
 async def asked_to_stop(process: asyncio.subprocess.Process, port: int) -> AsyncIterator[float]:
-    """Ask a worker to stop, wait until it has begun to, and yield the time of the request."""
+    """Ask a worker to stop, wait until it stops taking work, and yield the time of the request."""
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
     while (await asyncio.to_thread(probe_worker, "127.0.0.1", port, READY_PATH)).healthy:  # noqa: ASYNC110 - another process has no event

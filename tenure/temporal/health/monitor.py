@@ -108,7 +108,7 @@ class WorkerMonitor(Interceptor):
         self._status = "serving"
 
     def stop(self) -> None:
-        """Note that the workers stop taking work."""
+        """Record that the workers stop taking work."""
         self._status = "stopping"
 
     def find_fault(self) -> str:

@@ -3,7 +3,7 @@
 A process that is suspended, or whose event loop is blocked, cannot end itself. The supervisor asks the health port of
 its child every two seconds. A child without a healthy answer for too long is killed, and the supervisor exits with code
 1, so that the restart policy of the container starts a new one. Requests to stop are passed on to the child, and the
-exit code of a child that ends by itself is returned.
+exit code of a child that ends without being killed is returned.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class _Deadline:
         return result.reason if time.monotonic() > self.at else ""
 
 
-def supervise(command: Sequence[str], port: int, max_silence: float, max_start: float) -> int:
+def run_supervised(command: Sequence[str], port: int, max_silence: float, max_start: float) -> int:
     """Run a command until it ends, or kill it if its health port has no healthy answer; return the exit code."""
     child = subprocess.Popen(command)
 
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if not arguments.command:
         parser.error("the command line of the worker is missing")
-    return supervise(arguments.command, int(port), arguments.max_silence, arguments.max_start)
+    return run_supervised(arguments.command, int(port), arguments.max_silence, arguments.max_start)
 
 
 if __name__ == "__main__":

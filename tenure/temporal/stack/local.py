@@ -154,7 +154,7 @@ def get_status(settings: Settings) -> StackStatus:
 def find_worker_fault(home: Path, worker: ProcessRecord | None) -> str:
     """Return the reason why a running worker cannot work, or an empty string.
 
-    A worker that starts has no health port yet; it ends by itself if it cannot start.
+    A worker that starts has no health port yet; it ends if it cannot start.
     """
     if worker is None or not processes.is_alive(worker):
         return ""

@@ -1,4 +1,4 @@
-"""Commits of the knowledge base at a loss of power: what is on the disk, and what an interrupted commit leaves."""
+"""Test that commits of the knowledge base survive a loss of power, and that an interrupted commit is removed."""
 
 import shutil
 import subprocess
@@ -60,7 +60,7 @@ def test_a_commit_that_a_loss_of_power_cut_off_does_not_hide_the_table(
 
 
 def test_complete_versions_are_kept(tmp_path: Path) -> None:
-    """A table without an empty manifest is left alone, and so is a folder that does not exist."""
+    """A table without an empty manifest and a folder that does not exist are left alone."""
     base = Store(str(tmp_path / "knowledge"))
     base.upsert(TURNS, row(1), "key")
     before = manifests(base)

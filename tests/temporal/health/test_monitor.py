@@ -1,4 +1,4 @@
-"""The health of a worker over real HTTP: what it says while it starts, works, freezes and stops."""
+"""Test the health of a worker over real HTTP while it starts, works, freezes and stops."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ class Served:
         return found
 
     async def wait_for_pollers(self, queue: str) -> dict[str, object]:
-        """Return what is known of a queue as soon as the server has been asked."""
+        """Return the state of a queue as soon as the server has been asked."""
         while True:
             found = (await self.ask()).reply["queues"][queue]["activity"]
             if found["pollers"]:

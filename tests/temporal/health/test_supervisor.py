@@ -1,4 +1,4 @@
-"""The supervisor with real processes: children that work, freeze, end by themselves or are asked to stop."""
+"""The supervisor with real processes: children that work, freeze, end or are asked to stop."""
 
 import os
 import signal
