@@ -1,8 +1,8 @@
 """Measure one worker under many concurrent runs: `python -m benchmarks.many_runs [--runs N] [--delay S] [--json]`.
 
-The local stack of a new home serves runs that are all started at the same time, against a loopback model server that takes a
-moment for every answer. The figures are the finished runs, the answers that were paid and not used (repeated calls),
-the wall time, and the highest memory of the worker's process.
+The local stack of a new home serves runs that are all started at the same time, against a loopback model server that
+takes a moment for every answer. The figures are the finished runs, the answers that were paid and not used (repeated
+calls), the wall time, and the highest memory of the worker's process.
 """
 
 import argparse
