@@ -339,7 +339,9 @@ class Settings(BaseSettings, LimitFields):
     """Shell command run on the same events; environment variables describe the event."""
 
     health_port: int = Field(default=0, ge=0, le=65535)
-    """Port on which a worker answers health checks; 0 for any free port, which the commands of the home find."""
+    """Port on which a worker answers health checks; 0 for any free port, which the commands of the home find. Workers
+    of the local stack always use a free port.
+    """
     health_host: str = "127.0.0.1"
     """Address on which a worker answers health checks."""
     shutdown_seconds: float = Field(default=60.0, ge=0, le=3600)

@@ -35,7 +35,8 @@ class HealthServer:
     def __init__(self, settings: Settings, monitor: WorkerMonitor) -> None:
         self._home, self._monitor = settings.home.absolute(), monitor
         try:
-            self._listener = socket.create_server((settings.health_host, settings.health_port))
+            family = socket.AF_INET6 if ":" in settings.health_host else socket.AF_INET
+            self._listener = socket.create_server((settings.health_host, settings.health_port), family=family)
         except OSError as error:
             raise ValueError(
                 f"TENURE_HEALTH_PORT: {settings.health_host}:{settings.health_port} cannot be used "

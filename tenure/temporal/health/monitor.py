@@ -31,6 +31,9 @@ TICK_SECONDS = 0.5
 MAX_LOOP_AGE_SECONDS = 10.0
 """Age of the last tick above which the event loop counts as stuck; as long as the heartbeat timeout of activities."""
 
+MAX_START_SECONDS = 300.0
+"""The same while the worker starts: it tries every workflow in its event loop."""
+
 POLL_CHECK_SECONDS = 10.0
 """Interval between two requests for the polls of the queues."""
 
@@ -114,7 +117,7 @@ class WorkerMonitor(Interceptor):
     def find_fault(self) -> str:
         """Return the reason for restarting the worker, or an empty string."""
         loop_age = time.monotonic() - self._ticked
-        if loop_age > MAX_LOOP_AGE_SECONDS:
+        if loop_age > (MAX_START_SECONDS if self._status == "starting" else MAX_LOOP_AGE_SECONDS):
             return f"its event loop has not run for {loop_age:.0f} s"
         if self._status == "serving":
             for polls in self._polls:

@@ -22,7 +22,7 @@ KEY_FILE = "stack.key"
 _CLIENT_SETTINGS = {"owner", "owner_token"}
 """Settings of commands that a worker must not know."""
 
-_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
+_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port", "health_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
 """Settings that do not affect a worker: the limits of a run are part of its request."""
 
 

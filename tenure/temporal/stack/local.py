@@ -279,6 +279,8 @@ def _ensure_worker(
     changes = build_worker_environment(settings)
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
+    # A replaced worker may still end while the new one starts.
+    environment |= {"TENURE_HEALTH_PORT": "0"}
     process = processes.spawn(command, environment, settings.home.absolute(), get_worker_log(settings.home))
     record = record.model_copy(update={"worker": process, "owners": bool(settings.owners), **today})
     save(settings.home.absolute(), record)

@@ -101,6 +101,7 @@ async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
 ) -> None:
     """The check fails within the limit although the loop cannot answer, and the log shows the blocking code."""
     monkeypatch.setattr(monitor, "MAX_LOOP_AGE_SECONDS", 0.2)
+    served.monitor.watch([])
     answers: list[ProbeResult] = []
 
     def ask() -> None:
@@ -113,6 +114,7 @@ async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
     asking.join()
     await served.wait_until(healthy=True)
 
+    assert len(answers) > 1  # it was healthy before
     assert "its event loop has not run for" in answers[-1].reason
     assert answers[-1].reply["status"] == "stuck"
     assert "in block" in capfd.readouterr().err
