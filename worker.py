@@ -369,13 +369,13 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             workers = build_workers(client, settings, queues, threads, engines, visitor, chromium, [monitor])
             for worker in workers:
                 await running.enter_async_context(worker)
+            monitor.watch(workers)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                workers.append(
-                    await running.enter_async_context(build_sandbox_worker(client, settings, box, [monitor]))
-                )
+                programs = build_sandbox_worker(client, settings, box, [monitor])
+                workers.append(await running.enter_async_context(programs))
+                monitor.watch([programs])
             if TENURE_QUEUE in queues:
                 await schedule_upkeep(client, settings)
-            monitor.watch(workers)
             structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
             await stop.wait()
             structlog.get_logger().info("worker is stopping")
