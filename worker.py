@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -22,7 +23,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.archive import ArchiveActivities, Archiver
@@ -69,6 +70,8 @@ from tenure.temporal.deployment import (
     make_deployment_config,
     read_current_build_id,
 )
+from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.schedules import schedule_upkeep
 from tenure.temporal.stack.source import compute_build_id
 from tenure.temporal.telemetry import create_worker_runtime
@@ -88,8 +91,11 @@ from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
+    EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
@@ -136,12 +142,23 @@ PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", 
 """Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
-"""Time that activities may continue after the worker is asked to stop."""
+"""Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
+the settings, since they are paid or cannot be repeated.
+"""
+
+SHUTDOWN_MARGIN_SECONDS = 10.0
+"""Time for the rest of a shutdown: the cancellation of activities, and the closing of connections."""
 
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
 
 _ACTIVITY_THREADS = 8
+
+_MAX_INGEST_ACTIVITIES = 4
+"""Concurrent readings of documents and tables: they need the CPU and much memory."""
+
+_MAX_EMBED_ACTIVITIES = 2
+"""Concurrent activities without a person who waits."""
 
 _MAX_WEB_ACTIVITIES = 32
 """Concurrent web activities: they wait for servers and need no thread."""
@@ -229,17 +246,22 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
     return box
 
 
-def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
+def build_sandbox_worker(
+    client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
+) -> Worker:
     """Return the worker of the sandbox queue."""
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
         activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts"),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
-        graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+        graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
         # Requests to run programs name no passage.
-        interceptors=[OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
+        interceptors=[
+            OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources),
+            *interceptors,
+        ],
         **options,
     )
 
@@ -253,6 +275,7 @@ def build_workers(
     visitor: Fetcher,
     chromium: Browser | None,
     recorder: MetricRecorder | None = None,
+    interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
@@ -282,6 +305,8 @@ def build_workers(
     )
     methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
     methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, knowledge.runs))
+    # Searches and ingestion had no queues of their own: runs that began then wait for them here.
+    methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(
@@ -293,9 +318,9 @@ def build_workers(
             max_concurrent_activities=choose_max_activities(settings, queue),
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=create_workflow_runner(),
-            graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+            graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
+            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora), *interceptors],
             **options,
         )
         for queue in queues
@@ -307,13 +332,24 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     """Return the number of activities of a queue that this worker executes concurrently.
 
     Model calls wait for the network: as many as the model server accepts, so that few of them hold a slot only to wait
-    for it. Web activities wait as well. All others need the CPU: as many as there are threads.
+    for it. Web activities wait as well. All others need the CPU. The threads of a worker are as many as its slots, so
+    that no queue waits for the threads of another.
     """
-    if queue == WEB_QUEUE:
-        return _MAX_WEB_ACTIVITIES
-    if queue == BROWSER_QUEUE:
-        return _MAX_BROWSER_ACTIVITIES
-    return settings.model_concurrency if queue == MODEL_QUEUE and settings.has_model else _ACTIVITY_THREADS
+    if queue == MODEL_QUEUE and settings.has_model:
+        return settings.model_concurrency
+    return {
+        WEB_QUEUE: _MAX_WEB_ACTIVITIES,
+        BROWSER_QUEUE: _MAX_BROWSER_ACTIVITIES,
+        INGEST_QUEUE: _MAX_INGEST_ACTIVITIES,
+        EMBED_QUEUE: _MAX_EMBED_ACTIVITIES,
+    }.get(queue, _ACTIVITY_THREADS)
+
+
+def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:
+    """Return the time that the activities of a queue may continue after the worker is asked to stop."""
+    if queue in (MODEL_QUEUE, WEB_QUEUE):
+        return timedelta(seconds=settings.shutdown_seconds)
+    return min(GRACEFUL_SHUTDOWN_TIMEOUT, timedelta(seconds=settings.shutdown_seconds))
 
 
 def start_tracing() -> "Tracer | None":
@@ -352,8 +388,13 @@ async def serve(
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.
     """
     stop = asyncio.Event()
+
+    def request_stop() -> None:
+        stop.set()
+        limit_shutdown(settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, request_stop)
     runtime, tracer = create_worker_runtime(settings), start_tracing()
     recorder = MetricRecorder(runtime.metric_meter)
     # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
@@ -370,6 +411,8 @@ async def serve(
             if tracer is not None:
                 running.callback(tracer.close)
             await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
+            monitor = await running.enter_async_context(WorkerMonitor(client))
+            running.enter_context(HealthServer(settings, monitor))
             decryption = asyncio.create_task(serve_while_needed(settings))
             running.callback(decryption.cancel)
             engines, visitor, chromium = (
@@ -385,14 +428,15 @@ async def serve(
             gc.freeze()
             versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
             workers = build_workers(
-                client, settings, queues, threads, engines, visitor, chromium, recorder, **versioning
+                client, settings, queues, threads, engines, visitor, chromium, recorder, [monitor], **versioning
             )
             for worker in workers:
                 await running.enter_async_context(worker)
+            monitor.watch(workers)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                workers.append(
-                    await running.enter_async_context(build_sandbox_worker(client, settings, box, **versioning))
-                )
+                programs = build_sandbox_worker(client, settings, box, [monitor], **versioning)
+                workers.append(await running.enter_async_context(programs))
+                monitor.watch([programs])
             if TENURE_QUEUE in queues and not (build_id and await is_earlier_version(client, build_id)):
                 await schedule_upkeep(client, settings)
             structlog.get_logger().info(
@@ -407,7 +451,9 @@ async def serve(
             )
             await _wait_for_stop(stop, routing)
             structlog.get_logger().info("worker is stopping")
-            await stop_workers(workers)
+            monitor.stop()
+            if not await stop_workers(workers):
+                end_process()
 
 
 async def _check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
@@ -444,9 +490,40 @@ async def _wait_for_stop(stop: asyncio.Event, routing: Coroutine[Any, Any, None]
         stopping.cancel()
 
 
-async def stop_workers(workers: Sequence[Worker]) -> None:
-    """Stop all workers concurrently; a worker that still polls would take work that this process cannot finish."""
-    await asyncio.gather(*(worker.shutdown() for worker in workers))
+async def stop_workers(workers: Sequence[Worker]) -> bool:
+    """Stop all workers concurrently, and return whether all of their activities have ended.
+
+    A worker that still polls would take work that this process cannot finish.
+    """
+    return all(await asyncio.gather(*map(_stop_worker, workers)))
+
+
+async def _stop_worker(worker: Worker) -> bool:
+    """Stop one worker; return False if an activity ignores its cancellation."""
+    grace = worker.config().get("graceful_shutdown_timeout", timedelta())
+    try:
+        async with asyncio.timeout(grace.total_seconds() + SHUTDOWN_MARGIN_SECONDS):
+            await worker.shutdown()
+    except TimeoutError:
+        return False
+    return True
+
+
+def limit_shutdown(seconds: float) -> None:
+    """End this process after a time, whatever still runs."""
+    timer = threading.Timer(seconds, end_process)
+    timer.daemon = True
+    timer.start()
+
+
+def end_process() -> None:
+    """End this process without waiting for its threads, which cannot be cancelled.
+
+    The server gives their activities to another worker when the heartbeats are missing.
+    """
+    structlog.get_logger().warning("activities did not end in time: another worker continues them")
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def parse_queues(value: str) -> list[str]:

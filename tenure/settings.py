@@ -345,6 +345,16 @@ class Settings(BaseSettings, LimitFields):
     notify_command: str = ""
     """Shell command run on the same events; environment variables describe the event."""
 
+    health_port: int = Field(default=0, ge=0, le=65535)
+    """Port on which a worker answers health checks; 0 for any free port, which the commands of the home find. Workers
+    of the local stack always use a free port.
+    """
+    health_host: str = "127.0.0.1"
+    """Address on which a worker answers health checks."""
+    shutdown_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """Seconds that running calls of models and MCP servers may continue after a worker is asked to stop; other
+    activities have at most ten. The worker ends at most ten seconds later.
+    """
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level of the worker."""
     log_format: Literal["text", "json"] = "text"

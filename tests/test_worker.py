@@ -2,8 +2,13 @@
 
 import argparse
 import asyncio
+import contextlib
 import os
 import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 from temporalio import activity
+from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 
 import worker
@@ -34,6 +40,7 @@ from worker import (
     build_sandbox_activities,
     build_web_activities,
     choose_max_activities,
+    choose_shutdown_timeout,
     main,
     parse_queues,
     prepare_home,
@@ -44,11 +51,15 @@ from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
     EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
+
+ROOT = Path(__file__).parents[1]
 
 
 def served() -> dict[str, set[str]]:
@@ -73,27 +84,16 @@ def test_every_queue_serves_its_activities() -> None:
             *("assemble_report", "check_quotes", "post_notification", "run_notification_command"),
             *("archive_run", "archive_missing_runs"),
         },
+        SEARCH_QUEUE: {
+            *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
+            *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
+            *("build_excerpts", "calculate", "find_term", "cite_claim"),
+            *("store_memories", "search_memories", "forget_memories", "list_memories"),
+        },
+        INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {
-            *(
-                "ingest_corpus",
-                "read_pages",
-                "fork_corpus",
-                "search_passages",
-                "group_passages",
-                "recall_findings",
-                "analyze_candidates",
-                "embed_corpus",
-                "manage_corpora",
-                "inherit_findings",
-                "find_tables",
-                "query_tables",
-                "export_query",
-                "store_computation",
-                *("build_excerpts", "calculate", "find_term", "cite_claim"),
-            ),
-            *("compact_tables", "refresh_indexes", "remove_old_versions"),
-            *("find_relations", "list_unread_passages", "refresh_relations"),
-            *("store_memories", "search_memories", "forget_memories", "list_memories", "consolidate_memories"),
+            *("embed_corpus", "compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
+            *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
@@ -145,6 +145,53 @@ async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: Wo
         await stopping
 
 
+async def test_an_activity_that_ignores_its_cancellation_does_not_hold_a_worker(
+    server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopping gives up after the grace period and a margin, and says that an activity has not ended."""
+    running, released = threading.Event(), threading.Event()
+
+    @activity.defn
+    def compute() -> None:
+        running.set()
+        while not released.is_set():
+            with contextlib.suppress(CancelledError):
+                released.wait(0.05)
+
+    monkeypatch.setattr("worker.SHUTDOWN_MARGIN_SECONDS", 0.5)
+    name = f"stop-{uuid4().hex[:8]}"
+    with ThreadPoolExecutor(1) as threads:
+        options: dict[str, Any] = {"activity_executor": threads, "graceful_shutdown_timeout": timedelta(seconds=0.5)}
+        async with PatientWorker(server.client, task_queue=name, activities=[compute], **options) as worker:
+            client = server.client
+            await client.start_activity(compute, id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1))
+            await asyncio.to_thread(running.wait)
+            ended_in_time = await stop_workers([worker])
+            released.set()
+            assert not ended_in_time
+        assert await stop_workers([worker])
+
+
+def test_the_process_ends_although_a_thread_does_not() -> None:
+    """After the time for a shutdown nothing keeps the process, and its exit code is that of an ordered end."""
+    code = "import threading, worker; worker.limit_shutdown(0.2); threading.Event().wait()"
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)
+
+    assert ended.returncode == 0
+    assert "another worker continues them" in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("queue", "seconds"), [(MODEL_QUEUE, 45), (WEB_QUEUE, 45), (SEARCH_QUEUE, 10), (SANDBOX_QUEUE, 10)]
+)
+def test_paid_calls_may_finish_when_a_worker_stops(queue: str, seconds: float) -> None:
+    """Calls of models and MCP servers have the time of the settings, other activities ten seconds."""
+    settings = Settings(shutdown_seconds=45, _env_file=None)
+
+    assert choose_shutdown_timeout(settings, queue) == timedelta(seconds=seconds)
+    assert choose_shutdown_timeout(Settings(shutdown_seconds=2, _env_file=None), queue) == timedelta(seconds=2)
+
+
 def test_some_or_all_queues_can_be_served() -> None:
     """Names are separated by commas, blanks are ignored, and the default is all queues."""
     assert parse_queues(f" {MODEL_QUEUE}, {TENURE_QUEUE},") == [MODEL_QUEUE, TENURE_QUEUE]
@@ -181,12 +228,9 @@ def test_configured_model_is_created() -> None:
 def test_model_calls_have_as_many_slots_as_requests(address: str | None, calls: int) -> None:
     """With a model the slots equal the allowed requests; activities that need the CPU have one thread each."""
     settings = Settings(openai_api_key=None, openai_base_url=address, model_concurrency=40)
+    queues = (MODEL_QUEUE, SEARCH_QUEUE, INGEST_QUEUE, EMBED_QUEUE, TENURE_QUEUE)
 
-    assert [choose_max_activities(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [
-        calls,
-        8,
-        8,
-    ]
+    assert [choose_max_activities(settings, queue) for queue in queues] == [calls, 8, 4, 2, 8]
 
 
 def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,7 @@ GROUPS: Final = {
             *("owner", "owner_token", "owners", "default_owner"),
             "encryption_keys",
             "codec_port",
+            *("health_port", "health_host", "shutdown_seconds"),
         ),
     ),
     "Memories": (

@@ -1,4 +1,7 @@
-"""Define the task queue, timeouts and retries of every activity in one table, and execute activities with them."""
+"""Define the task queue, timeouts and retries of every activity in one table, and execute activities with them.
+
+Every activity has a limit for one attempt and one for all attempts, so that nothing is retried for ever.
+"""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -11,8 +14,10 @@ from temporalio.workflow import ActivityCancellationType, ActivityConfig
 from workflows.runtime.task_queues import (
     BROWSER_QUEUE,
     EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
@@ -62,9 +67,7 @@ MODEL_CALL_TIMEOUT = timedelta(seconds=(budget.MAX_ANSWERS_PER_CALL + 1) * MAX_M
 may wait as long for its turn. A dead worker is noticed earlier, by its missing heartbeats."""
 
 
-def _config(
-    task_queue: str, start_to_close: timedelta, schedule_to_close: timedelta | None = None, **others: Any
-) -> ActivityConfig:
+def _config(task_queue: str, start_to_close: timedelta, schedule_to_close: timedelta, **others: Any) -> ActivityConfig:
     """Return options with a heartbeat timeout and unlimited retries unless `others` says otherwise."""
     defaults = {"heartbeat_timeout": HEARTBEAT_TIMEOUT, "retry_policy": RETRY_UNTIL_TIMEOUT}
     timeouts = {"start_to_close_timeout": start_to_close, "schedule_to_close_timeout": schedule_to_close}
@@ -74,12 +77,13 @@ def _config(
 MODEL_CALL = _config(MODEL_QUEUE, MODEL_CALL_TIMEOUT, SCHEDULE_TO_CLOSE_TIMEOUT)
 """Options of every role."""
 
-_LOOKUP = _config(EMBED_QUEUE, timedelta(minutes=5), timedelta(hours=1))
+_LOOKUP = _config(SEARCH_QUEUE, timedelta(minutes=5), timedelta(hours=1))
 _UPKEEP = _config(EMBED_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP)
-_SELECT = _config(EMBED_QUEUE, timedelta(minutes=30), timedelta(hours=2))
 _WEB = _config(WEB_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT)
 _SANDBOX = _config(SANDBOX_QUEUE, timedelta(minutes=10), SCHEDULE_TO_CLOSE_TIMEOUT)
-_MCP = _config(WEB_QUEUE, timedelta(hours=1), schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT)
+_MCP = _config(
+    WEB_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT, schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT
+)
 
 _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
@@ -100,30 +104,38 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.store_memories,
         ),
     ),
-    (_SELECT, (TableActivities.query_tables, TableActivities.export_query)),
-    (_config(EMBED_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),
-    (_config(EMBED_QUEUE, timedelta(hours=24)), (KnowledgeActivities.ingest_corpus,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.query_tables,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.read_pages,)),
+    (
+        _config(
+            SEARCH_QUEUE,
+            timedelta(minutes=2),
+            timedelta(hours=1),
+            heartbeat_timeout=None,
+            retry_policy=RETRY_BRIEFLY,
+        ),
+        (KnowledgeActivities.manage_corpora,),
+    ),
+    (
+        _config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2), retry_policy=RETRY_BRIEFLY),
+        (MemoryActivities.forget_memories, MemoryActivities.list_memories),
+    ),
+    (_config(INGEST_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.export_query,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),
+    (_config(INGEST_QUEUE, timedelta(hours=24), timedelta(days=3)), (KnowledgeActivities.ingest_corpus,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.fork_corpus,)),
     (
         _config(
             EMBED_QUEUE,
             timedelta(days=7),
+            timedelta(days=14),
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            priority=Priority(priority_key=5),  # searches go first
+            priority=Priority(priority_key=5),  # upkeep goes first
         ),
         (KnowledgeActivities.embed_corpus,),
     ),
-    (_config(EMBED_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.read_pages,)),
-    (_config(EMBED_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.fork_corpus,)),
     (
-        _config(EMBED_QUEUE, timedelta(minutes=2), heartbeat_timeout=None, retry_policy=RETRY_BRIEFLY),
-        (KnowledgeActivities.manage_corpora,),
-    ),
-    (
-        _config(EMBED_QUEUE, timedelta(minutes=30), retry_policy=RETRY_BRIEFLY),
-        (MemoryActivities.forget_memories, MemoryActivities.list_memories),
-    ),
-    (
-        _config(EMBED_QUEUE, timedelta(hours=1)),
+        _config(EMBED_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT),
         (GraphActivities.list_unread_passages, GraphActivities.refresh_relations),
     ),
     (

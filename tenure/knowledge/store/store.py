@@ -20,6 +20,7 @@ os.environ.setdefault("LANCE_LOG", "error")
 
 import lancedb
 import pyarrow as pa
+import structlog
 from lancedb.index import IndexConfig
 from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
 from lancedb.table import Table
@@ -28,6 +29,7 @@ from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
+from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
 from tenure.knowledge.store.schema import (
     ADDED_COLUMNS,
     CHUNKS_PREFIX,
@@ -166,6 +168,8 @@ class Store:
         schema = _build_schema(name)
         if name not in self.list_table_names():
             return self._db.create_table(name, schema=schema, exist_ok=True)
+        if self.folder is not None and (count := remove_interrupted_versions(self.folder / f"{name}.lance")):
+            structlog.get_logger().warning("a loss of power interrupted a commit", table=name, versions=count)
         return self._db.open_table(name)
 
     def read_rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
@@ -330,9 +334,13 @@ class Store:
             raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
 
     def _retry(self, name: str, commit: Callable[[], T]) -> T:
+        """Commit, again after a conflict; return when the commit is on the disk."""
         for attempt in range(_MAX_ATTEMPTS):
             try:
-                return commit()
+                done = commit()
+                if self.folder is not None:
+                    flush_folder(self.folder)
+                return done
             except (RuntimeError, OSError, ValueError) as error:
                 if not _is_conflict(error):
                     raise

@@ -25,7 +25,7 @@ _CLIENT_SETTINGS = {"owner", "owner_token"}
 _PLACE_SETTINGS = {"home", "temporal_port", "ui_port"}
 """Settings that name the home and its server."""
 
-_IGNORED_SETTINGS = _PLACE_SETTINGS | _CLIENT_SETTINGS | set(RunLimits.model_fields)
+_IGNORED_SETTINGS = _PLACE_SETTINGS | {"health_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
 """Settings that do not affect a worker: the limits of a run are part of its request."""
 
 

@@ -25,7 +25,7 @@ from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import StackRecord, clear, load, save
 from tenure.temporal.stack.source import ROOT
-from tenure.temporal.stack.workers import WORKER_GRACE_SECONDS, VersionFinder, get_worker_log
+from tenure.temporal.stack.workers import VersionFinder, find_worker_fault, get_worker_grace, get_worker_log
 
 LOCK_SECONDS = 120.0
 """Time one command waits for another one that starts or stops the same stack."""
@@ -123,19 +123,20 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
     """
     home = settings.home.absolute()
     if not home.is_dir():
-        return _end_strays(home) or ("no stack is running",)
+        return _end_strays(settings) or ("no stack is running",)
     with _locked(home):
         try:
             record = load(home)
         except StackError:
-            ended = _end_strays(home)
+            ended = _end_strays(settings)
             clear(home)
             return (*ended, "the damaged stack record was cleared")
-        parts = (
-            ("worker", record.worker, WORKER_GRACE_SECONDS),
-            *((f"worker of {worker.build_id}", worker.process, WORKER_GRACE_SECONDS) for worker in record.draining),
+        named = [("worker", record.worker)]
+        named += [(f"worker of {worker.build_id}", worker.process) for worker in record.draining]
+        parts = [
+            *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in named),
             ("Temporal server", record.server, SERVER_GRACE_SECONDS),
-        )
+        ]
         running = [part for part in parts if processes.is_alive(part[1])]
         # All at the same time: each may need its whole grace period.
         for worker in record.workers:
@@ -144,7 +145,7 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
         for name, process, grace in running:
             processes.stop(process, grace)
             done.append(f"{name} stopped (process {process.pid if process else 0})")
-        stopped = tuple(done) or _end_strays(home)
+        stopped = tuple(done) or _end_strays(settings)
         clear(home)
     return stopped or ("no stack is running",)
 
@@ -162,6 +163,11 @@ def get_status(settings: Settings) -> StackStatus:
     if record.worker and not processes.is_alive(record.worker):
         last = processes.read_last_line(get_worker_log(settings.home))
         notes.append(f"the worker has stopped (last log line: {last}): run `python client.py up`")
+    notes += [
+        f"the worker (process {worker.pid}) is frozen ({fault}): run `python client.py up`, which replaces it"
+        for worker in record.workers
+        if (fault := find_worker_fault(settings.home, worker))
+    ]
     notes += [
         f"the worker of the earlier version {worker.build_id} has stopped: `python client.py up` starts it again if "
         "runs need it"
@@ -266,12 +272,12 @@ def _check_strays(home: Path, record: StackRecord) -> None:
         )
 
 
-def _end_strays(home: Path) -> tuple[str, ...]:
+def _end_strays(settings: Settings) -> tuple[str, ...]:
     """Stop processes that run for a home although no record names them."""
     return tuple(
         f"process {process.pid} stopped"
-        for process in processes.find_stack_processes(home)
-        if processes.stop(process, WORKER_GRACE_SECONDS)
+        for process in processes.find_stack_processes(settings.home.absolute())
+        if processes.stop(process, get_worker_grace(settings))
     )
 
 

@@ -78,6 +78,15 @@ def request_stop(record: ProcessRecord) -> None:
             process.terminate()
 
 
+def is_suspended(record: ProcessRecord) -> bool:
+    """Return whether the recorded process is stopped by a signal, as SIGSTOP does."""
+    process = _find(record)
+    try:
+        return process is not None and process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
+
+
 def stop(record: ProcessRecord | None, grace_seconds: float) -> bool:
     """Stop a process: terminate, wait, then kill; return False if it was not running."""
     process = _find(record) if record is not None else None

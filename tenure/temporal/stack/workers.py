@@ -13,6 +13,8 @@ from pathlib import Path
 
 import tenure
 from tenure.settings import Settings
+from tenure.temporal.health.probe import LIVE_PATH, probe_worker
+from tenure.temporal.health.record import load_record
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
@@ -20,8 +22,11 @@ from tenure.temporal.stack.record import DrainingWorker, ProcessRecord, StackRec
 from tenure.temporal.stack.source import ROOT, compute_source_hash
 from tenure.temporal.stack.versions import StoredVersion, list_versions, store_version
 
-WORKER_GRACE_SECONDS = 30.0
-"""Time a worker gets to finish or hand back its activities."""
+SHUTDOWN_MARGIN_SECONDS = 15.0
+"""Time a worker gets to end after its calls have ended; somewhat longer than its own limit."""
+
+FROZEN_PROBES = 3
+"""Health checks without an answer, of some seconds each, after which a worker counts as frozen."""
 
 VersionFinder = Callable[[Collection[str]], Collection[str]]
 """Function that returns those of some build ids that are current at the server or have running workflows."""
@@ -71,6 +76,32 @@ def get_worker_command() -> tuple[str, ...]:
     return StoredVersion("", ROOT).build_command()
 
 
+def find_worker_fault(home: Path, worker: ProcessRecord | None) -> str:
+    """Return the reason why a running worker cannot work, or an empty string.
+
+    A worker that starts has no health port yet; it ends if it cannot start.
+    """
+    if worker is None or not processes.is_alive(worker):
+        return ""
+    if processes.is_suspended(worker):
+        return "its process is suspended"
+    recorded = load_record(home.absolute(), worker.pid, worker.created)
+    if recorded is None:
+        return ""
+    for _ in range(FROZEN_PROBES):
+        result = probe_worker(*recorded, LIVE_PATH)
+        if result.healthy or result.reply:
+            return result.reason if not result.healthy else ""
+        if not processes.is_alive(worker):
+            return ""
+    return result.reason
+
+
+def get_worker_grace(settings: Settings, fault: str = "") -> float:
+    """Return the seconds that a worker gets to end; one with a fault does not react to a request to stop."""
+    return 0.0 if fault else settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS
+
+
 def ensure_workers(
     context: WorkerContext, record: StackRecord, command: Sequence[str] | None, root: Path
 ) -> StackRecord:
@@ -90,10 +121,11 @@ def ensure_workers(
             "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
             "`python client.py down`"
         )
-    reason = _why_replace(record, today)
+    fault = find_worker_fault(home, record.worker)
+    reason = f"it was frozen ({fault})" if fault else _why_replace(record, today)
     if reason or not processes.is_alive(record.worker):
         version = store_version(home, root) if command is None and settings.worker_versioning else None
-        record = _release_worker(context, record, today, version, reason)
+        record = _release_worker(context, record, today, version, reason, fault)
         if record.worker is None:
             process = _spawn_current(context, version, command, root)
             record = record.model_copy(
@@ -110,6 +142,7 @@ def _release_worker(
     today: Mapping[str, str],
     version: StoredVersion | None,
     reason: str,
+    fault: str,
 ) -> StackRecord:
     """Return a record without the worker: it was stopped, or drains because other code is to run now.
 
@@ -123,7 +156,7 @@ def _release_worker(
         context.notes.append(
             f"the worker (process {worker.pid}) had ended and was restarted; its last log line: {last}"
         )
-    elif record.build_id and record.source != today["source"] and _has_work(context, record.build_id):
+    elif not fault and record.build_id and record.source != today["source"] and _has_work(context, record.build_id):
         context.notes.append(
             f"the code changed: the worker of version {record.build_id} (process {worker.pid}) finishes its runs"
         )
@@ -131,7 +164,7 @@ def _release_worker(
         drains = DrainingWorker(build_id=record.build_id, process=worker, fingerprint=record.fingerprint)
         record = record.model_copy(update={"draining": (*record.draining, drains)})
     else:
-        processes.stop(worker, WORKER_GRACE_SECONDS)
+        processes.stop(worker, get_worker_grace(context.settings, fault))
         context.notes.append(f"the worker was restarted: {reason}")
     record = record.model_copy(update={"worker": None, "build_id": ""})
     known = {worker.build_id: worker for worker in record.draining}
@@ -140,7 +173,7 @@ def _release_worker(
         return record
     record = record.model_copy(update={"draining": tuple(known.values())})
     if again.fingerprint != today["fingerprint"]:
-        processes.stop(again.process, WORKER_GRACE_SECONDS)
+        processes.stop(again.process, get_worker_grace(context.settings))
     if not processes.is_alive(again.process):
         return record
     _rename_log(get_draining_log(home, again.build_id), get_worker_log(home))
@@ -158,10 +191,11 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
     in_use, fingerprint = set(find(builds)), context.fingerprint
     for build_id in builds:
         worker, version = known.get(build_id), stored.get(build_id)
+        fault = find_worker_fault(context.home, worker.process) if worker else ""
         if build_id not in in_use:
             _end_version(context, build_id, worker, version)
             known.pop(build_id, None)
-        elif worker and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
+        elif worker and not fault and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
             continue
         elif version is None:
             context.notes.append(
@@ -170,8 +204,8 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
             known.pop(build_id, None)
         else:
             why = "it has runs"
-            if worker and processes.stop(worker.process, WORKER_GRACE_SECONDS):
-                why = "the settings changed"
+            if worker and processes.stop(worker.process, get_worker_grace(context.settings, fault)):
+                why = f"it was frozen ({fault})" if fault else "the settings changed"
             version.prepare(root)
             process = _spawn_draining(context, version)
             known[build_id] = DrainingWorker(build_id=build_id, process=process, fingerprint=fingerprint)
@@ -185,7 +219,7 @@ def _end_version(
     context: WorkerContext, build_id: str, worker: DrainingWorker | None, version: StoredVersion | None
 ) -> None:
     """Stop the worker of a version without runs, and delete its copy unless another server may still need it."""
-    if worker and processes.stop(worker.process, WORKER_GRACE_SECONDS):
+    if worker and processes.stop(worker.process, get_worker_grace(context.settings)):
         context.notes.append(f"all runs of version {build_id} have ended: its worker was stopped")
     if version and version.is_only_for(context.server):
         version.remove()
@@ -219,7 +253,9 @@ def _spawn(
     changes = build_worker_environment(context.settings, changed_only=is_earlier)
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
-    return processes.spawn(command, environment | {"TENURE_HOME": str(context.home)} | extra, context.home, log)
+    # Several workers of one home run at the same time, so none of them has a fixed port.
+    environment |= {"TENURE_HOME": str(context.home), "TENURE_HEALTH_PORT": "0"}
+    return processes.spawn(command, environment | extra, context.home, log)
 
 
 def _has_work(context: WorkerContext, build_id: str) -> bool:
