@@ -38,7 +38,7 @@ from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
-from tenure.files.artifact_store import ArtifactStore
+from tenure.files.file_store import FileStore
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -172,9 +172,7 @@ def _collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-def build_sandbox_activities(
-    box: Sandbox, keep: Path, store: ArtifactStore | None = None
-) -> list[Callable[..., Any]]:
+def build_sandbox_activities(box: Sandbox, keep: Path, store: FileStore | None = None) -> list[Callable[..., Any]]:
     """Return the activities that run programs and store their artifacts below `keep`, or in `store`."""
     return _collect_activities(SandboxActivities(box, keep, store))
 
@@ -206,7 +204,7 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
 
 def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
     """Return the worker of the sandbox queue."""
-    store = ArtifactStore(settings.artifacts_uri) if settings.artifacts_uri else None
+    store = FileStore(settings.files_uri) if settings.files_uri else None
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,

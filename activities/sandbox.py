@@ -20,7 +20,7 @@ from activities.heartbeat import send_heartbeats
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
-from tenure.files.artifact_store import ArtifactRefused, ArtifactStore, ArtifactStoreUnreachable, is_shared
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
 from tenure.sandbox.engine import MAX_INPUT_BYTES
@@ -35,7 +35,7 @@ SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up; the activity is retried."""
 FILE_REFUSED = "FileRefused"
 """An input file of the program may not be read or does not exist; a person has to give another one."""
-STORE_UNREACHABLE = "ArtifactStoreUnreachable"
+STORE_UNREACHABLE = "FileStoreUnreachable"
 """The object store of files does not answer; the activity is retried."""
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
@@ -46,7 +46,7 @@ _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 class SandboxActivities:
     """Activities on one sandbox."""
 
-    def __init__(self, sandbox: "Sandbox", keep: Path, store: ArtifactStore | None = None) -> None:
+    def __init__(self, sandbox: "Sandbox", keep: Path, store: FileStore | None = None) -> None:
         """Use `sandbox`; store the artifacts of programs below `keep`, or in `store`, which all machines reach."""
         self._sandbox = sandbox
         self._keep = keep
@@ -99,14 +99,14 @@ class SandboxActivities:
         """Give input files on this machine: those in the object store are copied for the time of the program.
 
         Raises:
-            ArtifactRefused: a file is not in the store, or not of the owner of the run.
-            ArtifactStoreUnreachable: the object store does not answer.
+            SharedFileRefused: a file is not in the store, or not of the owner of the run.
+            FileStoreUnreachable: the object store does not answer.
         """
         if all(file.path is None for file in files) or not (self._store or any(is_shared(f.path or "") for f in files)):
             yield tuple(files)
             return
         if self._store is None:
-            raise ArtifactRefused("files are in an object store: set TENURE_ARTIFACTS_URI for the worker of programs")
+            raise SharedFileRefused("files are in an object store: set TENURE_FILES_URI for the worker of programs")
         self._keep.mkdir(parents=True, exist_ok=True)
         # Input files are read without following links, also of folders.
         with tempfile.TemporaryDirectory(prefix="input-", dir=self._keep.resolve()) as folder:
@@ -116,7 +116,7 @@ class SandboxActivities:
             ]
             yield tuple(fetched)
 
-    async def _fetch(self, store: ArtifactStore, file: InputFile, target: Path) -> InputFile:
+    async def _fetch(self, store: FileStore, file: InputFile, target: Path) -> InputFile:
         """Copy an input file from the object store; return it with the path of the copy."""
         # A worker that shares its work with other machines reads no file of its own for the client of another one.
         store.check_location(file.path or "", _find_owner())
@@ -127,7 +127,7 @@ class SandboxActivities:
         """Move the artifacts of a program into the object store, if there is one.
 
         Raises:
-            ArtifactStoreUnreachable: the object store does not answer.
+            FileStoreUnreachable: the object store does not answer.
         """
         if self._store is None or not outcome.artifacts:
             return outcome
@@ -146,7 +146,7 @@ def _find_owner() -> str | None:
     return get_owner(activity.info().workflow_id or "")
 
 
-def _move(store: ArtifactStore, artifact: Artifact, owner: str | None) -> Artifact:
+def _move(store: FileStore, artifact: Artifact, owner: str | None) -> Artifact:
     """Move an artifact into the object store; return it with its new location."""
     path = Path(artifact.path)
     with path.open("rb") as file:
@@ -168,7 +168,7 @@ def translate_sandbox_errors() -> Iterator[None]:
         raise ApplicationError(str(error), type=SANDBOX_MISSING, non_retryable=True) from error
     except SandboxError as error:
         raise ApplicationError(str(error), type=SANDBOX_FAILED) from error
-    except ArtifactRefused as error:
+    except SharedFileRefused as error:
         raise ApplicationError(str(error), type=FILE_REFUSED, non_retryable=True) from error
-    except ArtifactStoreUnreachable as error:
+    except FileStoreUnreachable as error:
         raise ApplicationError(str(error), type=STORE_UNREACHABLE) from error

@@ -167,9 +167,9 @@ class Settings(BaseSettings, LimitFields):
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
-    artifacts_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
-    """Folder of an object store, such as `s3://bucket/artifacts`, with the files of programs for workers and clients on
-    several machines; empty for `artifacts` in the home.
+    files_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
+    """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create, if workers and
+    clients run on several machines; empty for paths of one machine.
     """
     vector_index: VectorIndex = "auto"
     """Type of the vector index; `auto` scans small tables and creates `ivf_rq` for large ones."""
@@ -208,7 +208,7 @@ class Settings(BaseSettings, LimitFields):
     codec_port: int = Field(default=8234, ge=1, le=65535)
     """Port on which the worker decrypts payloads for programs with the home's key, if there are keys."""
     codec_host: str = "127.0.0.1"
-    """Address on which it listens; any but 127.0.0.1 requires the four settings below and `codec_token`."""
+    """Address on which it listens; any but 127.0.0.1 requires all `codec_` settings."""
     codec_url: str = Field(default="", pattern=r"^(https://[A-Za-z0-9.-]+(:\d{1,5})?)?$")
     """URL under which browsers on other machines reach it, such as `https://codec.example:8234`; empty for this machine
     only.

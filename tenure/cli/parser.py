@@ -290,7 +290,10 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     report = _add(commands, "report", "tenure.cli.commands.runs:report", "print the report of a finished run")
     trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "show the trace of a run, from its history")
     files = _add(
-        commands, "files", "tenure.cli.commands.files:list_files", "list or save the files that a run's programs created"
+        commands,
+        "files",
+        "tenure.cli.commands.files:list_files",
+        "list or save the files that the programs of a run created",
     )
     for command in (watch, state, report, trace, files):
         command.add_argument("id", metavar="ID")

@@ -29,7 +29,7 @@ GROUPS: Final = {
             "ui_port",
             "retention_days",
             "document_roots",
-            *("lancedb_uri", "artifacts_uri"),
+            *("lancedb_uri", "files_uri"),
             "vector_index",
             "maintenance_hours",
             *("owner", "owner_token", "owners", "default_owner"),

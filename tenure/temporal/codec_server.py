@@ -259,7 +259,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: the home cannot be used ({error.strerror or error})", file=sys.stderr)
         return 2
     if server is None:
-        print("error: set TENURE_ENCRYPTION_KEYS, and TENURE_CODEC_PORT to a free port; check the files of a certificate", file=sys.stderr)
+        print(
+            "error: set TENURE_ENCRYPTION_KEYS, and TENURE_CODEC_PORT to a free port; check the files of a certificate",
+            file=sys.stderr,
+        )
         return 2
     if settings.codec_url:
         # The output of a server for other machines is a log, which is no place for a link that opens it.

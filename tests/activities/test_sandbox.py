@@ -15,7 +15,7 @@ from activities.sandbox import FILE_REFUSED, SANDBOX_FAILED, SANDBOX_MISSING, ST
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, TestRun
-from tenure.files.artifact_store import ArtifactStore
+from tenure.files.file_store import FileStore
 from tenure.sandbox.base import NoSandbox
 from tests.support.object_store import object_store
 from tests.support.sandboxes import USABLE, ScriptedSandbox
@@ -107,12 +107,12 @@ class Writing(ScriptedSandbox):
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[ArtifactStore]:
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileStore]:
     """Object store with one bucket."""
     with object_store("bucket") as variables:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        yield ArtifactStore("s3://bucket/artifacts")
+        yield FileStore("s3://bucket/files")
 
 
 def asked_by(workflow: str) -> ActivityEnvironment:
@@ -129,7 +129,7 @@ def with_input(path: str) -> ProgramRequest:
 
 
 @slow
-async def test_files_of_programs_reach_every_machine(store: ArtifactStore, tmp_path: Path) -> None:
+async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path: Path) -> None:
     """With an object store, inputs come from it, artifacts go into the folder of the owner, and none stays here."""
     data = os.urandom(100_000)
     box = Writing()
@@ -140,7 +140,7 @@ async def test_files_of_programs_reach_every_machine(store: ArtifactStore, tmp_p
 
     assert box.seen == (data,)
     assert outcome.artifacts == again.artifacts
-    assert [artifact.path.rpartition("/")[0] for artifact in outcome.artifacts] == ["s3://bucket/artifacts/ann"] * 2
+    assert [artifact.path.rpartition("/")[0] for artifact in outcome.artifacts] == ["s3://bucket/files/ann"] * 2
     for number, artifact in enumerate(outcome.artifacts):
         copy = tmp_path / f"copy{number}"
         store.download(artifact.path, copy, artifact.bytes)
@@ -160,12 +160,10 @@ async def test_an_unreachable_store_is_retried(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    activities = SandboxActivities(Writing(), tmp_path, ArtifactStore("s3://bucket/artifacts"))
+    activities = SandboxActivities(Writing(), tmp_path, FileStore("s3://bucket/files"))
     program = Program(files=(InputFile(name="main.py", text="pass"),), entry="main.py")
     with pytest.raises(ApplicationError) as raised:
-        await asked_by("r").run(
-            activities.run_program, ProgramRequest(run=RunId("r"), attempt=1, program=program)
-        )
+        await asked_by("r").run(activities.run_program, ProgramRequest(run=RunId("r"), attempt=1, program=program))
 
     assert (raised.value.type, raised.value.non_retryable) == (STORE_UNREACHABLE, False)
     assert [path.read_bytes() for path in tmp_path.rglob("*-made")] == [b"plot"]
@@ -173,9 +171,9 @@ async def test_an_unreachable_store_is_retried(tmp_path: Path, monkeypatch: pyte
 
 async def test_a_worker_without_a_store_says_what_it_lacks(tmp_path: Path) -> None:
     """A location in an object store is no path of this machine."""
-    with pytest.raises(ApplicationError, match="set TENURE_ARTIFACTS_URI") as raised:
+    with pytest.raises(ApplicationError, match="set TENURE_FILES_URI") as raised:
         await asked_by("r").run(
-            SandboxActivities(Writing(), tmp_path).run_program, with_input("s3://bucket/artifacts/_shared/" + "0" * 64)
+            SandboxActivities(Writing(), tmp_path).run_program, with_input("s3://bucket/files/_shared/" + "0" * 64)
         )
     assert raised.value.non_retryable
 

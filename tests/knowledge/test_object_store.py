@@ -10,7 +10,7 @@ import pytest
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.files.artifact_store import build_storage_options
+from tenure.files.file_store import build_storage_options
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA

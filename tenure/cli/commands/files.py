@@ -7,7 +7,7 @@ import re
 import shutil
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 
 from rich.table import Table
@@ -21,7 +21,7 @@ from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.result.programs import StoredArtifact
 from tenure.contracts.result.result import Result
-from tenure.files.artifact_store import ArtifactRefused, ArtifactStore, ArtifactStoreUnreachable, is_shared
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.settings import Settings
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -73,7 +73,7 @@ def _save(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings)
     Raises:
         CommandError: a file exists already, cannot be written, or is not the one that the program created.
     """
-    store = ArtifactStore(settings.artifacts_uri) if settings.artifacts_uri else None
+    store = FileStore(settings.files_uri) if settings.files_uri else None
     saved = []
     for artifact, name in zip(artifacts, _choose_names(artifacts), strict=True):
         target = folder / name
@@ -82,56 +82,54 @@ def _save(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings)
             _save_file(artifact, target, store)
         except FileExistsError:
             raise UsageError(f"{target} exists already: choose another folder with -o") from None
-        except ArtifactRefused as error:
+        except SharedFileRefused as error:
             raise CommandError(str(error)) from error
-        except ArtifactStoreUnreachable as error:
-            raise Unreachable(f"{error}: check TENURE_ARTIFACTS_URI and the AWS_… variables") from error
+        except FileStoreUnreachable as error:
+            raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
         except OSError as error:
-            raise CommandError(f"{target} cannot be written ({error.strerror}): choose another folder with -o") from error
+            raise CommandError(
+                f"{target} cannot be written ({error.strerror}): choose another folder with -o"
+            ) from error
         saved.append(target)
     return saved
 
 
-def _save_file(artifact: StoredArtifact, target: Path, store: ArtifactStore | None) -> None:
+def _save_file(artifact: StoredArtifact, target: Path, store: FileStore | None) -> None:
     """Save one file under a new name.
 
     Raises:
-        ArtifactRefused: its content is not what the program created.
-        ArtifactStoreUnreachable: the object store does not answer.
+        SharedFileRefused: its content is not what the program created.
+        FileStoreUnreachable: the object store does not answer.
         CommandError: the file cannot be read.
         OSError: the new file cannot be written.
     """
     if is_shared(artifact.path):
         if store is None:
-            raise CommandError(f"{artifact.path} is in an object store: set TENURE_ARTIFACTS_URI as its worker does")
+            raise CommandError(f"{artifact.path} is in an object store: set TENURE_FILES_URI as its worker does")
         store.download(artifact.path, target, artifact.bytes)
         return
-    try:
-        source = Path(artifact.path).open("rb")
-    except OSError as error:
-        raise CommandError(
-            f"{artifact.path} cannot be read here ({error.strerror}): it is on the machine of the worker that ran the "
-            "program; with TENURE_ARTIFACTS_URI its files reach every machine"
-        ) from error
-    with source:
+    with ExitStack() as opened:
+        try:
+            source = opened.enter_context(Path(artifact.path).open("rb"))
+        except OSError as error:
+            raise CommandError(
+                f"{artifact.path} cannot be read here ({error.strerror}): it is on the machine of the worker that ran "
+                "the program; with TENURE_FILES_URI its files reach every machine"
+            ) from error
         if hashlib.file_digest(source, "sha256").hexdigest() != artifact.sha256:
-            raise ArtifactRefused(f"{artifact.path} was changed: it is not the file that the program created")
+            raise SharedFileRefused(f"{artifact.path} was changed: it is not the file that the program created")
         source.seek(0)
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                shutil.copyfileobj(source, file)
-        except BaseException:
-            with suppress(OSError):
-                target.unlink()
-            raise
+        with os.fdopen(descriptor, "wb") as file:
+            shutil.copyfileobj(source, file)
 
 
 def _choose_names(artifacts: Sequence[StoredArtifact]) -> Iterator[Path]:
     """Yield a unique relative path for each file; the program chose their names, so no part of one is trusted."""
     taken: set[str] = set()
     for number, artifact in enumerate(artifacts, 1):
-        cleaned = (_UNSAFE.sub("_", part).lstrip(".")[-_MAX_NAME_LENGTH:] for part in PurePosixPath(artifact.name).parts)
+        inner = PurePosixPath(artifact.name).parts
+        cleaned = (_UNSAFE.sub("_", part).lstrip(".")[-_MAX_NAME_LENGTH:] for part in inner)
         parts = [part for part in cleaned if part.strip("_")] or [f"file-{number}"]
         name = "/".join(parts)
         if any(name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/") for other in taken):

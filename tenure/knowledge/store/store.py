@@ -26,7 +26,7 @@ from lancedb.table import Table
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
-from tenure.files.artifact_store import build_storage_options
+from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.schema import (

@@ -77,9 +77,7 @@ class AccessPolicy:
         url: `https` URL of a service for other machines; empty for the loopback interface.
     """
 
-    def __init__(
-        self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT, url: str = ""
-    ) -> None:
+    def __init__(self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT, url: str = "") -> None:
         self._key, self._port, self._hint = key, port, hint
         self._is_local = not url
         # Browsers leave out the standard port.

@@ -28,15 +28,15 @@ _MAX_ATTEMPTS = 4
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class ArtifactStoreError(Exception):
+class FileStoreError(Exception):
     """Base of errors of the store; the message is one line."""
 
 
-class ArtifactStoreUnreachable(ArtifactStoreError):
+class FileStoreUnreachable(FileStoreError):
     """The store does not answer, or refuses; a later attempt may succeed."""
 
 
-class ArtifactRefused(ArtifactStoreError):
+class SharedFileRefused(FileStoreError):
     """The file cannot be read: its location is not allowed, it does not exist, or its content was exchanged."""
 
 
@@ -61,11 +61,11 @@ def is_shared(path: str) -> bool:
     return path.startswith(SCHEME)
 
 
-class ArtifactStore:
+class FileStore:
     """Files in one folder of an object store.
 
     Args:
-        uri: location of the folder, such as `s3://bucket/artifacts`.
+        uri: location of the folder, such as `s3://bucket/files`.
     """
 
     def __init__(self, uri: str) -> None:
@@ -95,8 +95,8 @@ class ArtifactStore:
         """Store the content of an open file; return its location.
 
         Raises:
-            ArtifactStoreUnreachable: the object store does not answer or refuses.
-            ArtifactRefused: the file changes while it is read.
+            FileStoreUnreachable: the object store does not answer or refuses.
+            SharedFileRefused: the file changes while it is read.
         """
         location = self.build_location(owner, hashlib.file_digest(file, "sha256").hexdigest())
         file.seek(0)
@@ -107,38 +107,38 @@ class ArtifactStore:
                     written.update(chunk)
                     target.write(chunk)
         except OSError as error:
-            raise ArtifactStoreUnreachable(f"{location} cannot be written: {_describe(error)}") from error
+            raise FileStoreUnreachable(f"{location} cannot be written: {_describe(error)}") from error
         if not location.endswith(written.hexdigest()):
-            raise ArtifactRefused(f"{location} was not stored: the file changes while it is read")
+            raise SharedFileRefused(f"{location} was not stored: the file changes while it is read")
         return location
 
     def check_location(self, location: str, owner: str | None) -> None:
         """Accept the location of a file of an owner in this store.
 
         Raises:
-            ArtifactRefused: it is elsewhere, or belongs to another owner.
+            SharedFileRefused: it is elsewhere, or belongs to another owner.
         """
         folder = self.build_location(owner, "")
         if not location.startswith(folder) or not _DIGEST.fullmatch(location.removeprefix(folder)):
-            raise ArtifactRefused(f"{location} is not a file in {folder}")
+            raise SharedFileRefused(f"{location} is not a file in {folder}")
 
     def download(self, location: str, target: Path, max_bytes: int) -> int:
         """Copy a file of this store into a new file that only its owner may read; return its size.
 
         Raises:
-            ArtifactStoreUnreachable: the object store does not answer or refuses.
-            ArtifactRefused: there is no such file in this store, it is too large, or its content was exchanged.
+            FileStoreUnreachable: the object store does not answer or refuses.
+            SharedFileRefused: there is no such file in this store, it is too large, or its content was exchanged.
             OSError: the new file cannot be written.
         """
         digest = location.rpartition("/")[2]
         if not location.startswith(f"{self.uri}/") or not _DIGEST.fullmatch(digest):
-            raise ArtifactRefused(f"{location} is not a file in {self.uri}")
+            raise SharedFileRefused(f"{location} is not a file in {self.uri}")
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 size, found = self._copy(location, file, max_bytes)
             if found != digest:
-                raise ArtifactRefused(f"{location} was exchanged: its content does not fit its name")
+                raise SharedFileRefused(f"{location} was exchanged: its content does not fit its name")
         except BaseException:
             target.unlink(missing_ok=True)
             raise
@@ -150,20 +150,20 @@ class ArtifactStore:
         try:
             source = self._objects.open_input_stream(location.removeprefix(SCHEME))
         except FileNotFoundError:
-            raise ArtifactRefused(f"{location} does not exist: it was deleted from the store") from None
+            raise SharedFileRefused(f"{location} does not exist: it was deleted from the store") from None
         except OSError as error:
-            raise ArtifactStoreUnreachable(f"{location} cannot be read: {_describe(error)}") from error
+            raise FileStoreUnreachable(f"{location} cannot be read: {_describe(error)}") from error
         with source:
             while True:
                 try:
                     chunk = source.read(_CHUNK_BYTES)
                 except OSError as error:
-                    raise ArtifactStoreUnreachable(f"{location} cannot be read: {_describe(error)}") from error
+                    raise FileStoreUnreachable(f"{location} cannot be read: {_describe(error)}") from error
                 if not chunk:
                     return size, found.hexdigest()
                 size += len(chunk)
                 if size > max_bytes:
-                    raise ArtifactRefused(f"{location} is larger than {max_bytes:,} bytes")
+                    raise SharedFileRefused(f"{location} is larger than {max_bytes:,} bytes")
                 found.update(chunk)
                 target.write(chunk)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyarrow.fs import S3FileSystem
 
-from tenure.files.artifact_store import (
-    ArtifactRefused,
-    ArtifactStore,
-    ArtifactStoreError,
-    ArtifactStoreUnreachable,
+from tenure.files.file_store import (
+    FileStore,
+    FileStoreError,
+    FileStoreUnreachable,
+    SharedFileRefused,
     is_shared,
 )
 from tests.support.object_store import object_store
@@ -28,43 +28,41 @@ def variables() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def store(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> ArtifactStore:
+def store(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> FileStore:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return ArtifactStore("s3://bucket/artifacts/")
+    return FileStore("s3://bucket/files/")
 
 
 def overwrite(location: str, content: bytes, variables: dict[str, str]) -> None:
-    """Write an object as somebody with the keys of the store would."""
+    """Write an object as a program with the keys of the store would."""
     address = variables["AWS_ENDPOINT_URL"].removeprefix("http://")
     objects = S3FileSystem(access_key="key", secret_key="secret", endpoint_override=address, scheme="http")
     with objects.open_output_stream(location.removeprefix("s3://")) as stream:
         stream.write(content)
 
 
-def test_a_stored_file_is_read_on_another_machine(store: ArtifactStore, tmp_path: Path) -> None:
+def test_a_stored_file_is_read_on_another_machine(store: FileStore, tmp_path: Path) -> None:
     """A file has the same content and one location, however often it is stored, and the copy is private."""
     location = store.upload(io.BytesIO(CONTENT), "ann")
     target = tmp_path / "copy"
 
     assert store.upload(io.BytesIO(CONTENT), "ann") == location
-    assert is_shared(location) and location.startswith("s3://bucket/artifacts/ann/")
-    assert ArtifactStore("s3://bucket/artifacts").download(location, target, len(CONTENT)) == len(CONTENT)
+    assert is_shared(location) and location.startswith("s3://bucket/files/ann/")
+    assert FileStore("s3://bucket/files").download(location, target, len(CONTENT)) == len(CONTENT)
     assert target.read_bytes() == CONTENT
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     with pytest.raises(FileExistsError):
         store.download(location, target, len(CONTENT))
 
 
-def test_an_empty_file_is_a_file(store: ArtifactStore, tmp_path: Path) -> None:
+def test_an_empty_file_is_a_file(store: FileStore, tmp_path: Path) -> None:
     """A file without content is stored and read as well."""
     assert store.download(store.upload(io.BytesIO(b""), None), tmp_path / "copy", 0) == 0
 
 
 @pytest.mark.parametrize("change", ["exchanged", "longer", "missing"])
-def test_a_changed_object_is_refused(
-    store: ArtifactStore, variables: dict[str, str], tmp_path: Path, change: str
-) -> None:
+def test_a_changed_object_is_refused(store: FileStore, variables: dict[str, str], tmp_path: Path, change: str) -> None:
     """Content that does not fit its name, is too large or is gone gives one line, and leaves no file."""
     location = store.upload(io.BytesIO(change.encode()), None)
     if change == "missing":
@@ -72,7 +70,7 @@ def test_a_changed_object_is_refused(
     else:
         overwrite(location, b"x" * len(change) * (1 if change == "exchanged" else 9), variables)
 
-    with pytest.raises(ArtifactRefused, match="s3://bucket/artifacts/_shared/") as raised:
+    with pytest.raises(SharedFileRefused, match="s3://bucket/files/_shared/") as raised:
         store.download(location, tmp_path / "copy", len(change))
     assert "\n" not in str(raised.value)
     assert list(tmp_path.iterdir()) == []
@@ -81,43 +79,43 @@ def test_a_changed_object_is_refused(
 @pytest.mark.parametrize(
     "location",
     [
-        "s3://bucket/artifacts/bob/" + "0" * 64,
-        "s3://bucket/artifacts/_shared/" + "0" * 64,
-        "s3://bucket/artifacts/ann/../bob/" + "0" * 64,
-        "s3://bucket/artifacts/ann/" + "0" * 63,
+        "s3://bucket/files/bob/" + "0" * 64,
+        "s3://bucket/files/_shared/" + "0" * 64,
+        "s3://bucket/files/ann/../bob/" + "0" * 64,
+        "s3://bucket/files/ann/" + "0" * 63,
         "s3://bucket/knowledge/ann/" + "0" * 64,
         "s3://other/artifacts/ann/" + "0" * 64,
         "/etc/passwd",
         "",
     ],
 )
-def test_a_file_of_another_owner_is_refused(store: ArtifactStore, location: str) -> None:
+def test_a_file_of_another_owner_is_refused(store: FileStore, location: str) -> None:
     """A location is accepted only in the folder of the owner, and only with the name of a hash."""
-    store.check_location("s3://bucket/artifacts/ann/" + "0" * 64, "ann")
-    with pytest.raises(ArtifactRefused):
+    store.check_location("s3://bucket/files/ann/" + "0" * 64, "ann")
+    with pytest.raises(SharedFileRefused):
         store.check_location(location, "ann")
 
 
-def test_a_location_outside_the_store_is_not_read(store: ArtifactStore, tmp_path: Path) -> None:
+def test_a_location_outside_the_store_is_not_read(store: FileStore, tmp_path: Path) -> None:
     """A result that names another bucket makes no request."""
-    with pytest.raises(ArtifactRefused, match="is not a file in s3://bucket/artifacts"):
+    with pytest.raises(SharedFileRefused, match="is not a file in s3://bucket/files"):
         store.download("s3://elsewhere/artifacts/ann/" + "0" * 64, tmp_path / "copy", 9)
 
 
-def test_an_unreachable_store_is_one_line(store: ArtifactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store that refuses or does not answer is told apart from a file that does not exist."""
-    missing_bucket = ArtifactStore("s3://nowhere/artifacts")
+def test_an_unreachable_store_is_one_line(store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that refuses or does not answer is distinguished from a file that does not exist."""
+    missing_bucket = FileStore("s3://nowhere/artifacts")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    silent = ArtifactStore("s3://bucket/artifacts")
+    silent = FileStore("s3://bucket/files")
     for broken in (missing_bucket, silent):
-        with pytest.raises(ArtifactStoreUnreachable) as raised:
+        with pytest.raises(FileStoreUnreachable) as raised:
             broken.upload(io.BytesIO(b"x"), None)
         assert "\n" not in str(raised.value)
-    with pytest.raises(ArtifactStoreError):
-        silent.download("s3://bucket/artifacts/_shared/" + "0" * 64, tmp_path / "copy", 9)
+    with pytest.raises(FileStoreError):
+        silent.download("s3://bucket/files/_shared/" + "0" * 64, tmp_path / "copy", 9)
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(store: ArtifactStore) -> None:
+def test_a_file_that_changes_while_it_is_read_is_refused(store: FileStore) -> None:
     """The name of an object is the hash of what was sent, or an error is raised."""
 
     class Growing(io.BytesIO):
@@ -126,5 +124,5 @@ def test_a_file_that_changes_while_it_is_read_is_refused(store: ArtifactStore) -
             self.write(b"more")
             return super().seek(offset, whence)
 
-    with pytest.raises(ArtifactRefused, match="changes while it is read"):
+    with pytest.raises(SharedFileRefused, match="changes while it is read"):
         store.upload(Growing(b"content"), None)
