@@ -66,8 +66,13 @@ class SandboxActivities:
         """Test a program."""
         trial, folder = request.test_run, self._folder(request.run, request.attempt, "tests")
         with translate_sandbox_errors():
-            async with send_heartbeats(), self._fetch_files(trial.files) as files:
-                outcome = await self._sandbox.test(trial.model_copy(update={"files": files}), folder)
+            async with (
+                send_heartbeats(),
+                self._fetch_files(trial.files) as files,
+                self._fetch_files(trial.tests) as tests,
+            ):
+                fetched = trial.model_copy(update={"files": files, "tests": tests})
+                outcome = await self._sandbox.test(fetched, folder)
                 return await self._share_artifacts(outcome)
 
     @activity.defn
@@ -90,8 +95,12 @@ class SandboxActivities:
             progress = current
 
         with translate_sandbox_errors():
-            async with send_heartbeats(lambda: (progress,)), self._fetch_files(request.files) as files:
-                fetched = request.model_copy(update={"files": files})
+            async with (
+                send_heartbeats(lambda: (progress,)),
+                self._fetch_files(request.files) as files,
+                self._fetch_files(request.tests) as tests,
+            ):
+                fetched = request.model_copy(update={"files": files, "tests": tests})
                 return await search_repair(self._sandbox, fetched, progress, update, self._keep / "screened")
 
     @asynccontextmanager

@@ -120,7 +120,9 @@ class FileStore:
         """
         folder = self.build_location(owner, "")
         if not location.startswith(folder) or not _DIGEST.fullmatch(location.removeprefix(folder)):
-            raise SharedFileRefused(f"{location} is not a file in {folder}")
+            raise SharedFileRefused(
+                f"{location} is not a file in {folder}: set TENURE_FILES_URI alike for all machines"
+            )
 
     def download(self, location: str, target: Path, max_bytes: int) -> int:
         """Copy a file of this store into a new file that only its owner may read; return its size.

@@ -50,7 +50,7 @@ CERTIFICATE_SECONDS = 60.0
 """Interval at which a renewed certificate is looked for."""
 
 HEALTH_PATH = "/healthz"
-"""Path that answers everybody, with nothing but the fact that the server runs."""
+"""Path that needs no token and shows nothing but that the server runs."""
 
 LINK_COMMAND = "python -m tenure.temporal.codec_server --link"
 

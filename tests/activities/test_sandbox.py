@@ -155,6 +155,22 @@ async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path:
         assert refused in raised.value.message
 
 
+async def test_a_worker_with_a_store_reads_no_file_of_its_own(tmp_path: Path) -> None:
+    """A path in any list of files of any request is refused, for the clients are on other machines."""
+    activities = SandboxActivities(Writing(), tmp_path, FileStore("s3://bucket/files"))
+    local = (InputFile(name="data.bin", path="/etc/hostname"),)
+    for ask, request in (
+        (activities.run_tests, TestRunRequest(run=RunId("r"), attempt=1, test_run=TestRun(files=local))),
+        (activities.run_tests, TestRunRequest(run=RunId("r"), attempt=1, test_run=TestRun(files=(FILE,), tests=local))),
+        (activities.repair_program, RepairRequest(files=(FILE, *local), editable=("solution.py",))),
+        (activities.repair_program, RepairRequest(files=(FILE,), editable=("solution.py",), tests=local)),
+        (activities.run_program, with_input("/etc/hostname")),
+    ):
+        with pytest.raises(ApplicationError, match="/etc/hostname is not a file in s3://bucket/files/") as raised:
+            await asked_by("r").run(ask, request)
+        assert (raised.value.type, raised.value.non_retryable) == (FILE_REFUSED, True)
+
+
 async def test_an_unreachable_store_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program whose files cannot be stored now is run again later, and its files stay until then."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")

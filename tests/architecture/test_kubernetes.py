@@ -83,6 +83,8 @@ SCALED_OBJECT: dict[str, Any] = {
                                     "taskQueue": {"type": "string"},
                                     "queueTypes": {"type": "string", "pattern": "^(workflow|activity)(,activity)?$"},
                                     "targetQueueSize": {"type": "string", "pattern": r"^\d+$"},
+                                    "workerDeploymentName": {"type": "string"},
+                                    "workerDeploymentBuildId": {"type": "string"},
                                 },
                             },
                         },
