@@ -1,5 +1,6 @@
 """Test the Kubernetes manifests by schemas, by their promises, and by the gate of the programs, without a cluster."""
 
+import asyncio
 import copy
 import io
 import os
@@ -18,6 +19,20 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from pyarrow.fs import FileSelector, S3FileSystem
+from temporalio import workflow
+from temporalio.api.deployment.v1 import WorkerDeploymentVersion as VersionMessage
+from temporalio.api.enums.v1 import DescribeTaskQueueMode, TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    DescribeWorkerDeploymentVersionRequest,
+    SetWorkerDeploymentCurrentVersionRequest,
+)
+from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker, WorkerDeploymentConfig
 
 from tenure.files.file_store import FileStore, FileStoreUnreachable
 from tenure.settings import Settings
@@ -381,6 +396,81 @@ def test_the_gate_refuses_what_the_gate_of_compose_refuses() -> None:
     ]
 
     assert allowed[0] == allowed[1] != []
+
+
+QUEUE = "backlog"
+VERSION = WorkerDeploymentVersion(deployment_name="backlog", build_id="one")
+
+
+@workflow.defn(sandboxed=False, versioning_behavior=VersioningBehavior.PINNED)
+class Waiting:
+    """Workflow that does nothing."""
+
+    @workflow.run
+    async def run(self) -> None:
+        """Return."""
+
+
+async def count_waiting_tasks(client: Client) -> tuple[int, int]:
+    """Return the backlog that a scaler reads without a version, and with one."""
+    queue = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=QUEUE),
+            api_mode=DescribeTaskQueueMode.DESCRIBE_TASK_QUEUE_MODE_ENHANCED,
+            task_queue_types=[TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW],
+            report_stats=True,
+        )
+    )
+    plain = [found.stats for version in queue.versions_info.values() for found in version.types_info.values()]
+    message = VersionMessage(deployment_name=VERSION.deployment_name, build_id=VERSION.build_id)
+    request = DescribeWorkerDeploymentVersionRequest(
+        namespace=client.namespace, deployment_version=message, report_task_queue_stats=True
+    )
+    try:
+        version = await client.workflow_service.describe_worker_deployment_version(request)
+    except RPCError:
+        return sum(stats.approximate_backlog_count for stats in plain), 0
+    return (
+        sum(stats.approximate_backlog_count for stats in plain),
+        sum(found.stats.approximate_backlog_count for found in version.version_task_queues),
+    )
+
+
+@slow
+async def test_scalers_see_the_backlog_of_workers_with_the_same_versioning(server: WorkflowEnvironment) -> None:
+    """Without versions a scaler needs only the queue; the backlog of a worker's version is visible under it alone."""
+    client = server.client
+
+    async def start_and_wait(expected: tuple[int, int]) -> None:
+        for number in range(3):
+            await client.start_workflow(Waiting.run, id=f"waiting-{sum(expected)}-{number}", task_queue=QUEUE)
+        async with asyncio.timeout(60):
+            while await count_waiting_tasks(client) != expected:
+                pass
+
+    await start_and_wait((3, 0))
+    config = WorkerDeploymentConfig(version=VERSION, use_worker_versioning=True)
+    async with asyncio.timeout(60), Worker(client, task_queue=QUEUE, workflows=[Waiting], deployment_config=config):
+        await make_current(client)
+        for number in range(3):
+            await client.get_workflow_handle(f"waiting-3-{number}").result()
+    await start_and_wait((0, 3))
+    for number in range(3):
+        await client.get_workflow_handle(f"waiting-3-{number}").terminate()
+
+
+async def make_current(client: Client) -> None:
+    """Make the version of a worker the current one, as soon as the server knows it."""
+    request = SetWorkerDeploymentCurrentVersionRequest(
+        namespace=client.namespace, deployment_name=VERSION.deployment_name, build_id=VERSION.build_id, identity="test"
+    )
+    while True:
+        try:
+            await client.workflow_service.set_worker_deployment_current_version(request)
+            return
+        except RPCError:  # the server has not seen a worker of this version
+            await asyncio.sleep(0.05)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def list_files(arguments: Namespace, settings: Settings) -> int:
     if arguments.output is None:
         locations = [artifact.path for artifact in artifacts]
     else:
-        locations = [str(path) for path in _save(artifacts, arguments.output, settings)]
+        locations = [str(path) for path in save_files(artifacts, arguments.output, settings)]
     if arguments.json:
         print_json(
             [
@@ -67,7 +67,7 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
         return (await handle.result()).artifacts
 
 
-def _save(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings) -> list[Path]:
+def save_files(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings) -> list[Path]:
     """Save files into a folder, each with its hash checked; return their paths.
 
     Raises:
@@ -75,7 +75,7 @@ def _save(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings)
     """
     store = FileStore(settings.files_uri) if settings.files_uri else None
     saved = []
-    for artifact, name in zip(artifacts, _choose_names(artifacts), strict=True):
+    for artifact, name in zip(artifacts, choose_names(artifacts), strict=True):
         target = folder / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def _save_file(artifact: StoredArtifact, target: Path, store: FileStore | None) 
             shutil.copyfileobj(source, file)
 
 
-def _choose_names(artifacts: Sequence[StoredArtifact]) -> Iterator[Path]:
+def choose_names(artifacts: Sequence[StoredArtifact]) -> Iterator[Path]:
     """Yield a unique relative path for each file; the program chose their names, so no part of one is trusted."""
     taken: set[str] = set()
     for number, artifact in enumerate(artifacts, 1):
