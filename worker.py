@@ -42,6 +42,7 @@ from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
+from tenure.files.file_store import FileStore
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -211,9 +212,9 @@ def _collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-def build_sandbox_activities(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
-    """Return the activities that run programs and store their artifacts below `keep`."""
-    return _collect_activities(SandboxActivities(box, keep))
+def build_sandbox_activities(box: Sandbox, keep: Path, store: FileStore | None = None) -> list[Callable[..., Any]]:
+    """Return the activities that run programs and store their artifacts below `keep`, or in `store`."""
+    return _collect_activities(SandboxActivities(box, keep, store))
 
 
 def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
@@ -250,10 +251,11 @@ def build_sandbox_worker(
     client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
 ) -> Worker:
     """Return the worker of the sandbox queue."""
+    store = FileStore(settings.files_uri) if settings.files_uri else None
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
-        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts"),
+        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,

@@ -4,10 +4,12 @@ Asynchronous, on the worker's event loop: the kernel ties the life of sandboxed 
 them, and this thread lives as long as the worker. A program that fails is a result, never an error.
 """
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,11 @@ from temporalio.exceptions import ApplicationError
 from activities.heartbeat import send_heartbeats
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TestRunRequest
-from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome, SandboxSelfTest
+from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
+from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
+from tenure.sandbox.engine import MAX_INPUT_BYTES
 from tenure.sandbox.repairing import search_repair
 
 if TYPE_CHECKING:
@@ -28,6 +33,10 @@ SANDBOX_MISSING = "SandboxMissing"
 """There is no sandbox on the worker's machine; a person has to install one."""
 SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up; the activity is retried."""
+FILE_REFUSED = "FileRefused"
+"""An input file of the program may not be read or does not exist; a person has to give another one."""
+STORE_UNREACHABLE = "FileStoreUnreachable"
+"""The object store of files does not answer; the activity is retried."""
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
 
@@ -37,10 +46,11 @@ _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 class SandboxActivities:
     """Activities on one sandbox."""
 
-    def __init__(self, sandbox: "Sandbox", keep: Path) -> None:
-        """Use `sandbox` and store the artifacts of programs below `keep`."""
+    def __init__(self, sandbox: "Sandbox", keep: Path, store: FileStore | None = None) -> None:
+        """Use `sandbox`; store the artifacts of programs below `keep`, or in `store`, which all machines reach."""
         self._sandbox = sandbox
         self._keep = keep
+        self._store = store
 
     @activity.defn
     async def check_sandbox(self) -> SandboxSelfTest:
@@ -54,16 +64,25 @@ class SandboxActivities:
     @activity.defn
     async def run_tests(self, request: TestRunRequest) -> SandboxOutcome:
         """Test a program."""
+        trial, folder = request.test_run, self._folder(request.run, request.attempt, "tests")
         with translate_sandbox_errors():
-            async with send_heartbeats():
-                return await self._sandbox.test(request.test_run, self._folder(request.run, request.attempt, "tests"))
+            async with (
+                send_heartbeats(),
+                self._fetch_files(trial.files) as files,
+                self._fetch_files(trial.tests) as tests,
+            ):
+                fetched = trial.model_copy(update={"files": files, "tests": tests})
+                outcome = await self._sandbox.test(fetched, folder)
+                return await self._share_artifacts(outcome)
 
     @activity.defn
     async def run_program(self, request: ProgramRequest) -> SandboxOutcome:
         """Run a program and store its artifacts."""
+        program, folder = request.program, self._folder(request.run, request.attempt, "run")
         with translate_sandbox_errors():
-            async with send_heartbeats():
-                return await self._sandbox.run(request.program, self._folder(request.run, request.attempt, "run"))
+            async with send_heartbeats(), self._fetch_files(program.files) as files:
+                outcome = await self._sandbox.run(program.model_copy(update={"files": files}), folder)
+                return await self._share_artifacts(outcome)
 
     @activity.defn
     async def repair_program(self, request: RepairRequest) -> RepairReply:
@@ -76,8 +95,54 @@ class SandboxActivities:
             progress = current
 
         with translate_sandbox_errors():
-            async with send_heartbeats(lambda: (progress,)):
-                return await search_repair(self._sandbox, request, progress, update, self._keep / "screened")
+            async with (
+                send_heartbeats(lambda: (progress,)),
+                self._fetch_files(request.files) as files,
+                self._fetch_files(request.tests) as tests,
+            ):
+                fetched = request.model_copy(update={"files": files, "tests": tests})
+                return await search_repair(self._sandbox, fetched, progress, update, self._keep / "screened")
+
+    @asynccontextmanager
+    async def _fetch_files(self, files: Sequence[InputFile]) -> AsyncIterator[tuple[InputFile, ...]]:
+        """Give input files on this machine: those in the object store are copied for the time of the program.
+
+        Raises:
+            SharedFileRefused: a file is not in the store, or not of the owner of the run.
+            FileStoreUnreachable: the object store does not answer.
+        """
+        if all(file.path is None for file in files) or not (self._store or any(is_shared(f.path or "") for f in files)):
+            yield tuple(files)
+            return
+        if self._store is None:
+            raise SharedFileRefused("files are in an object store: set TENURE_FILES_URI for the worker of programs")
+        self._keep.mkdir(parents=True, exist_ok=True)
+        # Input files are read without following links, also of folders.
+        with tempfile.TemporaryDirectory(prefix="input-", dir=self._keep.resolve()) as folder:
+            fetched = [
+                file if file.path is None else await self._fetch(self._store, file, Path(folder) / str(number))
+                for number, file in enumerate(files)
+            ]
+            yield tuple(fetched)
+
+    async def _fetch(self, store: FileStore, file: InputFile, target: Path) -> InputFile:
+        """Copy an input file from the object store; return it with the path of the copy."""
+        # A worker that shares its work with other machines reads no file of its own for the client of another one.
+        store.check_location(file.path or "", _find_owner())
+        await asyncio.to_thread(store.download, file.path or "", target, MAX_INPUT_BYTES)
+        return file.model_copy(update={"path": str(target)})
+
+    async def _share_artifacts(self, outcome: SandboxOutcome) -> SandboxOutcome:
+        """Move the artifacts of a program into the object store, if there is one.
+
+        Raises:
+            FileStoreUnreachable: the object store does not answer.
+        """
+        if self._store is None or not outcome.artifacts:
+            return outcome
+        owner = _find_owner()
+        shared = [await asyncio.to_thread(_move, self._store, artifact, owner) for artifact in outcome.artifacts]
+        return outcome.model_copy(update={"artifacts": tuple(shared)})
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
         """Return the folder of an attempt; retries of the activity use the same one."""
@@ -85,12 +150,26 @@ class SandboxActivities:
         return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
 
 
+def _find_owner() -> str | None:
+    """Return the owner of the workflow that asks for the current activity."""
+    return get_owner(activity.info().workflow_id or "")
+
+
+def _move(store: FileStore, artifact: Artifact, owner: str | None) -> Artifact:
+    """Move an artifact into the object store; return it with its new location."""
+    path = Path(artifact.path)
+    with path.open("rb") as file:
+        location = store.upload(file, owner)
+    path.unlink()
+    return artifact.model_copy(update={"path": location})
+
+
 @contextmanager
 def translate_sandbox_errors() -> Iterator[None]:
-    """Translate errors of the sandbox itself.
+    """Translate errors of the sandbox itself and of the object store.
 
     Raises:
-        ApplicationError: for every such error; non-retryable if there is no sandbox.
+        ApplicationError: for every such error; non-retryable if there is no sandbox, or if a file is refused.
     """
     try:
         yield
@@ -98,3 +177,7 @@ def translate_sandbox_errors() -> Iterator[None]:
         raise ApplicationError(str(error), type=SANDBOX_MISSING, non_retryable=True) from error
     except SandboxError as error:
         raise ApplicationError(str(error), type=SANDBOX_FAILED) from error
+    except SharedFileRefused as error:
+        raise ApplicationError(str(error), type=FILE_REFUSED, non_retryable=True) from error
+    except FileStoreUnreachable as error:
+        raise ApplicationError(str(error), type=STORE_UNREACHABLE) from error

@@ -172,6 +172,10 @@ class Settings(BaseSettings, LimitFields):
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
+    files_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
+    """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create, if workers and
+    clients run on several machines; empty for paths of one machine.
+    """
     vector_index: VectorIndex = "auto"
     """Type of the vector index; `auto` scans small tables and creates `ivf_rq` for large ones."""
     maintenance_hours: float = Field(default=6.0, ge=0, le=8760)
@@ -209,7 +213,21 @@ class Settings(BaseSettings, LimitFields):
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
-    """Port on 127.0.0.1 on which the worker decrypts payloads for programs with the home's key, if there are keys."""
+    """Port on which the worker decrypts payloads for programs with the home's key, if there are keys."""
+    codec_host: str = "127.0.0.1"
+    """Address on which it listens; any but 127.0.0.1 requires all `codec_` settings."""
+    codec_url: str = Field(default="", pattern=r"^(https://[A-Za-z0-9.-]+(:\d{1,5})?)?$")
+    """URL under which browsers on other machines reach it, such as `https://codec.example:8234`; empty for this machine
+    only.
+    """
+    codec_origins: CommaSeparated = ()
+    """Origins of the web UIs that may use it under `codec_url`, such as `https://temporal.example`."""
+    codec_certificate: Path | None = None
+    """PEM file with its certificate, followed by those of intermediate authorities."""
+    codec_private_key: Path | None = None
+    """PEM file with the private key of the certificate."""
+    codec_token: SecretStr | None = None
+    """Token that takes the place of the home's key, for servers on several machines; at least 32 characters."""
 
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
     """API key of the OpenAI-compatible server. Without a key and a URL, fallbacks answer instead of a model."""
@@ -413,6 +431,36 @@ class Settings(BaseSettings, LimitFields):
         if keys is not None:
             parse_encryption_keys(keys.get_secret_value())
         return keys
+
+    @field_validator("codec_origins")
+    @classmethod
+    def _check_codec_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        """Reject everything but origins of encrypted pages."""
+        if wrong := [origin for origin in origins if not re.fullmatch(r"https://[A-Za-z0-9.-]+(:\d{1,5})?", origin)]:
+            raise ValueError(f"{wrong[0]!r} is not an origin such as https://temporal.example")
+        return origins
+
+    @model_validator(mode="after")
+    def _check_codec(self) -> Self:
+        """Reject a codec server that other machines reach without encryption, a token or a named origin."""
+        if self.codec_token is not None and len(self.codec_token.get_secret_value()) < MIN_TOKEN_LENGTH:
+            raise ValueError(
+                f"TENURE_CODEC_TOKEN needs at least {MIN_TOKEN_LENGTH} characters: `openssl rand -hex 32` makes one"
+            )
+        remote = {
+            "codec_url": self.codec_url,
+            "codec_origins": self.codec_origins,
+            "codec_certificate": self.codec_certificate,
+            "codec_private_key": self.codec_private_key,
+        }
+        if self.codec_host == "127.0.0.1" and not any(remote.values()):
+            return self
+        missing = [name for name, value in (remote | {"codec_token": self.codec_token}).items() if not value]
+        if missing:
+            raise ValueError(
+                f"a codec server for other machines needs {', '.join(map(get_environment_variable, missing))} as well"
+            )
+        return self
 
     @field_validator("search_keys", "search_urls")
     @classmethod

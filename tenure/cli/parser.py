@@ -290,8 +290,15 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
     report = _add(commands, "report", "tenure.cli.commands.runs:report", "print the report of a finished run")
     trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "show the trace of a run, from its history")
-    for command in (watch, state, report, trace):
+    files = _add(
+        commands,
+        "files",
+        "tenure.cli.commands.files:list_files",
+        "list or save the files that the programs of a run created",
+    )
+    for command in (watch, state, report, trace, files):
         command.add_argument("id", metavar="ID")
+    files.add_argument("-o", "--output", type=_path, metavar="DIR", help="save the files into this folder")
     _add_output(watch)
     _add_output(report)
     runs = _add(commands, "list", "tenure.cli.commands.runs:list_runs", "list the latest runs")

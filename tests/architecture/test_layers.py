@@ -76,7 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "activities": {
         *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),
-        *("tenure.document_roots", "tenure.ownership", "tenure.metrics", "tenure.tracing"),
+        *("tenure.document_roots", "tenure.ownership", "tenure.metrics", "tenure.tracing", "tenure.files"),
     },
     # Activity classes for their names only.
     "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership", "tenure.metrics", "tenure.tracing"},

@@ -17,6 +17,7 @@ COMMANDS = {
     "list": [],
     "state": ["r"],
     "report": ["r"],
+    "files": ["r"],
     "feedback": ["r", "more"],
     "outline": ["r", "--set", "outline.txt"],
     "budget": ["r", "--max-calls", "9"],

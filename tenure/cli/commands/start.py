@@ -17,7 +17,7 @@ from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.paths import allow_reading, find_manual, resolve_paths
-from tenure.cli.program_files import read_files, read_tests
+from tenure.cli.program_files import read_files, read_tests, upload_files
 from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
 from tenure.cli.session.follow import follow_workflow
@@ -124,7 +124,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             ingest=tuple(ingest),
             corpora=tuple(corpora),
             databases=databases,
-            files=read_files(arguments.files, include_secrets=arguments.include_secrets),
+            files=upload_files(read_files(arguments.files, include_secrets=arguments.include_secrets), settings),
             tests=tests,
             limits=_build_limits(arguments, settings, web),
             memory=settings.memory if arguments.memory is None else arguments.memory,

@@ -9,7 +9,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,7 @@ from lancedb.table import Table
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
+from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
@@ -78,23 +79,6 @@ def quote_literal(value: str) -> str:
 def quote_list(values: Sequence[str]) -> str:
     """Return texts as an SQL list."""
     return "(" + ", ".join(map(quote_literal, values)) + ")"
-
-
-def build_storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the connection options of an S3 store that the database does not find automatically.
-
-    It reads keys, tokens and profiles from the usual `AWS_*` variables, but not the region and the endpoint from the
-    names
-    that most tools use.
-    """
-    if not uri.startswith("s3://"):
-        return {}
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-    endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
-    options = {"region": region, "endpoint": endpoint}
-    if endpoint and endpoint.startswith("http://"):
-        options["allow_http"] = "true"
-    return {name: value for name, value in options.items() if value}
 
 
 class Store:
