@@ -64,14 +64,13 @@ def unmount_folder(folder: Path) -> None:
 def full(folder: Path) -> Iterator[None]:
     """Leave no space on the file system of a folder while the block runs."""
     filler = folder / ".filler"
-    with filler.open("wb") as file:
+    with filler.open("wb", buffering=0) as file:
+        space = os.statvfs(folder)
+        os.posix_fallocate(file.fileno(), 0, max(1, (space.f_bavail - 1) * space.f_frsize))
+        file.seek(0, os.SEEK_END)
         try:
-            space = os.statvfs(folder)
-            os.posix_fallocate(file.fileno(), 0, max(1, space.f_bavail * space.f_frsize))
-            while True:
-                file.seek(0, os.SEEK_END)
-                file.write(b"\0" * 4096)
-                file.flush()
+            while file.write(bytes(4096)):
+                continue
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise

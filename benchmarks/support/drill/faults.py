@@ -40,6 +40,10 @@ LONG_SECONDS: Final = HEARTBEAT_TIMEOUT.total_seconds() + 3
 _WAIT_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.01
 _DRIP_BYTES: Final = 120
+_READER: Final = "tenure.sources.parsers.reader_process"
+"""Text in the command line of a process that reads documents."""
+_SANDBOX: Final = "bwrap"
+"""Text in the command line of a process that runs a program."""
 
 
 class Struck(NamedTuple):
@@ -347,28 +351,48 @@ async def _complete_late(world: World, chance: Random, *, twice: bool) -> Struck
 
 def list_faults() -> tuple[DrillFault, ...]:
     """Return all faults. A drill of upgrades adds its own by starting `World.worker` with another command."""
-    code, research = ("code",), ("research",)
-    reader, program = "tenure.sources.parsers.reader_process", "bwrap"
+    return (
+        *_list_process_faults(),
+        *_list_connection_faults(),
+        *(DrillFault(f"model: {name}", partial(_fail_call, fault=fault)) for name, fault in _MODEL_FAULTS.items()),
+        *_list_disk_faults(),
+        DrillFault("clock: step", _step_clock, needs_clock=True, weight=4),
+        *_list_file_faults(),
+        DrillFault("completion: late", partial(_complete_late, twice=False)),
+        DrillFault("completion: late and twice", partial(_complete_late, twice=True)),
+    )
+
+
+def _list_process_faults() -> list[DrillFault]:
+    long = (LONG_SECONDS, LONG_SECONDS)
     found = [
         DrillFault("worker: kill", _kill_worker, weight=12),
         DrillFault("worker: stop briefly", partial(_stop_worker, seconds=BRIEF), weight=2),
-        DrillFault("worker: stop, continue after the time-out", partial(_stop_worker, seconds=(LONG_SECONDS,) * 2)),
+        DrillFault("worker: stop, continue after the time-out", partial(_stop_worker, seconds=long)),
         DrillFault("worker: stop for ever, replaced", partial(_freeze_worker, continues=False)),
         DrillFault("worker: stop, replaced, continues later", partial(_freeze_worker, continues=True)),
         DrillFault("server: kill", _kill_server, weight=4),
         DrillFault("server: stop briefly", partial(_stop_server, kills=False), weight=2),
         DrillFault("server: stop, then kill", partial(_stop_server, kills=True)),
     ]
-    for name, mark, moment, kinds in (("reader", reader, "reader", research), ("sandbox", program, "sandbox", code)):
+    children: tuple[tuple[Moment, str, RunKind], ...] = (("reader", _READER, "research"), ("sandbox", _SANDBOX, "code"))
+    for name, mark, kind in children:
         kill = partial(_strike_children, mark=mark, number=signal.SIGKILL)
         stop = partial(_strike_children, mark=mark, number=signal.SIGSTOP)
         found += [
-            DrillFault(f"{name}: kill", kill, moment, kinds, weight=3),
-            DrillFault(
-                f"{name}: stop briefly", partial(strike, number=signal.SIGSTOP, seconds=2), moment, kinds, weight=2
-            ),
-            DrillFault(f"{name}: stop for ever", partial(strike, number=signal.SIGSTOP), moment, kinds),
+            DrillFault(f"{name}: kill", kill, name, (kind,), weight=3),
+            DrillFault(f"{name}: stop briefly", partial(stop, seconds=2.0), name, (kind,), weight=2),
+            DrillFault(f"{name}: stop for ever", stop, name, (kind,)),
         ]
+    return found
+
+
+def _list_connection_faults() -> list[DrillFault]:
+    found = [
+        DrillFault("worker-server: lose", partial(_lose, between="worker-server")),
+        DrillFault("worker-model: lose", partial(_lose, between="worker-model")),
+        DrillFault("worker-model: drip", partial(_drip, between="worker-model")),
+    ]
     for between in _PROXIES:
         found += [
             DrillFault(f"{between}: cut", partial(_cut, between=between), weight=3),
@@ -376,29 +400,29 @@ def list_faults() -> tuple[DrillFault, ...]:
             DrillFault(f"{between}: half-close", partial(_half_close, between=between)),
             DrillFault(f"{between}: refuse", partial(_refuse, between=between)),
         ]
-    found += [
-        DrillFault(f"{between}: lose", partial(_lose, between=between)) for between in ("worker-server", "worker-model")
-    ]
-    found.append(DrillFault("worker-model: drip", partial(_drip, between="worker-model")))
-    found += [DrillFault(f"model: {name}", partial(_fail_call, fault=fault)) for name, fault in _MODEL_FAULTS.items()]
+    return found
+
+
+def _list_disk_faults() -> list[DrillFault]:
+    both = partial(_write_protect, folder="home", kills=True)
+    found = [DrillFault("disk: home read-only, worker killed", both, needs_mounts=True)]
     for folder in ("home", "knowledge"):
         fill, protect = partial(_fill, folder=folder), partial(_write_protect, folder=folder)
         found += [
-            DrillFault(f"disk: {folder} full", partial(_fill, folder=folder), needs_mounts=True, weight=2),
-            DrillFault(
-                f"disk: {folder} read-only", partial(_write_protect, folder=folder), needs_mounts=True, weight=2
-            ),
+            DrillFault(f"disk: {folder} full", fill, needs_mounts=True, weight=2),
+            DrillFault(f"disk: {folder} read-only", protect, needs_mounts=True, weight=2),
         ]
-    protect_and_kill = partial(_write_protect, folder="home", kills=True)
-    found += [
-        DrillFault("disk: home read-only, worker killed", protect_and_kill, needs_mounts=True),
-        DrillFault("clock: step", _step_clock, needs_clock=True, weight=4),
-        DrillFault("files: embedding cache", partial(_damage_cache, pattern="data/*"), "start", research, weight=2),
-        DrillFault("files: manifest of the cache", partial(_damage_cache, pattern="_versions/*"), "start", research),
+    return found
+
+
+def _list_file_faults() -> list[DrillFault]:
+    research: tuple[RunKind, ...] = ("research",)
+    cache, manifest = partial(_damage_cache, pattern="data/*"), partial(_damage_cache, pattern="_versions/*")
+    table, index = partial(_damage_table, pattern="*/data/*.lance"), partial(_damage_table, pattern="*/_indices/*/*")
+    return [
+        DrillFault("files: embedding cache", cache, "start", research, weight=2),
+        DrillFault("files: manifest of the cache", manifest, "start", research),
         DrillFault("files: search statistics", _damage_counters, kinds=research),
-        DrillFault("files: table data", partial(_damage_table, pattern="*/data/*.lance"), kinds=research, weight=2),
-        DrillFault("files: index", partial(_damage_table, pattern="*/_indices/*/*"), kinds=research),
-        DrillFault("completion: late", partial(_complete_late, twice=False)),
-        DrillFault("completion: late and twice", partial(_complete_late, twice=True)),
+        DrillFault("files: table data", table, kinds=research, weight=2),
+        DrillFault("files: index", index, kinds=research),
     ]
-    return tuple(found)
