@@ -30,8 +30,8 @@ from tests.model_server import Fault
 from workflows.runtime.activity_options import HEARTBEAT_TIMEOUT
 from workflows.runtime.task_queues import MODEL_QUEUE
 
-Moment = Literal["call", "start", "reader", "sandbox"]
-"""Moment of a fault: during a model call, before the run starts, or while a reader or a program is running."""
+Moment = Literal["call", "start", "ingest", "reader", "sandbox"]
+"""Moment of a fault: during a model call, before the run starts, or while documents are read or a program runs."""
 
 BRIEF: Final = (1.0, 5.0)
 """Range of the seconds of a short interruption."""
@@ -40,6 +40,8 @@ LONG_SECONDS: Final = HEARTBEAT_TIMEOUT.total_seconds() + 3
 _WAIT_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.01
 _DRIP_BYTES: Final = 120
+_CHILD_SECONDS: Final = 2.0
+"""Longest time between the start of a child process and its fault."""
 _READER: Final = "tenure.sources.parsers.reader_process"
 """Text in the command line of a process that reads documents."""
 _SANDBOX: Final = "bwrap"
@@ -146,8 +148,13 @@ async def _strike_children(
     world: World, chance: Random, mark: str, number: signal.Signals, seconds: float | None = None
 ) -> Struck:
     """Send a signal to child processes; after a stop, let them continue after some seconds."""
+    deadline = utc_now() + chance.uniform(0, _CHILD_SECONDS)
     found = await _find_children(world, mark)
-    await asyncio.sleep(chance.uniform(0, 0.3))
+    while found and utc_now() < deadline:
+        await asyncio.sleep(_POLL_SECONDS)
+        found = [child for child in found if child.is_running()]
+    if not found:
+        raise NotStruck(f"the process with {mark!r} had ended")
     signal_all(found, number)
     if seconds is not None:
         await asyncio.sleep(seconds)
@@ -232,13 +239,21 @@ _MODEL_FAULTS: Final = {
 # Disk and clock
 
 
+async def _wait_for_ingestion(world: World, folder: str) -> None:
+    """Wait for the first time at which a run writes to the knowledge base."""
+    if folder == "knowledge":
+        await _find_children(world, _READER)
+
+
 async def _fill(world: World, chance: Random, folder: str) -> Struck:
+    await _wait_for_ingestion(world, folder)
     with disk.full(getattr(world, folder)):
         await asyncio.sleep(chance.uniform(*BRIEF))
     return Struck(utc_now())
 
 
 async def _write_protect(world: World, chance: Random, folder: str, *, kills: bool = False) -> Struck:
+    await _wait_for_ingestion(world, folder)
     pid = world.worker.pid if kills else None
     with disk.read_only(getattr(world, folder)):
         if kills:
@@ -406,11 +421,15 @@ def _list_connection_faults() -> list[DrillFault]:
 def _list_disk_faults() -> list[DrillFault]:
     both = partial(_write_protect, folder="home", kills=True)
     found = [DrillFault("disk: home read-only, worker killed", both, needs_mounts=True)]
-    for folder in ("home", "knowledge"):
+    everywhere: tuple[tuple[str, Moment, tuple[RunKind, ...]], ...] = (
+        ("home", "call", ("research", "code")),
+        ("knowledge", "ingest", ("research",)),
+    )
+    for folder, moment, kinds in everywhere:
         fill, protect = partial(_fill, folder=folder), partial(_write_protect, folder=folder)
         found += [
-            DrillFault(f"disk: {folder} full", fill, needs_mounts=True, weight=2),
-            DrillFault(f"disk: {folder} read-only", protect, needs_mounts=True, weight=2),
+            DrillFault(f"disk: {folder} full", fill, moment, kinds, needs_mounts=True, weight=2),
+            DrillFault(f"disk: {folder} read-only", protect, moment, kinds, needs_mounts=True, weight=2),
         ]
     return found
 

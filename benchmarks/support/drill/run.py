@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from benchmarks.support.drill import accounting, disk
 from benchmarks.support.drill.accounting import Prompt, RowDifferences, Rows, RunHistory
 from benchmarks.support.drill.faults import DrillFault, NotStruck, Struck, list_faults
 from benchmarks.support.drill.world import RUN_ID, RunKind, World, build_clock_library, write_documents
+from tests.model_server import Gate
 
 RUN_SECONDS: Final = 300.0
 """Time after which a run counts as not finished."""
@@ -25,6 +26,7 @@ _KINDS: Final[tuple[RunKind, ...]] = ("research", "research", "research", "code"
 """Kinds of runs in turn."""
 _SETTLE_SECONDS: Final = 0.1
 """Time between a fault and the answer to the model call during which it strikes."""
+_POLL_SECONDS: Final = 0.01
 _MAX_DELAY_SECONDS: Final = 0.3
 """Longest time between an answer and a fault that strikes after it."""
 
@@ -112,7 +114,7 @@ def plan_runs(
     for fault in drawn:
         _, plan = min((p for p in plans if p[0] in fault.kinds), key=lambda p: (len(p[1]), chance.random()))
         plan.append(PlannedFault(fault, 0, None, chance.randrange(2**32)))
-    order = {"start": 0, "reader": 1, "sandbox": 2, "call": 3}
+    order = {"start": 0, "ingest": 1, "reader": 1, "sandbox": 2, "call": 3}
     for kind, plan in plans:
         plan.sort(key=lambda planned: order[planned.fault.moment])
         moments = sorted(chance.randint(1, max(1, calls[kind] - 2)) for _ in plan)
@@ -222,32 +224,28 @@ class DisturbedRun:
                 await self._strike(world, planned)
 
     async def _strike_all(self, world: World) -> None:
+        """Let all faults strike in turn; the run waits before the moment of a fault until the one before it is over."""
+        striking: asyncio.Task[None] | None = None
         for planned in self._plan:
-            if planned.fault.moment in ("reader", "sandbox"):
+            if planned.fault.moment == "start":
+                continue
+            if planned.fault.moment != "call":
                 await self._strike(world, planned)
-            elif planned.fault.moment == "call":
-                await self._strike_during_call(world, planned)
-
-    async def _strike_during_call(self, world: World, planned: PlannedFault) -> None:
-        """Let a fault strike while the answer to a model call is held back, or shortly after the answer."""
-        if not await world.reach(planned.requests - 1):
-            self._outcome.missed.append(f"{planned.fault.name}: the run had ended")
-            return
-        with world.model.hold() as gate:
-            while not gate.arrived.is_set():
-                if world.run.done():
+                continue
+            await world.reach(planned.requests - 1)
+            with world.model.hold() as gate:
+                if not await _wait_for_call(world, gate):
                     self._outcome.missed.append(f"{planned.fault.name}: the run had ended")
-                    return
-                await asyncio.sleep(0.01)
-            if planned.delay is None:
-                striking: Awaitable[None] = asyncio.create_task(self._strike(world, planned))
-                await asyncio.sleep(_SETTLE_SECONDS)
-        if planned.delay is not None:
-            await asyncio.sleep(planned.delay)
-            striking = self._strike(world, planned)
-        await striking
+                    continue
+                if striking is not None:
+                    await striking
+                striking = asyncio.create_task(self._strike(world, planned))
+                await asyncio.sleep(_SETTLE_SECONDS if planned.delay is None else 0)
+        if striking is not None:
+            await striking
 
     async def _strike(self, world: World, planned: PlannedFault) -> None:
+        await asyncio.sleep(planned.delay or 0)
         try:
             self._struck.append((planned.fault.name, await planned.fault.strike(world, Random(planned.seed))))
         except NotStruck as error:
@@ -269,6 +267,15 @@ class DisturbedRun:
                 return "; ".join(await world.list_failures()) or f"{world.count_requests()} model calls"
         except Exception as error:
             return f"the server does not answer ({type(error).__name__})"
+
+
+async def _wait_for_call(world: World, gate: Gate) -> bool:
+    """Wait until a model call is held back; return False if the run ends before."""
+    while not gate.arrived.is_set():
+        if world.run.done():
+            return False
+        await asyncio.sleep(_POLL_SECONDS)
+    return True
 
 
 def describe_outcome(outcome: Outcome) -> str:
