@@ -68,6 +68,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40, metavar="N", help="runs (default: 40)")
     parser.add_argument("--faults", type=int, default=200, metavar="N", help="faults in all runs (default: 200)")
     parser.add_argument("--only", default="", metavar="NAME", help="faults whose name contains this text")
+    parser.add_argument("--kind", choices=("research", "code"), help="kind of all runs (default: three to one)")
     parser.add_argument("--worlds", type=int, default=3, metavar="N", help="runs at the same time (default: 3)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--list", action="store_true", help="print the names of all faults")
@@ -79,7 +80,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tenure-drill-", ignore_cleanup_errors=True) as folder:
         drill = Drill(Path(folder), lambda line: print(line, file=sys.stderr, flush=True), arguments.worlds)
         try:
-            chosen = select_faults(arguments.only, has_clock=drill.clock_library is not None)
+            chosen = select_faults(arguments.only, arguments.kind, has_clock=drill.clock_library is not None)
         except ValueError as error:
             parser.error(str(error))
         outcomes = asyncio.run(drill.run(arguments.seed, arguments.runs, arguments.faults, chosen))

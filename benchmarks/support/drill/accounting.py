@@ -17,6 +17,8 @@ from tests.model_server.request import Request, read_messages
 
 _VOLATILE = frozenset({"fetched_at", "updated_at", "at", "fresh_until"})
 """Columns with times, which differ between runs."""
+_EXCERPT = 80
+"""Characters of a prompt that a difference shows."""
 _TOLERANCE = 1e-3
 """Difference of two vectors or scores that other batches of the embedding model explain."""
 
@@ -65,17 +67,18 @@ class RunHistory:
     calls: list[RecordedCall] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)
 
-    def measure_resume(self, since: float, ended: int | None = None) -> float | None:
+    def measure_resume(self, since: float, until: float, ended: int | None = None) -> float | None:
         """Return the seconds until the next completed step, or None if there was none.
 
         Args:
             since: end of a fault, in seconds since 1970.
+            until: start of the next fault.
             ended: process of the worker that the fault has ended; its steps do not count.
         """
         later = [
             one.at - since
             for one in self.completions
-            if one.at > since and (ended is None or one.identity.partition("@")[0] != str(ended))
+            if since < one.at < until and (ended is None or one.identity.partition("@")[0] != str(ended))
         ]
         return min(later, default=None)
 
@@ -169,6 +172,19 @@ def _count_unexplained(
             inside = max((sum(covers(call, [at]) for at in times) for call in calls), default=0)
             unexplained += max(1, len(times) - inside)
     return unexplained
+
+
+def find_difference(prompt: Prompt, known: "Counter[Prompt]") -> str:
+    """Return the text from the place on at which a prompt differs from the most similar known one of its role."""
+    text = " ".join(prompt.messages)
+    others = [" ".join(one.messages) for one in known if one.role == prompt.role]
+    same = max((_count_equal(text, other) for other in others), default=0)
+    return repr(text[max(0, same - _EXCERPT // 2) : same + _EXCERPT])
+
+
+def _count_equal(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 class RowDifferences(NamedTuple):

@@ -40,7 +40,7 @@ LONG_SECONDS: Final = HEARTBEAT_TIMEOUT.total_seconds() + 3
 _WAIT_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.01
 _DRIP_BYTES: Final = 120
-_CHILD_SECONDS: Final = 2.0
+_CHILD_SECONDS: Final = 1.5
 """Longest time between the start of a child process and its fault."""
 _READER: Final = "tenure.sources.parsers.reader_process"
 """Text in the command line of a process that reads documents."""
@@ -148,13 +148,12 @@ async def _strike_children(
     world: World, chance: Random, mark: str, number: signal.Signals, seconds: float | None = None
 ) -> Struck:
     """Send a signal to child processes; after a stop, let them continue after some seconds."""
-    deadline = utc_now() + chance.uniform(0, _CHILD_SECONDS)
-    found = await _find_children(world, mark)
-    while found and utc_now() < deadline:
-        await asyncio.sleep(_POLL_SECONDS)
+    deadline = utc_now() + _WAIT_SECONDS
+    found: list[psutil.Process] = []
+    while not found and utc_now() < deadline:
+        found = await _find_children(world, mark)
+        await asyncio.sleep(chance.uniform(0, _CHILD_SECONDS))
         found = [child for child in found if child.is_running()]
-    if not found:
-        raise NotStruck(f"the process with {mark!r} had ended")
     signal_all(found, number)
     if seconds is not None:
         await asyncio.sleep(seconds)
@@ -228,7 +227,7 @@ _MODEL_FAULTS: Final = {
     "truncated-json": Fault.truncated(),
     "wrong-schema": Fault.wrong_schema(),
     "no-choices": Fault.no_choices(),
-    "empty-body": Fault(body="", headers={"content-type": "application/json"}),
+    "empty-body": Fault(mangle=lambda body: ""),
     "web-page": Fault.web_page(),
     "no-answer": Fault(hangs=True),
     "delay": Fault(delay=2.0),

@@ -1,12 +1,13 @@
 """Plan a drill by a seed, run its worlds some at a time, and compare each with an undisturbed run of its kind."""
 
 import asyncio
+import math
 import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import Final, NamedTuple
 from temporalio.client import WorkflowFailureError
 
 from benchmarks.support.drill import accounting, disk
-from benchmarks.support.drill.accounting import Prompt, RowDifferences, Rows, RunHistory
+from benchmarks.support.drill.accounting import Prompt, RowDifferences, Rows, RunHistory, find_difference
 from benchmarks.support.drill.faults import DrillFault, NotStruck, Struck, list_faults
 from benchmarks.support.drill.world import RUN_ID, RunKind, World, build_clock_library, write_documents
 from tests.model_server import Gate
@@ -26,6 +27,8 @@ _KINDS: Final[tuple[RunKind, ...]] = ("research", "research", "research", "code"
 """Kinds of runs in turn."""
 _SETTLE_SECONDS: Final = 0.1
 """Time between a fault and the answer to the model call during which it strikes."""
+_RECOVERY_SHARE: Final = 0.75
+"""Share of the faults that wait until the run has continued; the others may strike a call that is being repeated."""
 _POLL_SECONDS: Final = 0.01
 _MAX_DELAY_SECONDS: Final = 0.3
 """Longest time between an answer and a fault that strikes after it."""
@@ -39,6 +42,8 @@ class PlannedFault(NamedTuple):
     """Number of model calls after which it strikes."""
     delay: float | None
     """Seconds after the answer to that call; None to strike before the answer."""
+    awaits_recovery: bool
+    """Whether it waits until the run has continued after the fault before."""
     seed: int
 
 
@@ -64,7 +69,7 @@ class Outcome:
     seconds: float = 0.0
     repeated: int = 0
     other_prompts: list[str] = field(default_factory=list)
-    """Roles of model calls that the undisturbed run does not make."""
+    """Roles of model calls that the undisturbed run does not make, with the first difference."""
     rows: RowDifferences = field(default_factory=RowDifferences)
     struck: list[tuple[str, float | None]] = field(default_factory=list)
     """Faults with the seconds until the next completed step."""
@@ -74,13 +79,17 @@ class Outcome:
     """Exits of processes that no fault has caused."""
 
 
-def select_faults(name: str, *, has_clock: bool) -> tuple[DrillFault, ...]:
-    """Return the faults that this machine can produce and whose name contains a text.
+def select_faults(name: str, kind: RunKind | None, *, has_clock: bool) -> tuple[DrillFault, ...]:
+    """Return the faults that this machine can produce and whose name contains a text, for runs of one kind or of all.
 
     Raises:
         ValueError: there is none.
     """
-    chosen = tuple(fault for fault in list_faults() if name in fault.name)
+    chosen = tuple(
+        replace(fault, kinds=(kind,)) if kind else fault
+        for fault in list_faults()
+        if name in fault.name and kind in (None, *fault.kinds)
+    )
     possible = tuple(
         fault
         for fault in chosen
@@ -113,7 +122,7 @@ def plan_runs(
     drawn += chance.choices(chosen, [fault.weight for fault in chosen], k=faults - len(drawn))
     for fault in drawn:
         _, plan = min((p for p in plans if p[0] in fault.kinds), key=lambda p: (len(p[1]), chance.random()))
-        plan.append(PlannedFault(fault, 0, None, chance.randrange(2**32)))
+        plan.append(PlannedFault(fault, 0, None, chance.random() < _RECOVERY_SHARE, chance.randrange(2**32)))
     order = {"start": 0, "ingest": 1, "reader": 1, "sandbox": 2, "call": 3}
     for kind, plan in plans:
         plan.sort(key=lambda planned: order[planned.fault.moment])
@@ -179,7 +188,8 @@ class DisturbedRun:
     def __init__(self, number: int, kind: RunKind, plan: Sequence[PlannedFault], reference: Reference) -> None:
         self._plan, self._reference = plan, reference
         self._outcome = Outcome(number, kind)
-        self._struck: list[tuple[str, Struck]] = []
+        self._struck: list[tuple[str, float, Struck]] = []
+        """Faults with the times at which they began."""
 
     async def run(self, folder: Path, documents: Path, clock_library: Path | None) -> Outcome:
         """Run it to its end."""
@@ -233,6 +243,9 @@ class DisturbedRun:
                 await self._strike(world, planned)
                 continue
             await world.reach(planned.requests - 1)
+            if striking is not None and planned.awaits_recovery:
+                await striking
+                await world.reach_answers(world.count_answers() + 1)
             with world.model.hold() as gate:
                 if not await _wait_for_call(world, gate):
                     self._outcome.missed.append(f"{planned.fault.name}: the run had ended")
@@ -246,8 +259,10 @@ class DisturbedRun:
 
     async def _strike(self, world: World, planned: PlannedFault) -> None:
         await asyncio.sleep(planned.delay or 0)
+        began = accounting.utc_now()
         try:
-            self._struck.append((planned.fault.name, await planned.fault.strike(world, Random(planned.seed))))
+            struck = await planned.fault.strike(world, Random(planned.seed))
+            self._struck.append((planned.fault.name, began, struck))
         except NotStruck as error:
             self._outcome.missed.append(f"{planned.fault.name}: {error}")
         except Exception as error:  # a fault that cannot be produced is a result of the run, not the end of the drill
@@ -257,8 +272,13 @@ class DisturbedRun:
         known, outcome = self._reference.prompts, self._outcome
         asked = accounting.list_asked(world.model.requests)
         outcome.repeated = accounting.count_repeated(asked, history, known)
-        outcome.other_prompts = [call.prompt.role for call in asked if call.prompt.find_base(known) not in known]
-        outcome.struck = [(name, history.measure_resume(struck.since, struck.ended)) for name, struck in self._struck]
+        others = [call.prompt for call in asked if call.prompt.find_base(known) not in known]
+        outcome.other_prompts = [f"{prompt.role} {find_difference(prompt, known)}" for prompt in others]
+        starts = [began for _, began, _ in self._struck[1:]]
+        outcome.struck = [
+            (name, history.measure_resume(struck.since, until, struck.ended))
+            for (name, _, struck), until in zip(self._struck, [*starts, math.inf], strict=True)
+        ]
 
     async def _describe(self, world: World) -> str:
         """Return what a run waits for."""

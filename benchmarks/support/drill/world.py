@@ -136,13 +136,19 @@ class World:
         """Return the number of model calls so far."""
         return len(self.model.requests)
 
-    async def reach(self, requests: int) -> bool:
-        """Wait until the run has sent this number of model calls; return False if it ends before."""
-        while self.count_requests() < requests:
-            if self.run.done():
-                return False
+    def count_answers(self) -> int:
+        """Return the number of model calls whose answer has arrived."""
+        return sum(entry.delivered for entry in self.model.billed)
+
+    async def reach(self, requests: int) -> None:
+        """Wait until the run has sent this number of model calls or has ended."""
+        while self.count_requests() < requests and not self.run.done():
             await asyncio.sleep(_POLL_SECONDS)
-        return True
+
+    async def reach_answers(self, answers: int) -> None:
+        """Wait until this number of answers has arrived or the run has ended."""
+        while self.count_answers() < answers and not self.run.done():
+            await asyncio.sleep(_POLL_SECONDS)
 
     async def list_failures(self) -> list[str]:
         """Return the last errors of the activities that will be repeated."""
