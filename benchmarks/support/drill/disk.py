@@ -65,15 +65,13 @@ def full(folder: Path) -> Iterator[None]:
     """Leave no space on the file system of a folder while the block runs."""
     filler = folder / ".filler"
     with filler.open("wb", buffering=0) as file:
-        space = os.statvfs(folder)
-        os.posix_fallocate(file.fileno(), 0, max(1, (space.f_bavail - 1) * space.f_frsize))
-        file.seek(0, os.SEEK_END)
-        try:
-            while file.write(bytes(4096)):
-                continue
-        except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
+        for block in (bytes(2**20), bytes(2**12)):
+            try:
+                while file.write(block):
+                    continue
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
     try:
         yield
     finally:

@@ -142,12 +142,16 @@ class World:
 
     async def reach(self, requests: int) -> None:
         """Wait until the run has sent this number of model calls or has ended."""
-        while self.count_requests() < requests and not self.run.done():
-            await asyncio.sleep(_POLL_SECONDS)
+        await self._wait_until(lambda: self.count_requests() >= requests)
 
     async def reach_answers(self, answers: int) -> None:
         """Wait until this number of answers has arrived or the run has ended."""
-        while self.count_answers() < answers and not self.run.done():
+        await self._wait_until(lambda: self.count_answers() >= answers)
+
+    async def _wait_until(self, is_reached: Callable[[], bool]) -> None:
+        while not is_reached():
+            if self.run.done():
+                return
             await asyncio.sleep(_POLL_SECONDS)
 
     async def list_failures(self) -> list[str]:
