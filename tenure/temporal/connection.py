@@ -15,7 +15,7 @@ from functools import cache
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.service import HttpConnectProxyConfig
+from temporalio.service import HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
@@ -24,6 +24,11 @@ from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.owner_client import OwnerClientInterceptor
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
+
+KEEP_ALIVE = KeepAliveConfig(interval_millis=12_000, timeout_millis=5_000)
+"""Pings that detect a lost connection, such as after the restart of a router. The SDK's default needs 45 seconds, and a
+server ends connections with pings more often than every ten seconds.
+"""
 
 ANSWER_TIMEOUT_SECONDS = 10.0
 """Time a server may take from the first packet to its first reply."""
@@ -76,6 +81,7 @@ async def connect(settings: Settings) -> Client:
                 **config,
                 data_converter=make_data_converter(settings),
                 connect_timeout=CONNECT_TIMEOUT,
+                keep_alive_config=KEEP_ALIVE,
                 http_connect_proxy_config=gate,
                 runtime=None if gate is None else _create_runtime(),
                 interceptors=OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),

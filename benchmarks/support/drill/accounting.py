@@ -166,7 +166,7 @@ def _count_unexplained(
 
     unexplained = 0
     for prompt, times in groups.items():
-        if known[prompt] > 1:  # the workflow asks this more than once: every request needs an open activity
+        if known[prompt] != 1:  # the workflow may ask this more than once: every request needs an open activity
             unexplained += sum(not any(covers(call, [at]) for call in calls) for at in times)
         elif not assign(prompt, set()):
             inside = max((sum(covers(call, [at]) for at in times) for call in calls), default=0)

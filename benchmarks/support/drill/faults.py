@@ -51,8 +51,8 @@ _SANDBOX: Final = "bwrap"
 class Struck(NamedTuple):
     """Fault that has struck."""
 
-    since: float
-    """End of the fault, in seconds since 1970; the run can continue from then on."""
+    since: float | None
+    """End of the fault, in seconds since 1970; the run can continue from then on. None if it was not running."""
     ended: int | None = None
     """Process of the worker that the fault has ended."""
 
@@ -300,7 +300,7 @@ async def _damage_cache(world: World, chance: Random, pattern: str) -> Struck:
     name = "embedding_cache.lance"
     shutil.copytree(world.earlier_knowledge / name, world.knowledge / name)
     damage_file(_choose_file(world.knowledge / name, pattern, chance), chance)
-    return Struck(utc_now())
+    return Struck(None)
 
 
 async def _damage_counters(world: World, chance: Random) -> Struck:

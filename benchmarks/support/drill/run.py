@@ -276,7 +276,7 @@ class DisturbedRun:
         outcome.other_prompts = [f"{prompt.role} {find_difference(prompt, known)}" for prompt in others]
         starts = [began for _, began, _ in self._struck[1:]]
         outcome.struck = [
-            (name, history.measure_resume(struck.since, until, struck.ended))
+            (name, struck.since and history.measure_resume(struck.since, until, struck.ended))
             for (name, _, struck), until in zip(self._struck, [*starts, math.inf], strict=True)
         ]
 

@@ -37,7 +37,8 @@ KNOWN = Counter([prompt("a"), prompt("b")])
         ([(prompt("a"), 1), (prompt("b"), 6), (prompt("a"), 12)], 1),
         ([(prompt("a"), 1), (prompt("b"), 6), (prompt("b"), 21)], 1),
         ([(prompt("a"), 1), (prompt("a", "wrong", "again"), 9), (prompt("b"), 6)], 0),
-        ([(prompt("a"), 1), (prompt("b"), 6), (prompt("c"), 7)], 1),
+        ([(prompt("a"), 1), (prompt("b"), 6), (prompt("c"), 7)], 0),
+        ([(prompt("a"), 1), (prompt("b"), 6), (prompt("c"), 21)], 1),
     ],
 )
 def test_a_request_outside_of_its_activity_is_a_repetition(calls: list[tuple[Prompt, float]], repeated: int) -> None:
