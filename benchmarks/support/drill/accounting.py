@@ -53,7 +53,7 @@ class RecordedCall(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """Step that a worker has completed."""
+    """Completed step of a worker."""
 
     at: float
     identity: str
@@ -62,7 +62,7 @@ class Completion(NamedTuple):
 
 @dataclass
 class RunHistory:
-    """What the history of a run and its children records."""
+    """Calls and steps in the history of a run and its children."""
 
     calls: list[RecordedCall] = field(default_factory=list)
     completions: list[Completion] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""All faults of the drill by name: what each does to a world, and in which runs and moments it may strike."""
+"""All faults of the drill by name, with the runs and the moments in which each may strike."""
 
 import asyncio
 import shutil
@@ -126,7 +126,7 @@ async def _find_children(world: World, mark: str) -> list[psutil.Process]:
     """Wait for descendants of the worker whose command line contains a text.
 
     Raises:
-        NotStruck: there is none.
+        NotStruck: none exists.
     """
     deadline = utc_now() + _WAIT_SECONDS
     while utc_now() < deadline and not world.run.done():
@@ -285,7 +285,7 @@ def _choose_file(folder: Path, pattern: str, chance: Random) -> Path:
     """Return a file that matches a pattern.
 
     Raises:
-        NotStruck: there is none.
+        NotStruck: none exists.
     """
     found = sorted(path for path in folder.glob(pattern) if path.is_file() and path.stat().st_size)
     if not found:

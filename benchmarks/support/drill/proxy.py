@@ -34,7 +34,7 @@ class _Link:
 
 
 class Proxy:
-    """Forwards connections on a port of its own to a port of the loopback interface.
+    """Forwarder of connections from a port of its own to a port of the loopback interface.
 
     Args:
         target: port of the server.

@@ -83,7 +83,7 @@ def select_faults(name: str, kind: RunKind | None, *, has_clock: bool) -> tuple[
     """Return the faults that this machine can produce and whose name contains a text, for runs of one kind or of all.
 
     Raises:
-        ValueError: there is none.
+        ValueError: none exists.
     """
     chosen = tuple(
         replace(fault, kinds=(kind,)) if kind else fault
@@ -281,7 +281,7 @@ class DisturbedRun:
         ]
 
     async def _describe(self, world: World) -> str:
-        """Return what a run waits for."""
+        """Return the reason for which a run waits."""
         try:
             async with asyncio.timeout(10):
                 return "; ".join(await world.list_failures()) or f"{world.count_requests()} model calls"

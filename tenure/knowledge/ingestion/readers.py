@@ -36,8 +36,8 @@ _MAX_MEMORY_MB = 2048
 _START_TIMEOUT_SECONDS = 60.0
 _MEASURE_SECONDS = 0.2
 """Interval in which the computing time of a reader is measured."""
-_STILL_CPU_SECONDS = 1.0
-"""Computing time below which a reader that has reached its limit of passed time stands still."""
+_STOPPED_CPU_SECONDS = 1.0
+"""Computing time below which a reader that has reached its limit of passed time counts as stopped."""
 _PREFETCH_FILES = 12
 """Files per reader that are parsed ahead of the writer: enough to keep it busy, few enough for memory."""
 _FOREVER = float("inf")
@@ -72,8 +72,8 @@ class ReaderProcess:
     def read(self, task: ReaderTask) -> ReaderOutcome:
         """Parse one file or page; a crash or a timeout is reported as an unreadable file.
 
-        A process that ends or stands still for the first time is replaced: the reason may be outside of the file, such
-        as lack of memory.
+        A process that ends or stops computing for the first time is replaced: the reason may be outside of the file,
+        such as lack of memory.
 
         Raises:
             ReaderFailed: the process does not start.
@@ -113,7 +113,7 @@ class ReaderProcess:
         self._end_slow(began)
         if cpu > cpu_limit:
             return UnreadableFile(task.path, f"needed more than {cpu_limit:.0f} s of computing time to parse"), True
-        return UnreadableFile(task.path, f"took longer than {wall_limit:.0f} s to parse"), cpu > _STILL_CPU_SECONDS
+        return UnreadableFile(task.path, f"took longer than {wall_limit:.0f} s to parse"), cpu > _STOPPED_CPU_SECONDS
 
     def _end_slow(self, began: float) -> None:
         """End the process and record the time since the start of the task."""

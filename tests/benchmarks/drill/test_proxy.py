@@ -37,7 +37,7 @@ async def ask(connection: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> 
 
 
 async def test_a_proxy_forwards_both_directions() -> None:
-    """What is sent arrives unchanged, and the end of one direction leaves the other open."""
+    """Lines arrive unchanged, and the end of one direction leaves the other open."""
     async with echo_through_proxy() as proxy:
         reader, writer = connection = await asyncio.open_connection("127.0.0.1", proxy.port)
         assert await ask(connection) == b"line\n"

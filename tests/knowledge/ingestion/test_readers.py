@@ -132,7 +132,7 @@ class StoppedOnce(KilledOnce):
 
 @slow
 def test_file_of_a_stopped_reader_is_read_again(docs: Path, tmp_path: Path) -> None:
-    """A reader that stands still without computing is replaced, and the document is read."""
+    """A reader that has stopped computing is replaced, and the document is read."""
     reader = ReaderProcess(ReadingOptions(60, 254, StoppedOnce(tmp_path / "stopped")), timeout=3)
     outcome = reader.read(FileTask(str(docs / "bread.md")))
     reader.close()

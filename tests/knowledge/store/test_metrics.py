@@ -112,7 +112,7 @@ def test_a_file_of_another_kind_does_not_fail_a_search(tmp_path: Path) -> None:
 
 
 def test_unwritable_statistics_do_not_fail_a_search(tmp_path: Path) -> None:
-    """Nothing is counted, and what is there is left unchanged."""
+    """Nothing is counted, and the existing folder is left unchanged."""
     (tmp_path / "searches.db").mkdir()
     broken = SearchMetrics(tmp_path / "searches.db")
 
