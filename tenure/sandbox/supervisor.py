@@ -81,6 +81,8 @@ class Observed:
     limits: list[str] = field(default_factory=list)
     finished: bool = False
     """Whether the driver finished."""
+    interrupted: bool = False
+    """Whether the driver ended before it finished, although no limit was reached and no stop was requested."""
     peak_mib: float = 0.0
     seconds: float = 0.0
 
@@ -139,6 +141,7 @@ class Supervision:
         if self._store is not None:
             self._seen.artifacts = self._store.kept
         self._account()
+        self._seen.interrupted = not (self._seen.finished or self._seen.limits or self._stop.is_set())
         return self._seen
 
     def _account(self) -> None:

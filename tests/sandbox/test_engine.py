@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -385,6 +386,24 @@ async def test_a_cancelled_run_leaves_nothing(box: ContainedSandbox, tmp_path: P
         await running
 
     assert set(list_descendants(os.getpid())) - before == set()
+
+
+async def test_a_sandbox_that_is_killed_from_outside_is_run_again(box: ContainedSandbox, tmp_path: Path) -> None:
+    """A kill that no limit explains, as by a machine short of memory, is no verdict on the program."""
+    before = set(list_descendants(os.getpid()))
+    program = Program(
+        files=(InputFile(name="a.py", text="import time\ntime.sleep(2)\nopen('made.txt', 'w').write('x')"),),
+        entry="a.py",
+    )
+    running = asyncio.create_task(box.run(program, tmp_path))
+    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
+        await asyncio.sleep(0.01)
+    for pid in set(list_descendants(os.getpid())) - before:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    outcome = await running
+
+    assert (outcome.verdict, [artifact.name for artifact in outcome.artifacts]) == ("passed", ["made.txt"])
 
 
 async def test_a_missing_file_is_an_error_of_the_set_up(box: ContainedSandbox, tmp_path: Path) -> None:

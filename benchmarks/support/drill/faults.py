@@ -154,6 +154,7 @@ async def _strike_children(
         found = await _find_children(world, mark)
         await asyncio.sleep(chance.uniform(0, _CHILD_SECONDS))
         found = [child for child in found if child.is_running()]
+    found += [descendant for child in found for descendant in list_descendants(child.pid)]
     signal_all(found, number)
     if seconds is not None:
         await asyncio.sleep(seconds)

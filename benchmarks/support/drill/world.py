@@ -5,6 +5,7 @@ are the same in all worlds: runs of one kind send the same prompts, get the same
 """
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -299,7 +300,8 @@ def _outline(*names: str) -> dict[str, Any]:
 
 def _write_program(request: dict[str, Any]) -> dict[str, Any]:
     """Write the wrong program first and, after a failure, the right one."""
-    sign = "+" if "<failure>" in request["messages"][-1]["content"] else "-"
+    text = json.dumps(request["messages"])
+    sign = "+" if "<failure>" in text or "Attempt 1" in text else "-"
     files = [{"path": "solution.py", "content": f"def double(x: int) -> int:\n    return x {sign} x\n"}]
     return {"approach": f"With {sign}.", "files": files, "entry": "", "args": [], "stdin": ""}
 
