@@ -128,7 +128,11 @@ class Supervision:
             self._follow(started, began)
         finally:
             started.kill()
-            started.process.wait()
+            try:
+                started.process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:  # a stopped process does not notice the end of the others
+                started.process.kill()
+                started.process.wait()
             for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
                 if stream is not None:
                     stream.close()

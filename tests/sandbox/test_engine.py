@@ -406,6 +406,27 @@ async def test_a_sandbox_that_is_killed_from_outside_is_run_again(box: Contained
     assert (outcome.verdict, [artifact.name for artifact in outcome.artifacts]) == ("passed", ["made.txt"])
 
 
+@slow
+async def test_a_stopped_sandbox_is_ended(box: ContainedSandbox, tmp_path: Path) -> None:
+    """A sandbox all of whose processes are stopped counts as a program that hangs, and nothing of it remains."""
+    before = set(list_descendants(os.getpid()))
+    program = Program(
+        files=(InputFile(name="a.py", text="import time\ntime.sleep(99)"),),
+        entry="a.py",
+        limits=SandboxLimits(wall_seconds=3),
+    )
+    running = asyncio.create_task(box.run(program, tmp_path))
+    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
+        await asyncio.sleep(0.01)
+    for pid in set(list_descendants(os.getpid())) - before:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    outcome = await running
+
+    assert (outcome.verdict, outcome.limits_hit) == ("timeout", ("wall",))
+    assert set(list_descendants(os.getpid())) - before == set()
+
+
 async def test_a_missing_file_is_an_error_of_the_set_up(box: ContainedSandbox, tmp_path: Path) -> None:
     """A missing file is named before anything is run."""
     program = Program(files=(InputFile(name="a.py", path=str(tmp_path / "none.py")),), entry="a.py")

@@ -5,7 +5,6 @@ are the same in all worlds: runs of one kind send the same prompts, get the same
 """
 
 import asyncio
-import json
 import os
 import shutil
 import subprocess
@@ -300,8 +299,8 @@ def _outline(*names: str) -> dict[str, Any]:
 
 def _write_program(request: dict[str, Any]) -> dict[str, Any]:
     """Write the wrong program first and, after a failure, the right one."""
-    text = json.dumps(request["messages"])
-    sign = "+" if "<failure>" in text or "Attempt 1" in text else "-"
+    prompt = request["messages"][-1]["content"]
+    sign = "+" if "<failure>" in prompt or "tests passed." in prompt else "-"
     files = [{"path": "solution.py", "content": f"def double(x: int) -> int:\n    return x {sign} x\n"}]
     return {"approach": f"With {sign}.", "files": files, "entry": "", "args": [], "stdin": ""}
 

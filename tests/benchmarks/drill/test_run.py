@@ -105,7 +105,8 @@ async def test_a_fault_may_come_from_another_drill() -> None:
     assert [one.fault.name for one in plan] == ["upgrade", "upgrade"]
 
 
-@pytest.mark.timeout(110)
+@slow
+@pytest.mark.timeout(600)
 def test_a_run_survives_a_kill_of_its_worker() -> None:
     """A program is written and tested although the worker is killed; no finished call is repeated."""
     results = run_drill("--runs", "1", "--faults", "1", "--only", "worker: kill", "--kind", "code")
