@@ -15,7 +15,7 @@ from datetime import timedelta
 from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from temporalio.runtime import Runtime
-from temporalio.service import HttpConnectProxyConfig
+from temporalio.service import HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
@@ -25,6 +25,11 @@ from tenure.temporal.owner_client import OwnerClientInterceptor
 from tenure.temporal.telemetry import get_client_runtime
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
+
+KEEP_ALIVE = KeepAliveConfig(interval_millis=12_000, timeout_millis=5_000)
+"""Pings that detect a lost connection, such as after the restart of a router. The SDK's default needs 45 seconds, and a
+server ends connections with pings more often than every ten seconds.
+"""
 
 ANSWER_TIMEOUT_SECONDS = 10.0
 """Time a server may take from the first packet to its first reply."""
@@ -84,6 +89,7 @@ async def connect(
                 **config,
                 data_converter=make_data_converter(settings),
                 connect_timeout=CONNECT_TIMEOUT,
+                keep_alive_config=KEEP_ALIVE,
                 http_connect_proxy_config=gate,
                 runtime=runtime or (None if gate is None else get_client_runtime()),
                 interceptors=[

@@ -112,6 +112,7 @@ CACHE_SCHEMA = pa.schema(
         _key_field("key"),  # hash of model and embedded text
         pa.field("model", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
+        pa.field("checksum", pa.int64()),  # CRC-32 of the vector; null in rows of earlier versions
     ]
 )
 
@@ -295,7 +296,7 @@ def is_knowledge_table(table: str) -> bool:
     return table in SCHEMAS or bool(re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table))
 
 
-ADDED_COLUMNS = frozenset({"corpora"})
+ADDED_COLUMNS = frozenset({"corpora", "checksum"})
 """Columns that tables of earlier versions lack; they may be null."""
 
 

@@ -7,6 +7,7 @@ loses a race is repeated after a random pause.
 import os
 import random
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -54,6 +55,8 @@ _MIN_REFINED = 100
 """Minimum number of candidates of the quantized index whose full vectors are compared."""
 _MIN_PROBES = 20
 """Minimum number of index partitions that are searched; a narrow filter extends the search to more."""
+_NATIVE_PANIC = "RustPanic"
+"""Name of the error of a damaged file that the database did not expect; the class cannot be imported."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
@@ -303,6 +306,23 @@ class Store:
                 indexes=tuple(table.list_indices()),
             )
 
+    def replace_cache(self, name: str, error: CorruptTable) -> None:
+        """Move the files of a damaged cache aside, so that an empty table replaces it.
+
+        The files remain as `NAME.damaged` until the next damage. In an object store, the table stays as it is.
+        """
+        structlog.get_logger().warning("a damaged cache is replaced", table=name, why=error.reason)
+        if self.folder is None:
+            return
+        damaged, kept = self.folder / f"{name}.lance", self.folder / f"{name}.damaged"
+        with self._lock:
+            self._tables.pop(name, None)
+            try:
+                shutil.rmtree(kept, ignore_errors=True)
+                damaged.rename(kept)
+            except OSError as failure:  # another process was faster, or the folder is read-only
+                structlog.get_logger().warning("a damaged cache was not moved", table=name, why=str(failure))
+
     @contextmanager
     def _translate_connection_errors(self) -> Iterator[None]:
         try:
@@ -314,8 +334,10 @@ class Store:
     def _translate_read_errors(self, name: str) -> Iterator[None]:
         try:
             yield
-        except (RuntimeError, OSError, ValueError) as error:
-            raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
+        except Exception as error:
+            if isinstance(error, (RuntimeError, OSError, ValueError)) or type(error).__name__ == _NATIVE_PANIC:
+                raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
+            raise
 
     def _retry(self, name: str, commit: Callable[[], T]) -> T:
         """Commit, again after a conflict; return when the commit is on the disk."""
