@@ -74,6 +74,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "consolidation": ("activity consolidate_memories in ConsolidationWorkflow",),
     "background embedding": ("child EmbedWorkflow in AgentWorkflow", "child refused in AgentWorkflow"),
     "owner": ("local activity in AgentWorkflow",),
+    "flood of signals": ("signal refused in SectionWorkflow", "signal refused in ResearchWorkflow"),
     "burst of signals": ("timer in AgentWorkflow", "signal feedback in AgentWorkflow"),
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),
     "failed run": ("failed in AgentWorkflow",),

@@ -21,6 +21,7 @@ _ENDINGS = {
     "ACTIVITY_TASK_CANCEL_REQUESTED": "activity cancelled",
     "CHILD_WORKFLOW_EXECUTION_FAILED": "child failed",
     "CHILD_WORKFLOW_EXECUTION_CANCELED": "child cancelled",
+    "SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED": "signal refused",
     "TIMER_FIRED": "timer",
     "MARKER_RECORDED": "local activity",
 }

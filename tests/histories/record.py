@@ -40,8 +40,11 @@ from workflows.runtime import search_attributes
 
 Recording = Callable[[Recorder], Awaitable[None]]
 
-SUGGESTED_LENGTHS = {"batch_continued": 20}
-"""Number of events after which the server suggests to continue as new, for recordings that need a small number."""
+DYNAMIC_CONFIG = {
+    "batch_continued": "limit.historyCount.suggestContinueAsNew=20",
+    "unheard": "history.maximumSignalsPerExecution=40",
+}
+"""Settings of the server for recordings that need smaller limits than its own."""
 
 RECORDING_TIMEOUT_SECONDS = 300
 """Time for one recording."""
@@ -71,18 +74,14 @@ async def record(name: str, client: Client, version: str, folder: Path = HERE) -
 
 
 @asynccontextmanager
-async def serve_temporal(suggested_length: int | None = None) -> AsyncIterator[Client]:
-    """Run a Temporal server and yield a client.
-
-    Args:
-        suggested_length: events after which it suggests to continue as new; None for its own number.
-    """
-    suggestion = ["--dynamic-config-value", f"limit.historyCount.suggestContinueAsNew={suggested_length}"]
+async def serve_temporal(dynamic_config: str = "") -> AsyncIterator[Client]:
+    """Run a Temporal server, with a setting if there is one, and yield a client."""
+    setting = ["--dynamic-config-value", dynamic_config] if dynamic_config else []
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
         data_converter=DATA_CONVERTER,
         search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=[*SERVER_OPTIONS, *(suggestion if suggested_length else [])],
+        dev_server_extra_args=[*SERVER_OPTIONS, *setting],
         dev_server_log_level="error",
     ) as environment:
         yield environment.client
@@ -91,11 +90,11 @@ async def serve_temporal(suggested_length: int | None = None) -> AsyncIterator[C
 async def record_all(names: Sequence[str], version: str) -> list[str]:
     """Record some paths one after the other; return the names of those that failed."""
     failed: list[str] = []
-    by_length: dict[int | None, list[str]] = {}
+    by_config: dict[str, list[str]] = {}
     for name in names:
-        by_length.setdefault(SUGGESTED_LENGTHS.get(name), []).append(name)
-    for length, group in by_length.items():
-        async with serve_temporal(length) as client:
+        by_config.setdefault(DYNAMIC_CONFIG.get(name, ""), []).append(name)
+    for config, group in by_config.items():
+        async with serve_temporal(config) as client:
             for name in group:
                 try:
                     path = await record(name, client, version)

@@ -1,7 +1,7 @@
 """Record where evidence comes from: strategies, tools, web pages, tables, programs, memories and reasoning."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from activities.mcp import McpActivities
@@ -449,7 +449,7 @@ def _plan_react(*queries: str) -> Line:
     return in_turn(plans(*tasks), FINISH)
 
 
-def _act(tasks: dict[str, Sequence[Reply]]) -> Line:
+def _act(tasks: Mapping[str, Sequence[Reply]]) -> Line:
     """Return the steps of each task in their order."""
     left = {query: list(steps) for query, steps in tasks.items()}
 

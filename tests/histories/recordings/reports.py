@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from benchmarks.signals import SHORT_FEEDBACK_LENGTH, flood
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
@@ -394,6 +395,19 @@ async def burst(recorder: Recorder) -> None:
         held.released.set()
 
     await recorder.run(ScriptedChat(story(section_writer=held)), SHORT, act)
+
+
+async def unheard(recorder: Recorder) -> None:
+    """Record a run whose server refuses the signals of its children after a flood, also their budget requests."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await flood(handle, 60, SHORT_FEEDBACK_LENGTH)
+        held.released.set()
+
+    chat = ScriptedChat(story(section_writer=held))
+    await recorder.run(chat, limit(SHORT, max_calls=60, max_call_output=256), act)
 
 
 async def reranked(recorder: Recorder) -> None:

@@ -4,16 +4,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.signals import SHORT_FEEDBACK_LENGTH, describe_outcome, flood
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_LENGTH
-from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import SERVER_OPTIONS, Serving, serving_at, temporal_binary
+from tests.conftest import Serving, serving_at
+from tests.histories.record import serve_temporal
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
 from tests.workflows.run.test_agent import REQUEST
-from workflows.runtime import search_attributes
 from workflows.runtime.progress import UNHEARD
 
 MAX_SIGNALS = 40
@@ -23,15 +21,8 @@ MAX_SIGNALS = 40
 @pytest.fixture
 async def strict_serving(tmp_path: Path) -> AsyncIterator[Serving]:
     """Serve worlds at a server that accepts few signals for one run."""
-    bound = ["--dynamic-config-value", f"history.maximumSignalsPerExecution={MAX_SIGNALS}"]
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        data_converter=DATA_CONVERTER,
-        search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=[*SERVER_OPTIONS, *bound],
-        dev_server_log_level="error",
-    ) as environment:
-        yield serving_at(environment.client, 1000, tmp_path)
+    async with serve_temporal(f"history.maximumSignalsPerExecution={MAX_SIGNALS}") as client:
+        yield serving_at(client, 1000, tmp_path)
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_calls": 60, "max_call_output": 256}], ids=["unlimited", "budget"])
