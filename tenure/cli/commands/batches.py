@@ -136,7 +136,8 @@ async def _read_report(place: ServerTarget, record: RunRecord) -> BatchReport:
         raise CommandError(f"batch {record.id} has ended without a report; its runs are in `python client.py list`")
     handle = get_batch_handle(await open_session(place), record.id)
     with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
-        return await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+        report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+    return report
 
 
 def print_summary(arguments: Namespace, name: str, report: BatchReport) -> int:
@@ -166,8 +167,8 @@ async def _start_or_continue(
     """
     found = await find_run(place, chosen, client)
     if found is not None:
-        if found.type != BATCH_WORKFLOW:
-            raise UsageError(f"the id {chosen} is in use by a {found.type}: choose another --id")
+        if found.workflow_type != BATCH_WORKFLOW:
+            raise UsageError(f"the id {chosen} is in use by a {found.workflow_type}: choose another --id")
         if found.is_running:
             print_note(f"batch {chosen} is running: following it")
             return get_batch_handle(client, chosen)

@@ -92,14 +92,14 @@ async def _watch(arguments: Namespace, place: ServerTarget) -> int:
     record = await open_run(place, arguments.id)
     if record.is_archived:
         print_note(f"run {arguments.id} is archived")
-        if record.type == BATCH_WORKFLOW:
+        if record.workflow_type == BATCH_WORKFLOW:
             return batches.print_summary(arguments, record.id, await record.read_result(BatchReport))
         return deliver(await record.read_result(Result), arguments)
     client = await open_session(place)
     handle = _handle(client, arguments.id)
     if place.ui:
         print_note(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}")
-    if record.type == BATCH_WORKFLOW:
+    if record.workflow_type == BATCH_WORKFLOW:
         return await batches.follow_batch(arguments, place, client, batches.get_batch_handle(client, arguments.id))
     with choose_display(make_stderr_console()) as display:
         result = await follow_workflow(client, place, handle, display)
@@ -109,7 +109,7 @@ async def _watch(arguments: Namespace, place: ServerTarget) -> int:
 async def _report(arguments: Namespace, place: ServerTarget) -> int:
     """Deliver the report of a finished run; the exit code is that of the query, not of the run."""
     record = await open_run(place, arguments.id)
-    if record.type == BATCH_WORKFLOW:
+    if record.workflow_type == BATCH_WORKFLOW:
         return await batches.show_batch(arguments, place, record)
     if record.is_running:
         raise CommandError(

@@ -111,16 +111,16 @@ async def _send(arguments: Namespace, place: ServerTarget, steering: RunCommand)
     if not record.is_running:
         raise CommandError(f"run {arguments.id} is finished: `python client.py report {arguments.id}` shows its report")
     with explain_refusals(arguments.id):
-        if record.type == AGENT_WORKFLOW:
+        if record.workflow_type == AGENT_WORKFLOW:
             affects = await _send_update(handle, steering)
-        elif steering.name == "cancel" and record.type == BATCH_WORKFLOW:
+        elif steering.name == "cancel" and record.workflow_type == BATCH_WORKFLOW:
             await handle.signal("cancel")
             affects = "It starts nothing more and stops its running steps."
         elif steering.name == "cancel":
             await handle.cancel()
             affects = "It stops at its next step."
         else:
-            raise UsageError(f"{arguments.id} is not a run but a {record.type}: it can only be cancelled")
+            raise UsageError(f"{arguments.id} is not a run but a {record.workflow_type}: it can only be cancelled")
     if arguments.json:
         print_json({"id": arguments.id, "command": steering.name, "acknowledged": affects != LEFT, "effect": affects})
     else:

@@ -30,7 +30,7 @@ def trace(arguments: Namespace, settings: Settings) -> int:
 async def _read_trace(run_id: str, place: ServerTarget) -> Trace:
     """Return the trace of a run."""
     record = await open_run(place, run_id)
-    if record.type != AGENT_WORKFLOW:
-        raise UsageError(f"{run_id} is not a run but a {record.type}: only runs have a trace")
+    if record.workflow_type != AGENT_WORKFLOW:
+        raise UsageError(f"{run_id} is not a run but a {record.workflow_type}: only runs have a trace")
     with explain_refusals(run_id), record.explain_damage():
         return build_trace(await read_histories(record.source, run_id))

@@ -43,7 +43,7 @@ class RunRecord:
 
     id: str
     """Workflow id."""
-    type: str
+    workflow_type: str
     """Workflow type."""
     is_running: bool
     """Whether it has not ended."""
@@ -94,9 +94,9 @@ class RunRecord:
 class LazyArchive:
     """Histories of an archived run, which is read at the first request."""
 
-    def __init__(self, settings: Settings, run_id: str, converter: DataConverter | None = None) -> None:
+    def __init__(self, settings: Settings, run_id: str) -> None:
         self._settings, self._run_id = settings, run_id
-        self._converter = converter or make_data_converter(settings)
+        self._converter = make_data_converter(settings)
         self._found: asyncio.Task[FoundRun | None] | None = None
 
     @property
@@ -108,7 +108,7 @@ class LazyArchive:
         """Return the run, or None if the archive does not have it.
 
         Raises:
-            Unreachable: the archive cannot be read.
+            CommandError: the archive cannot be read.
         """
         if self._found is None:
             self._found = asyncio.create_task(asyncio.to_thread(self._read))
@@ -185,7 +185,7 @@ async def _open_on_server(client: Client, run_id: str, archive: LazyArchive) -> 
     described = await client.get_workflow_handle(run_id).describe()
     return RunRecord(
         id=run_id,
-        type=described.workflow_type,
+        workflow_type=described.workflow_type,
         is_running=described.status == WorkflowExecutionStatus.RUNNING,
         is_completed=described.status == WorkflowExecutionStatus.COMPLETED,
         priority=_read_priority(described.raw_description.workflow_execution_info.priority),
@@ -197,7 +197,7 @@ async def _open_in_archive(run_id: str, found: "FoundRun") -> RunRecord:
     first, last = (await found.histories.fetch_events(run_id))[0], await found.histories.fetch_last_event(run_id)
     return RunRecord(
         id=run_id,
-        type=found.description.type,
+        workflow_type=found.description.type,
         is_running=False,
         is_completed=last.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
         priority=_read_priority(first.workflow_execution_started_event_attributes.priority),

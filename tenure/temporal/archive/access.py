@@ -43,7 +43,7 @@ def find_archived_run(settings: Settings, run_id: str, converter: DataConverter)
     with _explain_errors(f"run {run_id} cannot be read: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
         found = runs.find_run(run_id) if runs else None
-        return found and FoundRun(found.description, ArchivedHistories(_decode(found), converter))
+        return None if found is None else FoundRun(found.description, ArchivedHistories(_decode(found), converter))
 
 
 def list_archived_runs(settings: Settings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:

@@ -1,6 +1,7 @@
 """Test commands on archived runs: reading them without their histories or a server, `export`, `import`, `delete`."""
 
 import asyncio
+import base64
 import gzip
 import json
 import stat
@@ -10,16 +11,19 @@ import pytest
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveRequest
+from tenure.contracts.result.result import Result
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.store import Store
 from tenure.temporal import connection
 from tenure.temporal.archive.archiver import RunArchiver
-from tenure.temporal.archive.container import encode_run
+from tenure.temporal.archive.container import RunTree, encode_run
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.encryption import EncryptionCodec
 from tests.cli.conftest import CommandLine, no_stack
 from tests.cli.test_commands import error_line
 from tests.support.histories import delete_histories
 from tests.support.tiers import slow
-from tests.temporal.archive.test_container import tree
+from tests.temporal.archive.test_container import history, tree
 
 
 async def _archive(line: CommandLine, names: tuple[str, ...]) -> None:
@@ -217,6 +221,25 @@ def test_runs_of_other_owners_are_neither_exported_nor_imported(tmp_path: Path) 
 
     assert lines == ["error: run ann~run belongs to another owner than TENURE_OWNER, bob"] * 3
     assert not (line.settings.home / "knowledge" / "runs.lance").exists()
+
+
+def test_an_encrypted_run_needs_its_key(tmp_path: Path) -> None:
+    """An imported run whose payloads are encrypted is shown with the key of the settings, and refused without it."""
+    line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
+    fields = {"id": "run", "mode": "RESEARCH", "question": "Why?", "title": "Sealed", "abstract": "Read.", "usage": {}}
+    result = Result.model_validate(fields | {"sections": [], "status": "done"})
+    [payload] = DATA_CONVERTER.payload_converter.to_payloads([result])
+    sealed = EncryptionCodec({"k1": bytes(range(32))}).encrypt(payload)
+    file.write_bytes(encode_run(RunTree("run", "a1", {("run", "a1"): history(results=[sealed])})))
+    keys = [base64.b64encode(key).decode() for key in (bytes(range(32)), bytes(32))]
+    assert line("import", str(file)).returncode == 0
+    with_key, with_other = (line("report", "run", extra={"TENURE_ENCRYPTION_KEYS": f"k1:{key}"}) for key in keys)
+    without = line("report", "run")
+
+    assert with_key.stdout.startswith("# Sealed\n")
+    assert (with_other.returncode, without.returncode) == (1, 1)
+    assert "a payload was modified after encryption" in error_line(with_other.stderr)
+    assert "this is encrypted: set" in error_line(without.stderr)
 
 
 def test_a_hostile_history_is_one_line(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ import gzip
 import io
 import json
 import tracemalloc
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given
 from hypothesis import strategies as st
-from temporalio.api.common.v1 import WorkflowType
+from temporalio.api.common.v1 import Payload, Payloads, WorkflowType
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import (
     History,
@@ -27,7 +28,10 @@ from tests.histories.recorded import events
 
 
 def history(
-    workflow: str = "run", end: int = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED, seconds: int = 0
+    workflow: str = "run",
+    end: int = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
+    seconds: int = 0,
+    results: Sequence[Payload] = (),
 ) -> History:
     """Return the shortest history of a workflow."""
     started = WorkflowExecutionStartedEventAttributes(
@@ -44,7 +48,9 @@ def history(
             HistoryEvent(
                 event_id=2,
                 event_type=end,  # type: ignore[arg-type]
-                workflow_execution_completed_event_attributes=WorkflowExecutionCompletedEventAttributes(),
+                workflow_execution_completed_event_attributes=WorkflowExecutionCompletedEventAttributes(
+                    result=Payloads(payloads=results)
+                ),
             ),
         ]
     )
