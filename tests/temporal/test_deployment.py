@@ -36,9 +36,10 @@ class Child:
 
     @workflow.run
     async def run(self) -> str:
-        return await workflow.execute_activity(
+        version: str = await workflow.execute_activity(
             "name_version", task_queue=MODEL_QUEUE, start_to_close_timeout=timedelta(seconds=30), result_type=str
         )
+        return version
 
 
 @workflow.defn(name="Parent")

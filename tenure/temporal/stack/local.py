@@ -25,7 +25,8 @@ from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import StackRecord, clear, load, save
 from tenure.temporal.stack.source import ROOT
-from tenure.temporal.stack.workers import WORKER_GRACE_SECONDS, VersionFinder, get_worker_log
+from tenure.temporal.stack.workers import WORKER_GRACE_SECONDS, VersionFinder
+from tenure.temporal.stack.workers import get_worker_log as get_worker_log
 
 LOCK_SECONDS = 120.0
 """Time one command waits for another one that starts or stops the same stack."""

@@ -219,7 +219,8 @@ def _spawn(
     changes = build_worker_environment(context.settings, changed_only=is_earlier)
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
-    return processes.spawn(command, environment | {"TENURE_HOME": str(context.home)} | extra, context.home, log)
+    environment |= {"TENURE_HOME": str(context.home), **extra}
+    return processes.spawn(command, environment, context.home, log)
 
 
 def _has_work(context: WorkerContext, build_id: str) -> bool:
