@@ -17,7 +17,16 @@ from temporalio.common import SearchAttributeKey
 from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
-from benchmarks.upgrade import HELD_ROLE, LIMITS, count_answers, list_repeated_calls, tabulate, upgrade, write_documents
+from benchmarks.upgrade import (
+    HELD_ROLE,
+    LIMITS,
+    count_answers,
+    list_repeated_calls,
+    tabulate,
+    upgrade,
+    wait_until_drained,
+    write_documents,
+)
 from benchmarks.upgrade import UpgradedRun as Ended
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
@@ -76,8 +85,7 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
             ended = Ended("7", 1, first.build_id, result)
             answers = count_answers(model, ended)
             repeated = list_repeated_calls(model, ended)
-            await asyncio.to_thread(copy.run, "up")
-            assert load(copy.home).draining == ()
+            await wait_until_drained(copy)
             await _check_commands(copy, first.build_id)
             await _check_broken_code(copy)
         finally:
