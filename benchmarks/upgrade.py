@@ -43,6 +43,7 @@ LIMITS: Final = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report
 
 _VERSION: Final = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 _WAIT_SECONDS: Final = 900.0
+_DRAIN_SECONDS: Final = 300.0
 _STUCK_SECONDS: Final = 60.0
 """Time after which a run without versioning counts as stuck."""
 
@@ -139,16 +140,29 @@ async def _wait_for_end(
     return UpgradedRun(case, generation, described.typed_search_attributes.get(_VERSION, ""), result)
 
 
-async def _check_drained(copy: SourceCopy, client: Client) -> None:
-    """Check that `up` stops the workers of the earlier versions and deletes their copies.
+async def wait_until_drained(copy: SourceCopy) -> None:
+    """Wait until `up` stops the workers of the earlier versions.
 
     Raises:
-        RuntimeError: something is left.
+        TimeoutError: they still run.
     """
-    await asyncio.to_thread(copy.run, "up")
+    deadline = time.monotonic() + _DRAIN_SECONDS
+    while load(copy.home).draining:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the worker of a version without runs was not stopped")
+        await asyncio.sleep(5)
+        await asyncio.to_thread(copy.run, "up")
+
+
+async def _check_drained(copy: SourceCopy, client: Client) -> None:
+    """Check that the workers of the earlier versions end, and that the server knows three versions.
+
+    Raises:
+        RuntimeError: it knows other ones.
+        TimeoutError: a worker still runs.
+    """
+    await wait_until_drained(copy)
     found = await describe_deployment(client)
-    if load(copy.home).draining or len(list((copy.home / "versions").iterdir())) != 1:
-        raise RuntimeError("a version without runs was not removed")
     if found is None or len(found.version_summaries) != 3:
         raise RuntimeError("the server does not know three versions")
 

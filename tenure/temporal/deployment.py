@@ -8,6 +8,7 @@ runs any more is not needed. Schedules start workflows of the current version.
 
 import asyncio
 from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
@@ -27,10 +28,14 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
+from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 DEPLOYMENT_NAME: Final = "tenure"
 """Name of the deployment whose versions the workers are."""
+
+VISIBILITY_DELAY: Final = timedelta(seconds=60)
+"""Time after which the server's list of workflows contains a started workflow, also on a busy machine."""
 
 _UNSUPPORTED: Final = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED)
 """Statuses of a server without Worker Versioning, or with a login that does not allow it."""
@@ -94,8 +99,11 @@ async def read_current_build_id(client: Client) -> str:
     return found.routing_config.current_deployment_version.build_id if found else ""
 
 
-async def find_versions_in_use(client: Client, build_ids: Collection[str]) -> set[str]:
-    """Return those of some versions that get new runs or have running workflows.
+async def read_states(client: Client, build_ids: Collection[str]) -> dict[str, VersionState]:
+    """Return the states of some versions.
+
+    A version is in use if it gets new runs or has running workflows, and for a minute after it was replaced: the list
+    of workflows may not contain its last run before. The server checks longer until it calls a version drained.
 
     Raises:
         VersioningRefused: the server has no Worker Versioning, or does not allow the question.
@@ -103,8 +111,27 @@ async def find_versions_in_use(client: Client, build_ids: Collection[str]) -> se
     """
     counts = await asyncio.gather(*(count_running_workflows(client, build_id) for build_id in build_ids))
     # Read after the counts: a run that began meanwhile belongs to the version that was current before.
-    current = await read_current_build_id(client)
-    return {build_id for build_id, count in zip(build_ids, counts, strict=True) if count or build_id == current}
+    found = await describe_deployment(client)
+    known = {one.deployment_version.build_id: one for one in found.version_summaries} if found else {}
+    current = found.routing_config.current_deployment_version.build_id if found else ""
+    return {
+        build_id: "in_use" if count or build_id == current else _judge_summary(known.get(build_id))
+        for build_id, count in zip(build_ids, counts, strict=True)
+    }
+
+
+def _judge_summary(summary: WorkerDeploymentInfo.WorkerDeploymentVersionSummary | None) -> VersionState:
+    """Return the state of a version without known runs that gets no new ones."""
+    statuses = WorkerDeploymentVersionStatus
+    if summary is None or summary.status in (
+        statuses.WORKER_DEPLOYMENT_VERSION_STATUS_INACTIVE,
+        statuses.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINED,
+    ):
+        return "drained"
+    if summary.status != statuses.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING:
+        return "in_use"
+    since = datetime.now(UTC) - summary.last_deactivation_time.ToDatetime(UTC)
+    return "in_use" if since < VISIBILITY_DELAY else "idle"
 
 
 async def count_running_workflows(client: Client, build_id: str) -> int:

@@ -4,25 +4,43 @@ import asyncio
 import json
 import os
 import signal
+import sys
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
+from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
-from benchmarks.upgrade import HELD_ROLE, LIMITS, count_answers, list_repeated_calls, tabulate, upgrade, write_documents
+from benchmarks.upgrade import (
+    HELD_ROLE,
+    LIMITS,
+    count_answers,
+    list_repeated_calls,
+    tabulate,
+    upgrade,
+    wait_until_drained,
+    write_documents,
+)
 from benchmarks.upgrade import UpgradedRun as Ended
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
+from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
+from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer
 from tests.support.tiers import RUN_ALL, slow
 from workflows.run.agent import AgentWorkflow
-from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import BROWSER_QUEUE, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
+VERSION_ATTRIBUTE = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 RUNS = 20 if RUN_ALL else 3
 
 pytestmark = [slow, pytest.mark.timeout(900)]
@@ -67,8 +85,7 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
             ended = Ended("7", 1, first.build_id, result)
             answers = count_answers(model, ended)
             repeated = list_repeated_calls(model, ended)
-            await asyncio.to_thread(copy.run, "up")
-            assert load(copy.home).draining == ()
+            await wait_until_drained(copy)
             await _check_commands(copy, first.build_id)
             await _check_broken_code(copy)
         finally:
@@ -76,6 +93,83 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
 
     assert (result.status, repeated) == ("done", [])
     assert result.usage.model_calls == answers
+
+
+async def test_a_fleet_split_by_queues_changes_its_version(tmp_path: Path) -> None:
+    """Workers of single queues are one version together: runs of two versions finish next to each other."""
+    with ModelServer() as model:
+        home = {**model.environment, "TENURE_HOME": str(tmp_path / "home"), "TENURE_DOCUMENT_ROOTS": str(tmp_path)}
+        earlier = SourceCopy(tmp_path / "earlier", home)
+        later = SourceCopy(tmp_path / "later", home)
+        reorder_workflow(later)
+        async with await WorkflowEnvironment.start_local(
+            dev_server_existing_path=temporal_binary(),
+            data_converter=DATA_CONVERTER,
+            search_attributes=list(search_attributes.ALL),
+            dev_server_extra_args=SERVER_OPTIONS,
+            dev_server_log_level="error",
+        ) as server:
+            client, seen = server.client, list[str]()
+            request = _request(tmp_path)
+            async with AsyncExitStack() as running:
+                with model.hold(HELD_ROLE):
+                    handles = []
+                    for number, copy in enumerate((earlier, later)):
+                        await running.enter_async_context(_fleet(copy, client))
+                        await _wait_for_another_version(client, seen)
+                        handles.append(
+                            await client.start_workflow(
+                                AgentWorkflow.run, request, id=f"fleet-{number}", task_queue=TENURE_QUEUE
+                            )
+                        )
+                        await _wait_for_held_calls(model, number + 1)
+                results = [await asyncio.wait_for(handle.result(), 300) for handle in handles]
+                versions = [
+                    (await handle.describe()).typed_search_attributes.get(VERSION_ATTRIBUTE) for handle in handles
+                ]
+
+    assert [result.status for result in results] == ["done", "done"]
+    assert versions == [f"tenure:{build_id}" for build_id in seen]
+    assert all(entry.delivered for entry in model.billed)
+
+
+@asynccontextmanager
+async def _fleet(copy: SourceCopy, client: Client) -> AsyncIterator[None]:
+    """Run two workers of a copy of the source, of which each serves other queues."""
+    queues = f"{MODEL_QUEUE},{WEB_QUEUE},{BROWSER_QUEUE}"
+    options = ((f"{TENURE_QUEUE},{EMBED_QUEUE}", "--make-current"), (queues, "--versioned"))
+    environment = copy.environment | {"TEMPORAL_ADDRESS": client.service_client.config.target_host}
+    with (copy.source / "workers.log").open("ab") as log:
+        workers = [
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, str(copy.source / "worker.py"), "--queues", served, option),
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
+            for served, option in options
+        ]
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.terminate()
+        for worker in workers:
+            await worker.wait()
+
+
+async def _wait_for_another_version(client: Client, seen: list[str]) -> None:
+    """Wait until a version is current that is not among those seen, and add it."""
+    async with asyncio.timeout(180):
+        while (build_id := await read_current_build_id(client)) in ("", *seen):  # noqa: ASYNC110 - the server knows
+            await asyncio.sleep(0.2)
+    seen.append(build_id)
+
+
+async def _wait_for_held_calls(model: ModelServer, count: int) -> None:
+    async with asyncio.timeout(180):
+        while sum(call.schema_name == HELD_ROLE for call in model.in_flight) < count:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
 
 
 async def test_versioning_can_be_turned_off_and_on(tmp_path: Path) -> None:

@@ -13,15 +13,16 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from tenure.temporal import deployment
 from tenure.temporal.deployment import (
     VersioningRefused,
     count_running_workflows,
-    find_versions_in_use,
     is_earlier_version,
     list_polled_queues,
     make_current,
     make_deployment_config,
     read_current_build_id,
+    read_states,
 )
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.support.tiers import slow
@@ -36,9 +37,10 @@ class Child:
 
     @workflow.run
     async def run(self) -> str:
-        return await workflow.execute_activity(
+        version: str = await workflow.execute_activity(
             "name_version", task_queue=MODEL_QUEUE, start_to_close_timeout=timedelta(seconds=30), result_type=str
         )
+        return version
 
 
 @workflow.defn(name="Parent")
@@ -156,7 +158,9 @@ async def wait_until(question: Callable[[], Any]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_a_run_finishes_under_the_version_it_began_with(versioned_server: Client) -> None:
+async def test_a_run_finishes_under_the_version_it_began_with(
+    versioned_server: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Steps, child workflows and activities of a run stay with its version; new runs use the current one."""
     client = versioned_server
     async with serving(client, "a", EarlierParent):
@@ -168,12 +172,15 @@ async def test_a_run_finishes_under_the_version_it_began_with(versioned_server: 
 
             assert await read_current_build_id(client) == "b"
             await wait_until(lambda: _is_counted(client, "a"))
-            assert await find_versions_in_use(client, ["a", "b", "c"]) == {"a", "b"}
+            assert await read_states(client, ["a", "b", "c"]) == {"a": "in_use", "b": "in_use", "c": "drained"}
             assert [await is_earlier_version(client, version) for version in ("a", "b", "c")] == [True, False, False]
             for handle in (first, second):
                 await handle.signal("release")
             assert [await first.result(), await second.result()] == ["a", "b"]
             await wait_until(lambda: _is_unused(client, "a"))
+            assert await read_states(client, ["a"]) == {"a": "in_use"}
+            monkeypatch.setattr(deployment, "VISIBILITY_DELAY", timedelta(0))
+            assert await read_states(client, ["a", "b"]) == {"a": "idle", "b": "in_use"}
 
 
 async def _is_counted(client: Client, build_id: str) -> bool:
@@ -181,7 +188,7 @@ async def _is_counted(client: Client, build_id: str) -> bool:
 
 
 async def _is_unused(client: Client, build_id: str) -> bool:
-    return build_id not in await find_versions_in_use(client, [build_id])
+    return not await count_running_workflows(client, build_id)
 
 
 @slow

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from tenure.cli.errors import CommandError
 from tenure.cli.session.retention import raise_retention
-from tenure.cli.session.versions import find_running_versions, wait_for_version
+from tenure.cli.session.versions import read_version_states, wait_for_version
 from tenure.cli.terminal import print_note
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -29,6 +29,7 @@ from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.local import StackStatus
+from tenure.temporal.stack.versions import VersionState
 
 
 @dataclass(frozen=True)
@@ -116,10 +117,10 @@ def _start_stack(settings: Settings, external: str | None = None) -> StackStatus
     A new or updated server keeps finished runs as long as the settings say.
     """
 
-    def find_in_use(build_ids: Collection[str]) -> set[str]:
-        return asyncio.run(find_running_versions(settings, build_ids))
+    def read_versions(build_ids: Collection[str]) -> dict[str, VersionState]:
+        return asyncio.run(read_version_states(settings, build_ids))
 
-    status = local.start_stack(settings, external=external, find_versions_in_use=find_in_use)
+    status = local.start_stack(settings, external=external, read_versions=read_versions)
     if status.started and external is None:
         asyncio.run(raise_retention(settings))
     if status.build_id and (status.started or status.draining):

@@ -21,14 +21,15 @@ from tenure.temporal.deployment import (
     VersioningRefused,
     count_running_workflows,
     describe_deployment,
-    find_versions_in_use,
     make_current,
     read_current_build_id,
+    read_states,
 )
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.local import StackStatus
 from tenure.temporal.stack.source import compute_build_id
+from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import ALL_QUEUES, SANDBOX_QUEUE, TENURE_QUEUE
 
 VERSION_TIMEOUT_SECONDS = 120.0
@@ -126,8 +127,8 @@ def _explain_refusals() -> Iterator[None]:
         raise CommandError(f"the server does not list its versions: {error.message}") from error
 
 
-async def find_running_versions(settings: Settings, build_ids: Collection[str]) -> set[str]:
-    """Return those of some versions that get new runs or have running workflows.
+async def read_version_states(settings: Settings, build_ids: Collection[str]) -> dict[str, VersionState]:
+    """Return the states of some versions at the server.
 
     Raises:
         ServerUnreachable: the server does not answer.
@@ -135,7 +136,7 @@ async def find_running_versions(settings: Settings, build_ids: Collection[str]) 
     """
     client = await connection.connect(settings)
     try:
-        return await find_versions_in_use(client, build_ids)
+        return await read_states(client, build_ids)
     except VersioningRefused as error:
         raise StackError(str(error)) from error
     except RPCError as error:

@@ -25,7 +25,8 @@ from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import StackRecord, clear, load, save
 from tenure.temporal.stack.source import ROOT
-from tenure.temporal.stack.workers import VersionFinder, find_worker_fault, get_worker_grace, get_worker_log
+from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
+from tenure.temporal.stack.workers import get_worker_log as get_worker_log
 
 LOCK_SECONDS = 120.0
 """Time one command waits for another one that starts or stops the same stack."""
@@ -80,7 +81,7 @@ def start_stack(
     *,
     external: str | None = None,
     worker_command: Sequence[str] | None = None,
-    find_versions_in_use: VersionFinder | None = None,
+    read_versions: VersionReader | None = None,
     root: Path = ROOT,
 ) -> StackStatus:
     """Start the stack of a home; processes that already run with the right code and settings are left alone.
@@ -90,8 +91,8 @@ def start_stack(
         external: address of a server outside this home; only the worker is started then.
         worker_command: command that starts a worker without versioning; by default, a versioned worker is started from
             a copy of the source, unless the settings turn versioning off.
-        find_versions_in_use: function that asks the server which of some versions still have work; without it, the
-            workers of earlier versions are left alone.
+        read_versions: function that asks the server for the states of versions; without it, the workers of earlier
+            versions are left alone.
         root: folder of the source.
 
     Raises:
@@ -109,7 +110,7 @@ def start_stack(
         before = record
         if external is None:
             record = _ensure_server(settings, record, notes)
-        context = workers.WorkerContext(settings, external, find_versions_in_use, notes)
+        context = workers.WorkerContext(settings, external, read_versions, notes)
         record = workers.ensure_workers(context, record, worker_command, root)
         started = (record.server, *record.workers) != (before.server, *before.workers)
     return _describe(settings, record, notes, started=started)

@@ -12,11 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Literal
 
 from tenure.extensions import PLUGINS_VARIABLE
 from tenure.temporal.stack.source import ROOT, compute_source_hash, iterate_files, make_build_id
 
 VERSIONS_FOLDER = "versions"
+
+VersionState = Literal["in_use", "idle", "drained"]
+"""State of a version at the server: `in_use` needs a worker; `idle` has no known run, but may get one back; `drained`
+has no run and gets none."""
 
 SERVERS_FILE = "servers"
 """File of a copy with the servers for which its worker was started, one per line."""

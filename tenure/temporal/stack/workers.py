@@ -20,7 +20,7 @@ from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 from tenure.temporal.stack.record import DrainingWorker, ProcessRecord, StackRecord, save
 from tenure.temporal.stack.source import ROOT, compute_source_hash
-from tenure.temporal.stack.versions import StoredVersion, list_versions, store_version
+from tenure.temporal.stack.versions import StoredVersion, VersionState, list_versions, store_version
 
 SHUTDOWN_MARGIN_SECONDS = 15.0
 """Time a worker gets to end after its calls have ended; somewhat longer than its own limit."""
@@ -28,8 +28,8 @@ SHUTDOWN_MARGIN_SECONDS = 15.0
 FROZEN_PROBES = 3
 """Health checks without an answer, of some seconds each, after which a worker counts as frozen."""
 
-VersionFinder = Callable[[Collection[str]], Collection[str]]
-"""Function that returns those of some build ids that are current at the server or have running workflows."""
+VersionReader = Callable[[Collection[str]], Mapping[str, VersionState]]
+"""Function that asks the server for the states of some build ids."""
 
 _LOCAL_SERVER = "local"
 """Name of the home's own server in the list of servers of a version: its port may change."""
@@ -42,7 +42,7 @@ class WorkerContext:
     settings: Settings
     external: str | None
     """Address of a server outside this home, or None for the home's own."""
-    find_versions_in_use: VersionFinder | None
+    read_versions: VersionReader | None
     notes: list[str]
 
     @property
@@ -182,18 +182,21 @@ def _release_worker(
 
 def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) -> StackRecord:
     """Return a record in which exactly the earlier versions with runs have a worker; remove all others."""
-    find, stored = context.find_versions_in_use, list_versions(context.home)
+    read, stored = context.read_versions, list_versions(context.home)
     stored.pop(record.build_id, None)
     known = {worker.build_id: worker for worker in record.draining}
     builds = sorted({*stored, *known})
-    if find is None or not builds:
+    if read is None or not builds:
         return record
-    in_use, fingerprint = set(find(builds)), context.fingerprint
+    states, fingerprint = read(builds), context.fingerprint
     for build_id in builds:
         worker, version = known.get(build_id), stored.get(build_id)
         fault = find_worker_fault(context.home, worker.process) if worker else ""
-        if build_id not in in_use:
-            _end_version(context, build_id, worker, version)
+        if states[build_id] != "in_use":
+            _end_worker(context, build_id, worker)
+            if version and states[build_id] == "drained" and version.is_only_for(context.server):
+                version.remove()
+                get_draining_log(context.home, build_id).unlink(missing_ok=True)
             known.pop(build_id, None)
         elif worker and not fault and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
             continue
@@ -215,15 +218,10 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
     return record
 
 
-def _end_version(
-    context: WorkerContext, build_id: str, worker: DrainingWorker | None, version: StoredVersion | None
-) -> None:
-    """Stop the worker of a version without runs, and delete its copy unless another server may still need it."""
+def _end_worker(context: WorkerContext, build_id: str, worker: DrainingWorker | None) -> None:
+    """Stop the worker of a version without runs."""
     if worker and processes.stop(worker.process, get_worker_grace(context.settings)):
         context.notes.append(f"all runs of version {build_id} have ended: its worker was stopped")
-    if version and version.is_only_for(context.server):
-        version.remove()
-        get_draining_log(context.home, build_id).unlink(missing_ok=True)
 
 
 def _spawn_current(
@@ -254,14 +252,14 @@ def _spawn(
     environment = {name: value for name, value in os.environ.items() if name not in changes}
     environment |= {name: value for name, value in changes.items() if value is not None}
     # Several workers of one home run at the same time, so none of them has a fixed port.
-    environment |= {"TENURE_HOME": str(context.home), "TENURE_HEALTH_PORT": "0"}
-    return processes.spawn(command, environment | extra, context.home, log)
+    environment |= {"TENURE_HOME": str(context.home), "TENURE_HEALTH_PORT": "0", **extra}
+    return processes.spawn(command, environment, context.home, log)
 
 
 def _has_work(context: WorkerContext, build_id: str) -> bool:
     """Return whether a version may have runs: it has some, or is the one that the server gives new runs to."""
-    find = context.find_versions_in_use
-    return find is None or build_id in find([build_id])
+    read = context.read_versions
+    return read is None or read([build_id])[build_id] == "in_use"
 
 
 def _rename_log(log: Path, target: Path) -> None:

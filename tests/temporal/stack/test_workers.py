@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -26,7 +27,7 @@ class Versions:
     """A source that is edited, and what the server says about its versions."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.in_use = root, set[str]()
+        self.root, self.in_use, self.unused_state = root, set[str](), "drained"
         self.edit("1")
 
     def edit(self, text: str) -> None:
@@ -34,9 +35,9 @@ class Versions:
         self.root.mkdir(exist_ok=True)
         (self.root / "worker.py").write_text(f"{IDLE_WORKER}# {text}\n", encoding="utf-8")
 
-    def find_in_use(self, build_ids: Collection[str]) -> set[str]:
-        """Return the versions that the server has work for."""
-        return self.in_use & set(build_ids)
+    def read_states(self, build_ids: Collection[str]) -> dict[str, Any]:
+        """Return the states of versions at the server."""
+        return {build_id: "in_use" if build_id in self.in_use else self.unused_state for build_id in build_ids}
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def up(settings: Settings, versions: Versions) -> Callable[..., StackStatus]:
         status = local.start_stack(
             settings.model_copy(update=changes),
             external=ELSEWHERE,
-            find_versions_in_use=versions.find_in_use,
+            read_versions=versions.read_states,
             root=versions.root,
         )
         versions.in_use |= {status.build_id}
@@ -129,6 +130,22 @@ def test_a_version_without_runs_is_removed(
     assert third.draining == ()
     assert third.notes == (f"all runs of version {first.build_id} have ended: its worker was stopped",)
     assert set(list_versions(settings.home)) == {second.build_id}
+
+
+def test_a_version_keeps_its_copy_until_the_server_is_certain(
+    up: Callable[..., StackStatus], settings: Settings, versions: Versions
+) -> None:
+    """A run that the server lists late still gets a worker of its version."""
+    first = up()
+    versions.edit("2")
+    second = up()
+    versions.in_use, versions.unused_state = {second.build_id}, "idle"
+    third = up()
+    versions.in_use |= {first.build_id}
+    fourth = up()
+
+    assert third.draining == ()
+    assert [worker.build_id for worker in fourth.draining] == [first.build_id]
 
 
 def test_a_killed_worker_of_earlier_code_is_started_again(
@@ -244,7 +261,7 @@ def test_a_version_of_another_server_keeps_its_copy(
     local.start_stack(
         settings,
         external="other.invalid:7233",
-        find_versions_in_use=lambda build_ids: set(),
+        read_versions=lambda build_ids: dict.fromkeys(build_ids, "drained"),
         root=versions.root,
     )
     versions.edit("2")
