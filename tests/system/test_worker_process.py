@@ -67,9 +67,10 @@ def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
-        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
-        for one in [*children, process]:
-            one.kill()
+        if process.poll() is None:
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
+            process.kill()
         process.wait()
 
 

@@ -47,7 +47,7 @@ def probe_worker(host: str, port: int, path: str, timeout: float = PROBE_TIMEOUT
         except ConnectionRefusedError:
             return ProbeResult(False, f"nothing listens on its health port {port}")
         except (OSError, http.client.HTTPException, ValueError) as error:
-            return ProbeResult(False, f"its health port {port} gives no answer ({error or type(error).__name__})")
+            return ProbeResult(False, f"its health port {port} gives no answer ({str(error) or type(error).__name__})")
     if not isinstance(reply, dict):
         return ProbeResult(False, f"port {port} is not the health port of a worker")
     return ProbeResult(response.status == HTTPStatus.OK, str(reply.get("reason", "")), reply)

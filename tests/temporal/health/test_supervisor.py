@@ -64,8 +64,10 @@ def supervised(folder: Path, *options: str) -> Iterator[tuple[subprocess.Popen[s
             assert process.stdout is not None
             yield process, int(process.stdout.readline())
         finally:
-            for one in [*psutil.Process(process.pid).children(), process] if process.poll() is None else []:
-                one.kill()
+            if process.poll() is None:
+                for one in psutil.Process(process.pid).children():
+                    one.kill()
+                process.kill()
 
 
 @pytest.mark.parametrize("how", ["suspended", "blocked"])
