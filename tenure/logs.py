@@ -94,7 +94,7 @@ def _render_safely(logger: WrappedLogger, name: str, event: EventDict) -> str:
 
 def _render_json(logger: WrappedLogger, name: str, event: EventDict) -> str:
     """Render an event as one JSON object in ASCII, so that it contains no control characters."""
-    return _JSON(logger, name, event)
+    return str(_JSON(logger, name, event))
 
 
 _JSON = structlog.processors.JSONRenderer(default=str)

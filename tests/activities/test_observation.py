@@ -42,7 +42,7 @@ from tenure.metrics import (
 from tenure.roles.research.router import RouterOutput
 from tests.support.meters import RecordingMeter
 
-ROUTED = RouterOutput.model_construct()
+ROUTED = RouterOutput(mode="RESEARCH", complexity="simple", query_type="factual", reason="a question")
 
 
 class Ending(ActivityInboundInterceptor):

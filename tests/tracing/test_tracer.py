@@ -1,7 +1,12 @@
 """Tests of spans as a collector receives them."""
 
+import os
+import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +14,9 @@ from tenure.tracing.configuration import configure_tracing
 from tenure.tracing.positions import WorkflowSpan, compute_span_id, compute_trace_id, format_traceparent
 from tenure.tracing.tracer import Tracer, parse_traceparent
 from tests.support.otlp import Collector
+from tests.support.tiers import slow
+
+ROOT = Path(__file__).resolve().parents[2]
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -139,3 +147,32 @@ def test_a_collector_that_is_gone_delays_the_end_by_seconds_only(collector: Coll
 def test_a_malformed_position_is_none(text: str) -> None:
     """Positions that the W3C recommendation does not allow are ignored."""
     assert parse_traceparent(text) is None
+
+
+@slow
+def test_a_collector_that_never_answers_does_not_hold_a_process() -> None:
+    """A process with spans to send ends although the collector accepts connections and says nothing."""
+    program = (
+        "from tenure.tracing.configuration import configure_tracing\n"
+        "tracer = configure_tracing()\n"
+        "for number in range(5000):\n"
+        "    with tracer.start_span('a', 'server', {}, parent=''):\n"
+        "        pass\n"
+        "tracer.close()\n"
+        "print('closed')\n"
+    )
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        ran = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+
+    assert (ran.returncode, ran.stdout) == (0, "closed\n")

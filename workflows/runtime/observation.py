@@ -57,8 +57,8 @@ class ObservationInterceptor(client.Interceptor, worker.Interceptor):
     def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
         """Return the interceptor of workflows, and register the functions that make spans."""
         if self._tracer is not None:
-            functions = {_IS_SAMPLED: self._tracer.is_sampled, _RECORD: self._tracer.record_workflow}
-            input.unsafe_extern_functions.update(functions)
+            input.unsafe_extern_functions[_IS_SAMPLED] = self._tracer.is_sampled
+            input.unsafe_extern_functions[_RECORD] = self._tracer.record_workflow
         return _ObservedInbound
 
 
