@@ -20,7 +20,7 @@ from benchmarks.support.drill.faults import DrillFault, NotStruck, Struck, list_
 from benchmarks.support.drill.world import RUN_ID, RunKind, World, build_clock_library, write_documents
 from tests.model_server import Gate
 
-RUN_SECONDS: Final = 300.0
+RUN_SECONDS: Final = 600.0
 """Time after which a run counts as not finished."""
 
 _KINDS: Final[tuple[RunKind, ...]] = ("research", "research", "research", "code")

@@ -65,7 +65,12 @@ def test_one_failed_run_fails_the_drill() -> None:
     def outcome(**changes: Any) -> Outcome:
         return Outcome(1, "research", **{"finished": True, "struck": [("worker: kill", 4.0)], **changes})
 
-    bad = [{"finished": False}, {"repeated": 1}, {"rows": RowDifferences(lost=1)}, {"problem": "accepted"}]
+    bad: list[dict[str, Any]] = [
+        {"finished": False},
+        {"repeated": 1},
+        {"rows": RowDifferences(lost=1)},
+        {"problem": "accepted"},
+    ]
 
     assert is_passed([outcome(), outcome()])
     assert not any(is_passed([outcome(), outcome(**changes)]) for changes in bad)
