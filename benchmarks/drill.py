@@ -61,6 +61,10 @@ def is_passed(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def main() -> int:
     """Run from the command line; return 1 if a run did not withstand its faults."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.drill", description=__doc__)
@@ -70,6 +74,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="NAME", help="faults whose name contains this text")
     parser.add_argument("--kind", choices=("research", "code"), help="kind of all runs (default: three to one)")
     parser.add_argument("--worlds", type=int, default=3, metavar="N", help="runs at the same time (default: 3)")
+    parser.add_argument("--minutes", type=float, metavar="N", help="start no further run after this time")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--list", action="store_true", help="print the names of all faults")
     arguments = parser.parse_args()
@@ -78,7 +83,7 @@ def main() -> int:
         return 0
     disk.enter_namespaces([sys.executable, "-m", "benchmarks.drill", *sys.argv[1:]])
     with tempfile.TemporaryDirectory(prefix="tenure-drill-", ignore_cleanup_errors=True) as folder:
-        drill = Drill(Path(folder), lambda line: print(line, file=sys.stderr, flush=True), arguments.worlds)
+        drill = Drill(Path(folder), _report, arguments.worlds, arguments.minutes)
         try:
             chosen = select_faults(arguments.only, arguments.kind, has_clock=drill.clock_library is not None)
         except ValueError as error:

@@ -20,7 +20,7 @@ from benchmarks.support.drill.faults import DrillFault, NotStruck, Struck, list_
 from benchmarks.support.drill.world import RUN_ID, RunKind, World, build_clock_library, write_documents
 from tests.model_server import Gate
 
-RUN_SECONDS: Final = 300.0
+RUN_SECONDS: Final = 600.0
 """Time after which a run counts as not finished."""
 
 _KINDS: Final[tuple[RunKind, ...]] = ("research", "research", "research", "code")
@@ -140,9 +140,13 @@ class Drill:
         folder: folder of all worlds.
         report: called with one line after each run.
         worlds: number of runs at the same time.
+        minutes: time after which no further run is started; None for no limit.
     """
 
-    def __init__(self, folder: Path, report: Callable[[str], None], worlds: int = 3) -> None:
+    def __init__(
+        self, folder: Path, report: Callable[[str], None], worlds: int = 3, minutes: float | None = None
+    ) -> None:
+        self._deadline = math.inf if minutes is None else time.monotonic() + 60 * minutes
         self._folder, self._report = folder, report
         self._documents = write_documents(folder / "documents")
         self.clock_library = build_clock_library(folder)
@@ -150,15 +154,16 @@ class Drill:
         self._references: dict[RunKind, Reference] = {}
 
     async def run(self, seed: int, runs: int, faults: int, chosen: Sequence[DrillFault]) -> list[Outcome]:
-        """Run everything and return the outcomes in the order of the runs."""
+        """Run everything and return the outcomes of the started runs in their order."""
         kinds: set[RunKind] = {kind for fault in chosen for kind in fault.kinds}
         for kind in sorted(kinds):
             self._references[kind] = await self._run_undisturbed(kind)
         calls = {kind: reference.prompts.total() for kind, reference in self._references.items()}
         plans = plan_runs(seed, runs, faults, chosen, calls)
-        return list(
-            await asyncio.gather(*(self._run_one(number, kind, plan) for number, (kind, plan) in enumerate(plans, 1)))
+        outcomes = await asyncio.gather(
+            *(self._run_one(number, kind, plan) for number, (kind, plan) in enumerate(plans, 1))
         )
+        return [outcome for outcome in outcomes if outcome is not None]
 
     async def _run_undisturbed(self, kind: RunKind) -> Reference:
         began, folder = time.monotonic(), self._folder / f"undisturbed-{kind}"
@@ -173,8 +178,10 @@ class Drill:
         )
         return reference
 
-    async def _run_one(self, number: int, kind: RunKind, plan: Sequence[PlannedFault]) -> Outcome:
+    async def _run_one(self, number: int, kind: RunKind, plan: Sequence[PlannedFault]) -> Outcome | None:
         async with self._slots:
+            if time.monotonic() > self._deadline:
+                return None
             outcome = await DisturbedRun(number, kind, plan, self._references[kind]).run(
                 self._folder / f"run-{number}", self._documents, self.clock_library
             )

@@ -56,15 +56,12 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
     Raises:
         CommandError: the run is still running, or did not end with a result.
     """
-    client = await open_session(place)
-    handle = client.get_workflow_handle(run_id, result_type=Result)
-    with explain_refusals(run_id):
-        description = await handle.describe()
-        if description.workflow_type != AGENT_WORKFLOW:
-            raise UsageError(f"{run_id} is not a run: `python client.py list` shows all runs")
-        if description.status == WorkflowExecutionStatus.RUNNING:
-            raise CommandError(f"run {run_id} is still running: `python client.py watch {run_id}` follows it")
-        return (await handle.result()).artifacts
+    record = await open_run(place, run_id)
+    if record.type != AGENT_WORKFLOW:
+        raise UsageError(f"{run_id} is not a run: `python client.py list` shows all runs")
+    if record.is_running:
+        raise CommandError(f"run {run_id} is still running: `python client.py watch {run_id}` follows it")
+    return (await record.read_result(Result)).artifacts
 
 
 def save_files(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings) -> list[Path]:

@@ -65,7 +65,12 @@ def test_one_failed_run_fails_the_drill() -> None:
     def outcome(**changes: Any) -> Outcome:
         return Outcome(1, "research", **{"finished": True, "struck": [("worker: kill", 4.0)], **changes})
 
-    bad = [{"finished": False}, {"repeated": 1}, {"rows": RowDifferences(lost=1)}, {"problem": "accepted"}]
+    bad: list[dict[str, Any]] = [
+        {"finished": False},
+        {"repeated": 1},
+        {"rows": RowDifferences(lost=1)},
+        {"problem": "accepted"},
+    ]
 
     assert is_passed([outcome(), outcome()])
     assert not any(is_passed([outcome(), outcome(**changes)]) for changes in bad)
@@ -118,6 +123,6 @@ def test_a_run_survives_a_kill_of_its_worker() -> None:
 @pytest.mark.timeout(1200)
 def test_runs_survive_one_of_each_fault() -> None:
     """Every fault that this machine can produce strikes once; all runs finish with the rows of undisturbed ones."""
-    results = run_drill("--runs", "11", "--faults", "62", "--seed", "3", "--worlds", "2")
+    results = run_drill("--runs", "10", "--faults", str(len(list_faults())), "--seed", "3", "--worlds", "4")
 
-    assert results["table"][-1]["times"] >= 50
+    assert results["table"][-1]["times"] >= 40
