@@ -13,11 +13,12 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import signal
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +26,6 @@ from typing import Any, Final
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from benchmarks.drill import case_of
 from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
@@ -35,6 +35,8 @@ from tenure.temporal.stack.record import load
 from tests.model_server import ModelServer
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
+
+_CASE: Final = re.compile(r"kitchen number (\d+)")
 
 HELD_ROLE: Final = "abstract_writer"
 """Role whose calls wait during the upgrades; it is asked near the end of a run."""
@@ -112,7 +114,7 @@ async def _start(client: Client, number: int) -> WorkflowHandle[Any, Result]:
 async def _wait_for_calls(model: ModelServer, count: int) -> None:
     """Wait until calls of different runs wait at the model server."""
     deadline = time.monotonic() + _WAIT_SECONDS
-    while len(waiting := {case_of(call.json) for call in model.in_flight if call.schema_name == HELD_ROLE}) < count:
+    while len(waiting := {find_case(call.json) for call in model.in_flight if call.schema_name == HELD_ROLE}) < count:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{len(waiting)} of {count} runs reached {HELD_ROLE}")
         await asyncio.sleep(0.2)
@@ -167,16 +169,22 @@ async def _check_drained(copy: SourceCopy, client: Client) -> None:
         raise RuntimeError("the server does not know three versions")
 
 
+def find_case(request: Mapping[str, Any]) -> str:
+    """Return the run to which a request belongs, since every prompt contains the question; empty for none."""
+    found = _CASE.search(json.dumps(request.get("messages", "")))
+    return found[1] if found else ""
+
+
 def list_repeated_calls(model: ModelServer, run: UpgradedRun) -> list[str]:
     """Return the roles of a run that were asked the same question again although its answer had arrived."""
-    answered = [entry for entry in model.billed if entry.delivered and case_of(entry.request.json) == run.case]
+    answered = [entry for entry in model.billed if entry.delivered and find_case(entry.request.json) == run.case]
     asked = Counter((entry.schema_name, json.dumps(entry.request.json, sort_keys=True)) for entry in answered)
     return [role for (role, _), count in asked.items() for _ in range(count - 1)]
 
 
 def count_answers(model: ModelServer, run: UpgradedRun) -> int:
     """Return the number of answers that arrived for a run."""
-    return sum(entry.delivered and case_of(entry.request.json) == run.case for entry in model.billed)
+    return sum(entry.delivered and find_case(entry.request.json) == run.case for entry in model.billed)
 
 
 def tabulate(model: ModelServer, ended: Sequence[UpgradedRun]) -> list[dict[str, object]]:

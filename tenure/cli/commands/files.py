@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 
 from rich.table import Table
-from temporalio.client import WorkflowExecutionStatus
 
 from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.formatting import truncate_line
 from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session
+from tenure.cli.session.connection import AGENT_WORKFLOW
+from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.result.programs import StoredArtifact
@@ -57,7 +57,7 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
         CommandError: the run is still running, or did not end with a result.
     """
     record = await open_run(place, run_id)
-    if record.type != AGENT_WORKFLOW:
+    if record.workflow_type != AGENT_WORKFLOW:
         raise UsageError(f"{run_id} is not a run: `python client.py list` shows all runs")
     if record.is_running:
         raise CommandError(f"run {run_id} is still running: `python client.py watch {run_id}` follows it")

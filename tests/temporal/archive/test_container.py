@@ -23,8 +23,7 @@ from temporalio.api.history.v1 import (
 from tenure.temporal.archive import container
 from tenure.temporal.archive.container import ArchiveError, RunTree, decode_run, encode_run, iterate_runs
 from tenure.temporal.archive.reading import describe_run
-from tests.histories.record import HERE
-from tests.histories.recorded import events
+from tests.histories.storage import find_recording, read_recording
 
 
 def history(
@@ -65,9 +64,9 @@ def tree(*children: str, id: str = "run") -> RunTree:
 
 def recorded() -> RunTree:
     """Return a recorded run with its children."""
-    ids = [path.stem.replace("__", "/") for path in sorted(HERE.glob("recorded-cycles*.json"))]
-    histories = {(id, f"e{n}"): History(events=events(id)) for n, id in enumerate(ids)}
-    return RunTree("recorded-cycles", "e0", histories)
+    read = read_recording(find_recording("cycles"))
+    histories = {(one.workflow_id, f"e{n}"): History(events=one.events) for n, one in enumerate(read)}
+    return RunTree(read[0].workflow_id, "e0", histories)
 
 
 def forge(header: dict[str, Any] | bytes, content: bytes = b"") -> bytes:
