@@ -7,9 +7,11 @@ them, and this thread lives as long as the worker. A program that fails is a res
 import asyncio
 import hashlib
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +41,10 @@ STORE_UNREACHABLE = "FileStoreUnreachable"
 """The object store of files does not answer; the activity is retried."""
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
+
+_INPUT_PREFIX = "input-"
+_MAX_INPUT_SECONDS = 24 * 3600
+"""Age from which a copy of input files belongs to no program: longer than any program runs."""
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -125,8 +131,9 @@ class SandboxActivities:
             yield tuple([file if file.path is None else self._resolve(file) for file in files])
             return
         self._keep.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(_remove_stale_inputs, self._keep)
         # Input files are read without following links, also of folders.
-        with tempfile.TemporaryDirectory(prefix="input-", dir=self._keep.resolve()) as folder:
+        with tempfile.TemporaryDirectory(prefix=_INPUT_PREFIX, dir=self._keep.resolve()) as folder:
             fetched = [
                 file if file.path is None else await self._fetch(self._store, file, Path(folder) / str(number))
                 for number, file in enumerate(files)
@@ -164,6 +171,14 @@ class SandboxActivities:
         """Return the folder of an attempt; retries of the activity use the same one."""
         digest = hashlib.sha256(run.encode()).hexdigest()[:8]
         return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
+
+
+def _remove_stale_inputs(keep: Path) -> None:
+    """Remove copies of input files that killed workers of this home have left."""
+    for folder in keep.glob(f"{_INPUT_PREFIX}*"):
+        with suppress(FileNotFoundError):  # its worker, or another one, has just removed it
+            if time.time() - folder.stat().st_mtime > _MAX_INPUT_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _find_owner() -> str | None:
