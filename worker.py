@@ -212,9 +212,14 @@ def _collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-def build_sandbox_activities(box: Sandbox, keep: Path, store: FileStore | None = None) -> list[Callable[..., Any]]:
-    """Return the activities that run programs and store their artifacts below `keep`, or in `store`."""
-    return _collect_activities(SandboxActivities(box, keep, store))
+def build_sandbox_activities(
+    box: Sandbox, keep: Path, store: FileStore | None = None, roots: DocumentRoots | None = None
+) -> list[Callable[..., Any]]:
+    """Return the activities that run programs and store their artifacts below `keep`, or in `store`.
+
+    They read files in `store`, or without one files of this machine inside `roots`.
+    """
+    return _collect_activities(SandboxActivities(box, keep, store, roots))
 
 
 def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
@@ -252,10 +257,11 @@ def build_sandbox_worker(
 ) -> Worker:
     """Return the worker of the sandbox queue."""
     store = FileStore(settings.files_uri) if settings.files_uri else None
+    roots = DocumentRoots(settings.document_roots, settings.home)
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
-        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store),
+        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store, roots),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,

@@ -7,19 +7,23 @@ them, and this thread lives as long as the worker. A program that fails is a res
 import asyncio
 import hashlib
 import re
+import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.errors import PATH_REFUSED
 from activities.heartbeat import send_heartbeats
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
+from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
@@ -33,12 +37,14 @@ SANDBOX_MISSING = "SandboxMissing"
 """There is no sandbox on the worker's machine; a person has to install one."""
 SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up; the activity is retried."""
-FILE_REFUSED = "FileRefused"
-"""An input file of the program may not be read or does not exist; a person has to give another one."""
 STORE_UNREACHABLE = "FileStoreUnreachable"
 """The object store of files does not answer; the activity is retried."""
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
+
+_INPUT_PREFIX = "input-"
+_MAX_INPUT_SECONDS = 24 * 3600
+"""Age from which a copy of input files belongs to no program: longer than any program runs."""
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -46,11 +52,16 @@ _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 class SandboxActivities:
     """Activities on one sandbox."""
 
-    def __init__(self, sandbox: "Sandbox", keep: Path, store: FileStore | None = None) -> None:
-        """Use `sandbox`; store the artifacts of programs below `keep`, or in `store`, which all machines reach."""
+    def __init__(
+        self, sandbox: "Sandbox", keep: Path, store: FileStore | None = None, roots: DocumentRoots | None = None
+    ) -> None:
+        """Use `sandbox`; store the artifacts of programs below `keep`, or in `store`, which all machines reach.
+
+        Without `store`, input files inside `roots` are read from this machine.
+        """
         self._sandbox = sandbox
         self._keep = keep
-        self._store = store
+        self._store, self._roots = store, roots or DocumentRoots()
 
     @activity.defn
     async def check_sandbox(self) -> SandboxSelfTest:
@@ -108,22 +119,34 @@ class SandboxActivities:
         """Give input files on this machine: those in the object store are copied for the time of the program.
 
         Raises:
+            PathRefused: a file of this machine is outside the document roots.
+            RootsError: the list of document roots cannot be trusted.
             SharedFileRefused: a file is not in the store, or not of the owner of the run.
             FileStoreUnreachable: the object store does not answer.
         """
-        if all(file.path is None for file in files) or not (self._store or any(is_shared(f.path or "") for f in files)):
+        if all(file.path is None for file in files):
             yield tuple(files)
             return
         if self._store is None:
-            raise SharedFileRefused("files are in an object store: set TENURE_FILES_URI for the worker of programs")
+            yield tuple([file if file.path is None else self._resolve(file) for file in files])
+            return
         self._keep.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(_remove_stale_inputs, self._keep)
         # Input files are read without following links, also of folders.
-        with tempfile.TemporaryDirectory(prefix="input-", dir=self._keep.resolve()) as folder:
+        with tempfile.TemporaryDirectory(prefix=_INPUT_PREFIX, dir=self._keep.resolve()) as folder:
             fetched = [
                 file if file.path is None else await self._fetch(self._store, file, Path(folder) / str(number))
                 for number, file in enumerate(files)
             ]
             yield tuple(fetched)
+
+    def _resolve(self, file: InputFile) -> InputFile:
+        """Return a file of this machine with its real path, if the owner of the run may have it read."""
+        path = file.path or ""
+        if is_shared(path):
+            raise SharedFileRefused(f"{path} is in an object store: set TENURE_FILES_URI for the worker of programs")
+        (real,) = self._roots.resolve([path], _find_owner())
+        return file.model_copy(update={"path": str(real)})
 
     async def _fetch(self, store: FileStore, file: InputFile, target: Path) -> InputFile:
         """Copy an input file from the object store; return it with the path of the copy."""
@@ -150,6 +173,14 @@ class SandboxActivities:
         return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
 
 
+def _remove_stale_inputs(keep: Path) -> None:
+    """Remove copies of input files that killed workers of this home have left."""
+    for folder in keep.glob(f"{_INPUT_PREFIX}*"):
+        with suppress(FileNotFoundError):  # its worker, or another one, has just removed it
+            if time.time() - folder.stat().st_mtime > _MAX_INPUT_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 def _find_owner() -> str | None:
     """Return the owner of the workflow that asks for the current activity."""
     return get_owner(activity.info().workflow_id or "")
@@ -166,7 +197,7 @@ def _move(store: FileStore, artifact: Artifact, owner: str | None) -> Artifact:
 
 @contextmanager
 def translate_sandbox_errors() -> Iterator[None]:
-    """Translate errors of the sandbox itself and of the object store.
+    """Translate errors of the sandbox itself and of input files.
 
     Raises:
         ApplicationError: for every such error; non-retryable if there is no sandbox, or if a file is refused.
@@ -177,7 +208,7 @@ def translate_sandbox_errors() -> Iterator[None]:
         raise ApplicationError(str(error), type=SANDBOX_MISSING, non_retryable=True) from error
     except SandboxError as error:
         raise ApplicationError(str(error), type=SANDBOX_FAILED) from error
-    except SharedFileRefused as error:
-        raise ApplicationError(str(error), type=FILE_REFUSED, non_retryable=True) from error
+    except (PathRefused, RootsError, SharedFileRefused) as error:
+        raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
     except FileStoreUnreachable as error:
         raise ApplicationError(str(error), type=STORE_UNREACHABLE) from error

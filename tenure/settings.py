@@ -167,8 +167,9 @@ class Settings(BaseSettings, LimitFields):
     it began with. Off for a server without it: then a new worker also continues the runs of the old code.
     """
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
-    """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
-    `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for an owner.
+    """Folders and files that the worker may ingest or give to programs, as absolute paths separated by colons; commands
+    such as `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for
+    an owner.
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""

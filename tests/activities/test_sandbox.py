@@ -11,10 +11,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
-from activities.sandbox import FILE_REFUSED, SANDBOX_FAILED, SANDBOX_MISSING, STORE_UNREACHABLE, SandboxActivities
+from activities.errors import PATH_REFUSED
+from activities.sandbox import SANDBOX_FAILED, SANDBOX_MISSING, STORE_UNREACHABLE, SandboxActivities
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, TestRun
+from tenure.document_roots import DocumentRoots, add_document_roots
 from tenure.files.file_store import FileStore
 from tenure.sandbox.base import NoSandbox
 from tests.support.object_store import object_store
@@ -134,6 +136,10 @@ async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path:
     data = os.urandom(100_000)
     box = Writing()
     activities = SandboxActivities(box, tmp_path / "home", store)
+    for name in ("input-left", "input-used"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+        (tmp_path / "home" / name / "0").touch()
+    os.utime(tmp_path / "home" / "input-left", (0, 0))
     given = store.upload(io.BytesIO(data), "ann")
     outcome = await asked_by("ann~r/code").run(activities.run_program, with_input(given))
     again = await asked_by("ann~r/code").run(activities.run_program, with_input(given))
@@ -145,13 +151,15 @@ async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path:
         copy = tmp_path / f"copy{number}"
         store.download(artifact.path, copy, artifact.bytes)
         assert hashlib.sha256(copy.read_bytes()).hexdigest() == artifact.sha256
-    assert [path for path in (tmp_path / "home").rglob("*") if path.is_file()] == []
-    assert not list((tmp_path / "home").glob("input-*"))
+    # A killed worker has left copies of inputs; those of a running program stay.
+    assert [path for path in (tmp_path / "home").rglob("*") if path.is_file()] == [
+        tmp_path / "home" / "input-used" / "0"
+    ]
 
     for refused in (store.upload(io.BytesIO(b"of bob"), "bob"), "/etc/hostname", given[:-64] + "0" * 64):
         with pytest.raises(ApplicationError) as raised:
             await asked_by("ann~r/code").run(activities.run_program, with_input(refused))
-        assert (raised.value.type, raised.value.non_retryable) == (FILE_REFUSED, True)
+        assert (raised.value.type, raised.value.non_retryable) == (PATH_REFUSED, True)
         assert refused in raised.value.message
 
 
@@ -168,7 +176,7 @@ async def test_a_worker_with_a_store_reads_no_file_of_its_own(tmp_path: Path) ->
     ):
         with pytest.raises(ApplicationError, match="/etc/hostname is not a file in s3://bucket/files/") as raised:
             await asked_by("r").run(ask, request)
-        assert (raised.value.type, raised.value.non_retryable) == (FILE_REFUSED, True)
+        assert (raised.value.type, raised.value.non_retryable) == (PATH_REFUSED, True)
 
 
 async def test_an_unreachable_store_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +205,35 @@ async def test_a_worker_without_a_store_says_what_it_lacks(tmp_path: Path) -> No
 async def test_a_worker_of_one_machine_keeps_its_paths(tmp_path: Path) -> None:
     """Without an object store, programs read files of this machine, and artifacts stay below the home."""
     (tmp_path / "data.bin").write_bytes(b"data")
-    outcome = await asked_by("r").run(
-        SandboxActivities(Writing(), tmp_path / "home").run_program, with_input(str(tmp_path / "data.bin"))
-    )
+    activities = SandboxActivities(Writing(), tmp_path / "home", None, DocumentRoots([tmp_path / "data.bin"]))
+    outcome = await asked_by("r").run(activities.run_program, with_input(str(tmp_path / "data.bin")))
     assert [Path(artifact.path).read_bytes() for artifact in outcome.artifacts] == [b"data", b"plot"]
+
+
+async def test_a_program_reads_only_files_that_a_person_has_named(tmp_path: Path) -> None:
+    """A path in a request proves nothing: keys of the home, and files outside the document roots, are refused."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "access.key").write_text("secret")
+    for name in ("ann", "bob"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.bin").write_bytes(name.encode())
+    add_document_roots(home, [tmp_path])
+    closed = DocumentRoots([tmp_path / "{owner}"])
+    for roots, path in (
+        (DocumentRoots((), home), home / "access.key"),
+        (DocumentRoots((), home), Path("/etc/hostname")),
+        (closed, tmp_path / "bob" / "data.bin"),
+        (closed, tmp_path / "ann" / ".." / "bob" / "data.bin"),
+        (None, tmp_path / "ann" / "data.bin"),
+    ):
+        box = Writing()
+        with pytest.raises(ApplicationError) as raised:
+            await asked_by("ann~r").run(
+                SandboxActivities(box, tmp_path / "kept", None, roots).run_program, with_input(str(path))
+            )
+        assert (raised.value.type, raised.value.non_retryable, box.seen) == (PATH_REFUSED, True, ())
+    box = Writing()
+    request = with_input(str(tmp_path / "ann" / "data.bin"))
+    await asked_by("ann~r").run(SandboxActivities(box, tmp_path / "kept", None, closed).run_program, request)
+    assert box.seen == (b"ann",)

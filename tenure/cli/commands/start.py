@@ -55,7 +55,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, request.ingest)
+    allow_reading(settings, request.ingest, request.files)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
@@ -80,7 +80,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     )
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, shared.ingest)
+    allow_reading(settings, shared.ingest, shared.files)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 
