@@ -161,6 +161,9 @@ _MAX_INGEST_ACTIVITIES = 4
 _MAX_EMBED_ACTIVITIES = 2
 """Concurrent activities without a person who waits."""
 
+_MAX_WORKFLOW_TASKS = 2 * max(2, os.cpu_count() or 1)
+"""Concurrent workflow tasks: they need the CPU, and one that waits for it too long is given up and repeated."""
+
 _MAX_WEB_ACTIVITIES = 32
 """Concurrent web activities: they wait for servers and need no thread."""
 
@@ -324,6 +327,7 @@ def build_workers(
             activities=methods[queue],
             activity_executor=threads,
             max_concurrent_activities=choose_max_activities(settings, queue),
+            max_concurrent_workflow_tasks=_MAX_WORKFLOW_TASKS,
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=create_workflow_runner(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),

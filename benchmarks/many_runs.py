@@ -1,4 +1,4 @@
-"""Measure one worker under many concurrent runs: `python -m benchmarks.many_runs [--runs N] [--delay S] [--json]`.
+"""Measure one worker under many concurrent runs: `python -m benchmarks.many_runs [--runs N] [--delay S] [--short]`.
 
 The local stack of a new home serves runs that are all started at the same time, against a loopback model server that
 takes a moment for every answer. The figures are the finished runs, the answers that were paid and not used (repeated
@@ -39,6 +39,9 @@ _DOCUMENTS = {
     "cheese.md": "# Cheese\n\nCheese is made from milk that rennet has curdled.\n",
 }
 _LIMITS = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=0)
+_SHORT = _LIMITS.model_copy(
+    update={"effort": "simple", "max_cycles": 1, "subagents": 1, "max_sections": 1, "min_evaluation_score": 0.0}
+)
 _SAMPLE_SECONDS = 0.25
 _MIB = 1024 * 1024
 
@@ -77,7 +80,7 @@ def observe_memory(pid: int) -> Iterator[Memory]:
         thread.join()
 
 
-def measure(runs: int, delay: float, home: Path) -> dict[str, float | int]:
+def measure(runs: int, delay: float, home: Path, limits: RunLimits = _LIMITS) -> dict[str, float | int]:
     """Start all runs together on a new stack, wait for their reports, and return the figures."""
     documents = home.parent / "documents"
     documents.mkdir()
@@ -101,7 +104,7 @@ def measure(runs: int, delay: float, home: Path) -> dict[str, float | int]:
             idle = psutil.Process(pid).memory_info().rss
             began = time.perf_counter()
             with observe_memory(pid) as memory:
-                results = asyncio.run(_run_all(settings, runs))
+                results = asyncio.run(_run_all(settings, runs, limits))
             seconds = time.perf_counter() - began
             survived = local.get_status(settings).worker_pid == pid
         finally:
@@ -124,7 +127,7 @@ def measure(runs: int, delay: float, home: Path) -> dict[str, float | int]:
     }
 
 
-async def _run_all(settings: Settings, runs: int) -> list[Result]:
+async def _run_all(settings: Settings, runs: int, limits: RunLimits) -> list[Result]:
     """Start all runs, then wait for all of them."""
     client = await connect(settings)
     name = uuid.uuid4().hex[:8]
@@ -135,7 +138,7 @@ async def _run_all(settings: Settings, runs: int) -> list[Result]:
                 RunRequest(
                     question=f"How are bread and cheese made in kitchen number {number}?",
                     corpora=(_CORPUS,),
-                    limits=_LIMITS,
+                    limits=limits,
                 ),
                 id=f"many-{name}-{number}",
                 task_queue=TENURE_QUEUE,
@@ -151,10 +154,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many_runs", description=__doc__)
     parser.add_argument("--runs", type=int, default=200, metavar="N", help="concurrent runs (default: 200)")
     parser.add_argument("--delay", type=float, default=0.2, metavar="S", help="seconds per answer (default: 0.2)")
+    parser.add_argument("--short", action="store_true", help="one section and one cycle of research for each run")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as folder:
-        figures = measure(arguments.runs, arguments.delay, Path(folder) / "home")
+        figures = measure(
+            arguments.runs, arguments.delay, Path(folder) / "home", _SHORT if arguments.short else _LIMITS
+        )
     if arguments.json:
         print(json.dumps(figures))
     else:
