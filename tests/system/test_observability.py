@@ -42,9 +42,9 @@ def free_port() -> int:
         return int(unused.getsockname()[1])
 
 
-def scrape(port: int) -> str:
+def scrape(port: int, timeout: float = 30) -> str:
     """Return the metrics of a worker."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as response:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=timeout) as response:
         return str(response.read().decode())
 
 
@@ -250,3 +250,41 @@ async def test_two_workers_of_a_home_serve_metrics_on_two_ports(server: Workflow
 
     assert port < int(found) < port + 10
     assert all("tenure_worker_heartbeat_timestamp_seconds" in text for text in texts)
+
+
+async def test_a_stopped_worker_answers_no_scrape(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """Prometheus sees a process that the system has stopped as down, and as up when it continues."""
+    port = free_port()
+    with ModelServer() as model:
+        environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(port))
+        async with worker_process(environment, tmp_path / "worker.log") as process:
+            await serving(tmp_path / "worker.log")
+            process.send_signal(signal.SIGSTOP)
+            with pytest.raises(OSError, match="timed out"):
+                await asyncio.to_thread(scrape, port, 3)
+            process.send_signal(signal.SIGCONT)
+            text = await scrape_until(port, r"^tenure_worker_info")
+
+    assert "tenure_worker_heartbeat_timestamp_seconds" in text
+
+
+async def test_a_run_without_a_model_is_counted_as_such(own_server: Client, tmp_path: Path) -> None:
+    """Fallbacks have an outcome of their own and no tokens; a run without a tracer logs no trace."""
+    port = free_port()
+    with ModelServer() as model:
+        environment = around(model, own_server, tmp_path, TENURE_METRICS_PORT=str(port), TENURE_LOG_FORMAT="json")
+        for name in model.environment:
+            del environment[name]
+        async with worker_process(environment, tmp_path / "worker.log"):
+            handle = await started(own_server, tmp_path)
+            await handle.result()
+            text = await asyncio.to_thread(scrape, port)
+        asked = len(model.requests)
+    lines = [json.loads(line) for line in (tmp_path / "worker.log").read_text().splitlines()]
+
+    assert asked == 0
+    assert value(text, "tenure_model_calls_total", outcome="offline") >= 5
+    assert value(text, "tenure_model_calls_total") == value(text, "tenure_model_calls_total", outcome="offline")
+    assert "tenure_model_tokens_total" not in text
+    assert value(text, "tenure_runs_total", status="done") == 1
+    assert not any("trace_id" in line for line in lines)
