@@ -8,11 +8,14 @@ from functools import partial
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+import worker
+from tenure.settings import Settings
 from tenure.temporal import deployment
 from tenure.temporal.deployment import (
     VersioningRefused,
@@ -245,6 +248,18 @@ async def test_a_version_waits_for_the_workers_of_its_queues(versioned_server: C
 
 async def _polls(client: Client, build_id: str) -> bool:
     return TENURE_QUEUE in await list_polled_queues(client, build_id)
+
+
+@slow
+async def test_a_worker_without_a_version_says_that_it_gets_no_work(versioned_server: Client) -> None:
+    """An unversioned worker on a server whose new runs use a version names the option that it lacks."""
+    async with serving(versioned_server, "h", EarlierParent):
+        await make_current(versioned_server, "h", [TENURE_QUEUE, MODEL_QUEUE])
+        with capture_logs() as logged:
+            await worker._check_version(versioned_server, Settings(_env_file=None), "", [MODEL_QUEUE])
+
+    assert [(one["log_level"], one["version"]) for one in logged] == [("warning", "h")]
+    assert "--versioned" in logged[0]["event"]
 
 
 @slow

@@ -225,6 +225,21 @@ def test_changed_settings_reach_the_workers_of_all_versions(
     assert "TENURE_MODEL_CONCURRENCY" not in inspect(third.draining[0].pid).environ()
 
 
+def test_a_worker_whose_copy_is_gone_is_left_alone(
+    up: Callable[..., StackStatus], settings: Settings, versions: Versions
+) -> None:
+    """A worker that cannot be started again is not stopped for changed settings; after its end a note says why."""
+    first = up()
+    versions.edit("2")
+    up()
+    list_versions(settings.home)[first.build_id].remove()
+    third = up(model="another")
+    assert [worker.pid for worker in third.draining] == [first.worker_pid]
+
+    kill(first.worker_pid)
+    assert f"the copy of version {first.build_id} is missing" in up(model="another").notes[0]
+
+
 def test_without_versioning_one_worker_is_replaced(
     up: Callable[..., StackStatus], settings: Settings, versions: Versions
 ) -> None:
