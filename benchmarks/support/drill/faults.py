@@ -130,6 +130,8 @@ async def _find_children(world: World, mark: str) -> list[psutil.Process]:
     """
     deadline = utc_now() + _WAIT_SECONDS
     while utc_now() < deadline and not world.run.done():
+        if mark == _READER and world.count_requests():
+            break  # the documents have been read
         found = [child for child in list_descendants(world.worker.pid) if mark in _read_command(child)]
         if found:
             return found
@@ -381,7 +383,7 @@ def list_faults() -> tuple[DrillFault, ...]:
 def _list_process_faults() -> list[DrillFault]:
     long = (LONG_SECONDS, LONG_SECONDS)
     found = [
-        DrillFault("worker: kill", _kill_worker, weight=12),
+        DrillFault("worker: kill", _kill_worker, weight=16),
         DrillFault("worker: stop briefly", partial(_stop_worker, seconds=BRIEF), weight=2),
         DrillFault("worker: stop, continue after the time-out", partial(_stop_worker, seconds=long)),
         DrillFault("worker: stop for ever, replaced", partial(_freeze_worker, continues=False)),
@@ -395,8 +397,8 @@ def _list_process_faults() -> list[DrillFault]:
         kill = partial(_strike_children, mark=mark, number=signal.SIGKILL)
         stop = partial(_strike_children, mark=mark, number=signal.SIGSTOP)
         found += [
-            DrillFault(f"{name}: kill", kill, name, (kind,), weight=3),
-            DrillFault(f"{name}: stop briefly", partial(stop, seconds=2.0), name, (kind,), weight=2),
+            DrillFault(f"{name}: kill", kill, name, (kind,), weight=2),
+            DrillFault(f"{name}: stop briefly", partial(stop, seconds=2.0), name, (kind,)),
             DrillFault(f"{name}: stop for ever", stop, name, (kind,)),
         ]
     return found

@@ -121,7 +121,9 @@ def plan_runs(
     drawn = chance.sample(list(chosen), min(len(chosen), faults))
     drawn += chance.choices(chosen, [fault.weight for fault in chosen], k=faults - len(drawn))
     for fault in drawn:
-        _, plan = min((p for p in plans if p[0] in fault.kinds), key=lambda p: (len(p[1]), chance.random()))
+        # A run reads documents once, so at most one fault strikes that: runs without one come first.
+        fitting = [(kind, plan) for kind, plan in plans if kind in fault.kinds]
+        _, plan = min(fitting, key=lambda p: (_count_rivals(fault, p[1]), len(p[1]), chance.random()))
         plan.append(PlannedFault(fault, 0, None, chance.random() < _RECOVERY_SHARE, chance.randrange(2**32)))
     order = {"start": 0, "ingest": 1, "reader": 1, "sandbox": 2, "call": 3}
     for kind, plan in plans:
@@ -131,6 +133,14 @@ def plan_runs(
             delay = chance.uniform(0, _MAX_DELAY_SECONDS) if chance.random() < 0.5 else None
             plan[at] = plan[at]._replace(requests=requests, delay=delay)
     return plans
+
+
+def _count_rivals(fault: DrillFault, plan: Sequence[PlannedFault]) -> int:
+    """Return the number of planned faults that need the same moment, of which a run has only one."""
+    if fault.moment == "call":
+        return 0
+    same = ("ingest", "reader") if fault.moment in ("ingest", "reader") else (fault.moment,)
+    return sum(planned.fault.moment in same for planned in plan)
 
 
 class Drill:

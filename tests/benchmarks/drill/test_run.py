@@ -48,6 +48,8 @@ def test_faults_are_spread_over_runs_that_they_can_strike() -> None:
     assert (planned.total(), set(planned)) == (200, {fault.name for fault in faults})
     assert all(kind in one.fault.kinds for kind, plan in plans for one in plan)
     assert all(3 <= len(plan) <= 8 for _, plan in plans)
+    for _, plan in plans:
+        assert sum(one.fault.moment in ("ingest", "reader") for one in plan) <= 1
     for kind, plan in plans:
         moments = [one.requests for one in plan]
         assert moments == sorted(moments)
