@@ -198,13 +198,12 @@ def _ensure_draining(context: WorkerContext, record: StackRecord, root: Path) ->
                 version.remove()
                 get_draining_log(context.home, build_id).unlink(missing_ok=True)
             known.pop(build_id, None)
-<<<<<<< HEAD
-        elif worker and not fault and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
-||||||| 4670b06
-        elif worker and processes.is_alive(worker.process) and worker.fingerprint == fingerprint:
-=======
-        elif worker and processes.is_alive(worker.process) and (worker.fingerprint == fingerprint or version is None):
->>>>>>> versions/main
+        elif (
+            worker
+            and not fault
+            and processes.is_alive(worker.process)
+            and (worker.fingerprint == fingerprint or version is None)
+        ):
             continue
         elif version is None:
             context.notes.append(
