@@ -118,6 +118,13 @@ GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
 
+MAX_WORKFLOW_TASK_SECONDS = 8
+"""Time after which a workflow task that does not yield counts as a deadlock, less than the server's ten seconds.
+
+A run that receives 10,000 signals in one workflow task needs about a second of the processor, most of it in the SDK. On
+a busy machine that exceeds the SDK's own two seconds, and every repetition of the task does so as well.
+"""
+
 _ACTIVITY_THREADS = 8
 
 _MAX_WEB_ACTIVITIES = 32
@@ -325,6 +332,7 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             gc.freeze()
             workers = build_workers(client, settings, queues, threads, engines, visitor, chromium)
             for worker in workers:
+                extend_workflow_tasks(worker)
                 await running.enter_async_context(worker)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
                 workers.append(await running.enter_async_context(build_sandbox_worker(client, settings, box)))
@@ -334,6 +342,14 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
             await stop.wait()
             structlog.get_logger().info("worker is stopping")
             await stop_workers(workers)
+
+
+def extend_workflow_tasks(worker: Worker) -> None:
+    """Allow workflow tasks of a worker more time than the SDK does, which has no option for it."""
+    workflows = worker._workflow_worker
+    if workflows is not None:
+        assert hasattr(workflows, "_deadlock_timeout_seconds"), "the SDK has another name for it"
+        workflows._deadlock_timeout_seconds = MAX_WORKFLOW_TASK_SECONDS
 
 
 async def stop_workers(workers: Sequence[Worker]) -> None:

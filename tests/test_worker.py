@@ -4,13 +4,14 @@ import argparse
 import asyncio
 import os
 import socket
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from temporalio import activity
+from temporalio import activity, workflow
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
@@ -21,6 +22,7 @@ from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.tiers import slow
 from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
@@ -30,6 +32,7 @@ from worker import (
     build_sandbox_activities,
     build_web_activities,
     choose_max_activities,
+    extend_workflow_tasks,
     main,
     parse_queues,
     prepare_home,
@@ -135,6 +138,32 @@ async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: Wo
         assert busy.is_running and not stopping.done()
         released.set()
         await stopping
+
+
+@workflow.defn(sandboxed=False)
+class Busy:
+    """Workflow whose only task keeps its thread for longer than the SDK allows."""
+
+    @workflow.run
+    async def run(self) -> str:
+        """Do not yield for three seconds."""
+        time.sleep(3)  # noqa: ASYNC251 - this is the deadlock
+        return "done"
+
+
+@slow
+async def test_a_long_workflow_task_is_no_deadlock(server: WorkflowEnvironment) -> None:
+    """A workflow task that needs three seconds, as on a busy machine, is not repeated for ever."""
+    queue = f"busy-{uuid4().hex[:8]}"
+    worker = Worker(server.client, task_queue=queue, workflows=[Busy])
+    extend_workflow_tasks(worker)
+    async with worker:
+        handle = await server.client.start_workflow(Busy.run, id=queue, task_queue=queue)
+        result = await handle.result()
+        events = [event async for event in handle.fetch_history_events()]
+
+    assert result == "done"
+    assert not any(event.HasField("workflow_task_failed_event_attributes") for event in events)
 
 
 def test_some_or_all_queues_can_be_served() -> None:
