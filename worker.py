@@ -153,6 +153,13 @@ SHUTDOWN_MARGIN_SECONDS = 10.0
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
 
+MAX_WORKFLOW_TASK_SECONDS = 8
+"""Time after which a workflow task that does not yield counts as a deadlock, less than the server's ten seconds.
+
+A run that receives 10,000 signals in one workflow task needs about a second of the processor, most of it in the SDK. On
+a busy machine that exceeds the SDK's own two seconds, and every repetition of the task does so as well.
+"""
+
 _ACTIVITY_THREADS = 8
 
 _MAX_INGEST_ACTIVITIES = 4
@@ -443,6 +450,7 @@ async def serve(
                 client, settings, queues, threads, engines, visitor, chromium, recorder, [monitor], **versioning
             )
             for worker in workers:
+                extend_workflow_tasks(worker)
                 await running.enter_async_context(worker)
             monitor.watch(workers)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
@@ -500,6 +508,14 @@ async def _wait_for_stop(stop: asyncio.Event, routing: Coroutine[Any, Any, None]
     finally:
         task.cancel()
         stopping.cancel()
+
+
+def extend_workflow_tasks(worker: Worker) -> None:
+    """Allow workflow tasks of a worker more time than the SDK does, which has no option for it."""
+    workflows = worker._workflow_worker
+    if workflows is not None:
+        assert hasattr(workflows, "_deadlock_timeout_seconds"), "the SDK has another name for it"
+        workflows._deadlock_timeout_seconds = MAX_WORKFLOW_TASK_SECONDS
 
 
 async def stop_workers(workers: Sequence[Worker]) -> bool:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from temporalio import activity
+from temporalio import activity, workflow
 from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 
@@ -29,6 +30,7 @@ from tenure.temporal.deployment import VersioningRefused
 from tenure.temporal.stack.source import compute_build_id
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.tiers import slow
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
@@ -41,6 +43,7 @@ from worker import (
     build_web_activities,
     choose_max_activities,
     choose_shutdown_timeout,
+    extend_workflow_tasks,
     main,
     parse_queues,
     prepare_home,
@@ -190,6 +193,32 @@ def test_paid_calls_may_finish_when_a_worker_stops(queue: str, seconds: float) -
 
     assert choose_shutdown_timeout(settings, queue) == timedelta(seconds=seconds)
     assert choose_shutdown_timeout(Settings(shutdown_seconds=2, _env_file=None), queue) == timedelta(seconds=2)
+
+
+@workflow.defn(sandboxed=False)
+class Busy:
+    """Workflow whose only task keeps its thread for longer than the SDK allows."""
+
+    @workflow.run
+    async def run(self) -> str:
+        """Do not yield for three seconds."""
+        time.sleep(3)  # noqa: ASYNC251 - this is the deadlock
+        return "done"
+
+
+@slow
+async def test_a_long_workflow_task_is_no_deadlock(server: WorkflowEnvironment) -> None:
+    """A workflow task that needs three seconds, as on a busy machine, is not repeated for ever."""
+    queue = f"busy-{uuid4().hex[:8]}"
+    worker = PatientWorker(server.client, task_queue=queue, workflows=[Busy])
+    extend_workflow_tasks(worker)
+    async with worker:
+        handle = await server.client.start_workflow(Busy.run, id=queue, task_queue=queue)
+        result = await handle.result()
+        events = [event async for event in handle.fetch_history_events()]
+
+    assert result == "done"
+    assert not any(event.HasField("workflow_task_failed_event_attributes") for event in events)
 
 
 def test_some_or_all_queues_can_be_served() -> None:
