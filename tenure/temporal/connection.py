@@ -11,10 +11,12 @@ import os
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import cache
+from typing import Final
 
 from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
-from temporalio.runtime import Runtime
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.settings import Settings
@@ -22,7 +24,6 @@ from tenure.temporal.converter import make_data_converter
 from tenure.temporal.gate.peers import find_listener_user
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.owner_client import OwnerClientInterceptor
-from tenure.temporal.telemetry import get_client_runtime
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -30,6 +31,11 @@ KEEP_ALIVE = KeepAliveConfig(interval_millis=12_000, timeout_millis=5_000)
 """Pings that detect a lost connection, such as after the restart of a router. The SDK's default needs 45 seconds, and a
 server ends connections with pings more often than every ten seconds.
 """
+
+SDK_LOG_FILTER: Final = (
+    f"{TelemetryFilter(core_level='WARN', other_level='ERROR').formatted()},temporal_sdk_bridge::client=ERROR"
+)
+"""Filter of the SDK's messages without the warning that connections through a gate resolve no names."""
 
 ANSWER_TIMEOUT_SECONDS = 10.0
 """Time a server may take from the first packet to its first reply."""
@@ -91,7 +97,7 @@ async def connect(
                 connect_timeout=CONNECT_TIMEOUT,
                 keep_alive_config=KEEP_ALIVE,
                 http_connect_proxy_config=gate,
-                runtime=runtime or (None if gate is None else get_client_runtime()),
+                runtime=runtime or (None if gate is None else _create_runtime()),
                 interceptors=[
                     *interceptors,
                     *OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
@@ -122,6 +128,12 @@ def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
     raise ServerUnreachable(
         address, f"another user runs the program on this port: set TEMPORAL_ADDRESS={address} only if you trust it"
     )
+
+
+@cache
+def _create_runtime() -> Runtime:
+    """Return the SDK's runtime for connections through a gate."""
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=SDK_LOG_FILTER)))
 
 
 def _reason(message: str) -> str:

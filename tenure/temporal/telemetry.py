@@ -1,4 +1,4 @@
-"""Create the SDK's runtimes: of connections through a gate, and of a worker with metrics and logs.
+"""Create the SDK's runtime of a worker, with metrics and logs.
 
 The SDK serves its own metrics and those of the product on one port. Its messages join the log of the worker if that is
 JSON, so that every line of the log has one format.
@@ -7,7 +7,6 @@ JSON, so that every line of the log has one format.
 import errno
 import logging
 import socket
-from functools import cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -18,28 +17,17 @@ from temporalio.runtime import (
     PrometheusConfig,
     Runtime,
     TelemetryConfig,
-    TelemetryFilter,
 )
 
 from tenure.metrics import PHASE_SECONDS, SEARCH_SECONDS, SECONDS_BUCKETS
 from tenure.settings import Settings
+from tenure.temporal.connection import SDK_LOG_FILTER
 
 MAX_PORTS: Final = 10
 """Number of ports that are tried: a worker that drains keeps its own next to its successor."""
 
-LOG_FILTER: Final = (
-    f"{TelemetryFilter(core_level='WARN', other_level='ERROR').formatted()},temporal_sdk_bridge::client=ERROR"
-)
-"""Log filter without the warning that connections through a gate resolve no names."""
-
 SDK_LOGGER: Final = "temporalio.core"
 """Logger of the SDK's own messages."""
-
-
-@cache
-def get_client_runtime() -> Runtime:
-    """Return the runtime of connections through a gate."""
-    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=LOG_FILTER)))
 
 
 def create_worker_runtime(settings: Settings) -> Runtime:
@@ -53,7 +41,7 @@ def create_worker_runtime(settings: Settings) -> Runtime:
         forwarding = LogForwardingConfig(
             logging.getLogger(SDK_LOGGER), prepend_target_on_message=False, append_log_fields_to_message=True
         )
-    logs = LoggingConfig(filter=LOG_FILTER, forwarding=forwarding)
+    logs = LoggingConfig(filter=SDK_LOG_FILTER, forwarding=forwarding)
     if settings.metrics_port is None:
         return Runtime(telemetry=TelemetryConfig(logging=logs))
     address = find_metrics_address(settings.metrics_address, settings.metrics_port)
