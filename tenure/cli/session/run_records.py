@@ -230,7 +230,7 @@ async def _decode_cause(event: HistoryEvent, converter: DataConverter) -> BaseEx
 
 
 async def read_archive(read: Callable[[], T], settings: Settings) -> T:
-    """Return what a function reads from the archive.
+    """Return the result of a function that reads from the archive.
 
     It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
 
