@@ -28,7 +28,7 @@ from tenure.cli.session.connection import (
     register_search_attributes,
 )
 from tenure.cli.session.follow import follow_workflow
-from tenure.cli.session.run_records import explain_archive_errors, may_have_archive, open_run
+from tenure.cli.session.run_records import explain_archive_errors, may_have_archive, open_run, read_archive
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
 from tenure.contracts.knowledge.archive import RunDescription
@@ -170,7 +170,7 @@ async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[
     Raises:
         Unreachable: the server does not answer, and no run is archived.
     """
-    archive = asyncio.create_task(asyncio.to_thread(_list_archived, arguments, place.settings))
+    archive = asyncio.create_task(_list_archived(arguments, place.settings))
     try:
         client = await open_session(place)
     except Unreachable as error:
@@ -195,20 +195,24 @@ async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[
     return sorted((*rows, *archived_rows), key=lambda row: row["started"], reverse=True)[: arguments.limit]
 
 
-def _list_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
+async def _list_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
     """Return the latest archived runs that the arguments ask for, each id once; none if they cannot be read."""
     if not may_have_archive(settings):
         return []
-    # Imported when needed: the database takes a second.
-    from tenure.temporal.archive.access import list_archived_runs
-
     try:
-        with explain_archive_errors():
-            found = list_archived_runs(settings, AGENT_WORKFLOW, arguments.owner or "", arguments.status or "")
+        found = await read_archive(lambda: _read_archived(arguments, settings), settings)
     except CommandError as error:
         print_note(f"no archived runs are listed: {error}")
         return []
     return list({run.id: run for run in reversed(found)}.values())[::-1][: arguments.limit]
+
+
+def _read_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
+    # Imported when needed: the database takes a second.
+    from tenure.temporal.archive.access import list_archived_runs
+
+    with explain_archive_errors():
+        return list_archived_runs(settings, AGENT_WORKFLOW, arguments.owner or "", arguments.status or "")
 
 
 async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:

@@ -4,7 +4,10 @@ The archive is read from the knowledge base without a worker, so finished runs a
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+import builtins
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from tenure.temporal.archive.access import FoundRun
 
 T = TypeVar("T")
+
+ARCHIVE_TIMEOUT_SECONDS = 20.0
+"""Time that the archive may take to answer; in an object store every request takes a part of it."""
 
 ARCHIVE_FOLDER = "runs.lance"
 """Folder of the archive in a local knowledge base."""
@@ -109,9 +115,10 @@ class LazyArchive:
 
         Raises:
             CommandError: the archive cannot be read.
+            Unreachable: it does not answer.
         """
         if self._found is None:
-            self._found = asyncio.create_task(asyncio.to_thread(self._read))
+            self._found = asyncio.create_task(read_archive(self._read, self._settings))
         return await self._found
 
     async def fetch_events(self, workflow_id: str, execution: str | None = None) -> Sequence[HistoryEvent]:
@@ -220,6 +227,31 @@ async def _decode_cause(event: HistoryEvent, converter: DataConverter) -> BaseEx
         reason = event.workflow_execution_terminated_event_attributes.reason
         return TerminatedError(reason or "Workflow terminated")
     return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
+
+
+async def read_archive(read: Callable[[], T], settings: Settings) -> T:
+    """Return the result of a function that reads from the archive.
+
+    It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
+
+    Raises:
+        Unreachable: it does not answer.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(read())
+        except Exception as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="archive").start()
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(future), ARCHIVE_TIMEOUT_SECONDS)
+    except builtins.TimeoutError as error:
+        raise Unreachable(
+            f"the archive at {settings.knowledge_uri} does not answer: check TENURE_LANCEDB_URI and the network"
+        ) from error
 
 
 def may_have_archive(settings: Settings) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import json
+import socket
 import stat
 from pathlib import Path
 
@@ -266,3 +267,22 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     assert (report.returncode, listed.returncode) == (1, 4)
     assert "table 'runs' of the knowledge base" in error_line(report.stderr)
     assert "no archived runs are listed: table 'runs'" in listed.stderr
+
+
+@slow
+def test_an_object_store_that_never_answers_is_not_waited_for(tmp_path: Path) -> None:
+    """Without a stack a command ends with one line although the store accepts its connection and is silent."""
+    line = no_stack(tmp_path / "home")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        extra = {
+            "TENURE_LANCEDB_URI": "s3://bucket/knowledge",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
+            "AWS_REGION": "eu-west-1",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+        }
+        with line.popen("report", "run", extra=extra) as process:
+            _, err = process.communicate(timeout=90)
+
+    assert process.returncode == 4
+    assert "the archive at s3://bucket/knowledge does not answer" in error_line(err)

@@ -168,7 +168,7 @@ async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path
 async def test_a_run_that_is_too_large_is_reported(
     serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its archiving fails immediately with one line, and the sweep names it and archives the others."""
+    """Its archiving fails with one line at the first attempt, and the sweep names it and archives the others."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(NOTHING)
         await run.result()
