@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -38,6 +39,9 @@ VERSION_TIMEOUT_SECONDS = 120.0
 _QUEUES = [queue for queue in ALL_QUEUES if queue != SANDBOX_QUEUE]
 """Queues that every worker of this home serves; a worker without a usable sandbox runs no programs."""
 
+
+MAX_POLL_AGE = timedelta(seconds=90)
+"""Maximum age of a worker's last poll: polls last a minute, and the server lists ended workers for longer."""
 
 VersionStatus = Literal["new", "current", "earlier"]
 """Whether new runs use a version, will use it, or used it before."""
@@ -113,7 +117,12 @@ async def _count_workers(client: Client) -> Counter[str]:
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     )
     reply = await client.workflow_service.describe_task_queue(request)
-    return Counter(poller.deployment_options.build_id for poller in reply.pollers)
+    oldest = datetime.now(UTC) - MAX_POLL_AGE
+    return Counter(
+        poller.deployment_options.build_id
+        for poller in reply.pollers
+        if poller.last_access_time.ToDatetime(UTC) >= oldest
+    )
 
 
 @contextmanager

@@ -230,6 +230,8 @@ def test_a_worker_whose_copy_is_gone_is_left_alone(
 ) -> None:
     """A worker that cannot be started again is not stopped for changed settings; after its end a note says why."""
     first = up()
+    while "working for" not in local.get_worker_log(settings.home).read_text(encoding="utf-8"):
+        time.sleep(0.01)
     versions.edit("2")
     up()
     list_versions(settings.home)[first.build_id].remove()
