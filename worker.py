@@ -169,7 +169,7 @@ _MAX_EMBED_ACTIVITIES = 2
 """Concurrent activities without a person who waits."""
 
 _MAX_WORKFLOW_TASKS = 2 * max(2, os.cpu_count() or 1)
-"""Concurrent workflow tasks: they need the CPU, and a task that waits for it too long is given up and repeated."""
+"""Concurrent workflow tasks: they need the CPU, and a task that waits too long for it is repeated."""
 
 _MAX_WEB_ACTIVITIES = 32
 """Concurrent web activities: they wait for servers and need no thread."""

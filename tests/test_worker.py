@@ -269,7 +269,6 @@ def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         port = nobody.getsockname()[1]
         monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
         monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
-        monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
 
         assert main([]) == 4
 
@@ -307,7 +306,6 @@ def test_metrics_that_cannot_be_served_are_reported(
     """The exit code is 2 and the line names address and reason."""
     monkeypatch.setenv("TENURE_METRICS_PORT", "9464")
     monkeypatch.setenv("TENURE_METRICS_ADDRESS", "192.0.2.1")
-    monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
 
     assert main([]) == 2
     assert "metrics cannot be served at 192.0.2.1, port 9464" in capsys.readouterr().err
