@@ -9,9 +9,10 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from rich.table import Table
-from temporalio.client import WorkflowExecutionStatus
+from temporalio.client import WorkflowExecutionStatus, WorkflowHandle
 
 from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.formatting import truncate_line
@@ -57,7 +58,7 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
         CommandError: the run is still running, or did not end with a result.
     """
     client = await open_session(place)
-    handle = client.get_workflow_handle(run_id, result_type=Result)
+    handle: WorkflowHandle[Any, Result] = client.get_workflow_handle(run_id, result_type=Result)
     with explain_refusals(run_id):
         description = await handle.describe()
         if description.workflow_type != AGENT_WORKFLOW:
