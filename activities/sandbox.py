@@ -134,11 +134,7 @@ class SandboxActivities:
         await asyncio.to_thread(_remove_stale_inputs, self._keep)
         # Input files are read without following links, also of folders.
         with tempfile.TemporaryDirectory(prefix=_INPUT_PREFIX, dir=self._keep.resolve()) as folder:
-            fetched = [
-                file if file.path is None else await self._fetch(self._store, file, Path(folder) / str(number))
-                for number, file in enumerate(files)
-            ]
-            yield tuple(fetched)
+            yield await self._fetch(self._store, files, Path(folder))
 
     def _resolve(self, file: InputFile) -> InputFile:
         """Return a file of this machine with its real path, if the owner of the run may have it read."""
@@ -148,12 +144,18 @@ class SandboxActivities:
         (real,) = self._roots.resolve([path], _find_owner())
         return file.model_copy(update={"path": str(real)})
 
-    async def _fetch(self, store: FileStore, file: InputFile, target: Path) -> InputFile:
-        """Copy an input file from the object store; return it with the path of the copy."""
-        # A worker that shares its work with other machines reads no file of its own for the client of another one.
-        store.check_location(file.path or "", _find_owner())
-        await asyncio.to_thread(store.download, file.path or "", target, MAX_INPUT_BYTES)
-        return file.model_copy(update={"path": str(target)})
+    async def _fetch(self, store: FileStore, files: Sequence[InputFile], folder: Path) -> tuple[InputFile, ...]:
+        """Copy input files from the object store; return them with the paths of the copies."""
+        remaining, fetched = MAX_INPUT_BYTES, []
+        for number, file in enumerate(files):
+            if file.path is not None:
+                # A worker that shares its work with other machines reads no file of its own for the client of another.
+                store.check_location(file.path, _find_owner())
+                target = folder / str(number)
+                remaining -= await asyncio.to_thread(store.download, file.path, target, remaining)
+                file = file.model_copy(update={"path": str(target)})
+            fetched.append(file)
+        return tuple(fetched)
 
     async def _share_artifacts(self, outcome: SandboxOutcome) -> SandboxOutcome:
         """Move the artifacts of a program into the object store, if there is one.

@@ -65,6 +65,13 @@ from workflows.runtime.task_queues import (
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.fixture(autouse=True)
+def unchanged_logging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the command from configuring the logs of this process, which other tests read."""
+    monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
+    monkeypatch.setattr("worker.configure_sdk_loggers", lambda: None)
+
+
 def served() -> dict[str, set[str]]:
     """Return the names of the activities by queue."""
     methods = build_activities(None, MemoryKnowledge({}))  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -91,7 +92,7 @@ class FileStore:
         """Return the location of a file of an owner, or of a file without an owner."""
         return f"{self.uri}/{owner or _WITHOUT_OWNER}/{digest}"
 
-    def upload(self, file: IO[bytes], owner: str | None) -> str:
+    def upload(self, file: BufferedIOBase, owner: str | None) -> str:
         """Store the content of an open file; return its location.
 
         Raises:

@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -131,7 +131,9 @@ def with_input(path: str) -> ProgramRequest:
 
 
 @slow
-async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path: Path) -> None:
+async def test_files_of_programs_reach_every_machine(
+    store: FileStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With an object store, inputs come from it, artifacts go into the folder of the owner, and none stays here."""
     data = os.urandom(100_000)
     box = Writing()
@@ -156,6 +158,12 @@ async def test_files_of_programs_reach_every_machine(store: FileStore, tmp_path:
         tmp_path / "home" / "input-used" / "0"
     ]
 
+    monkeypatch.setattr("activities.sandbox.MAX_INPUT_BYTES", 150_000)
+    two = with_input(given)
+    twice = two.program.model_copy(update={"files": (*two.program.files, InputFile(name="again.bin", path=given))})
+    with pytest.raises(ApplicationError, match="is larger than 50,000 bytes"):
+        await asked_by("ann~r/code").run(activities.run_program, two.model_copy(update={"program": twice}))
+
     for refused in (store.upload(io.BytesIO(b"of bob"), "bob"), "/etc/hostname", given[:-64] + "0" * 64):
         with pytest.raises(ApplicationError) as raised:
             await asked_by("ann~r/code").run(activities.run_program, with_input(refused))
@@ -167,13 +175,14 @@ async def test_a_worker_with_a_store_reads_no_file_of_its_own(tmp_path: Path) ->
     """A path in any list of files of any request is refused, for the clients are on other machines."""
     activities = SandboxActivities(Writing(), tmp_path, FileStore("s3://bucket/files"))
     local = (InputFile(name="data.bin", path="/etc/hostname"),)
-    for ask, request in (
+    cases: tuple[tuple[Callable[..., Awaitable[object]], object], ...] = (
         (activities.run_tests, TestRunRequest(run=RunId("r"), attempt=1, test_run=TestRun(files=local))),
         (activities.run_tests, TestRunRequest(run=RunId("r"), attempt=1, test_run=TestRun(files=(FILE,), tests=local))),
         (activities.repair_program, RepairRequest(files=(FILE, *local), editable=("solution.py",))),
         (activities.repair_program, RepairRequest(files=(FILE,), editable=("solution.py",), tests=local)),
         (activities.run_program, with_input("/etc/hostname")),
-    ):
+    )
+    for ask, request in cases:
         with pytest.raises(ApplicationError, match="/etc/hostname is not a file in s3://bucket/files/") as raised:
             await asked_by("r").run(ask, request)
         assert (raised.value.type, raised.value.non_retryable) == (PATH_REFUSED, True)

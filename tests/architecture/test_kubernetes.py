@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from pyarrow.fs import FileSelector, S3FileSystem
+from pydantic import SecretStr
 from temporalio import workflow
 from temporalio.api.deployment.v1 import WorkerDeploymentVersion as VersionMessage
 from temporalio.api.enums.v1 import DescribeTaskQueueMode, TaskQueueType
@@ -332,7 +333,7 @@ def test_every_variable_is_a_setting() -> None:
     values = {name.removeprefix("TENURE_").lower(): value for name, value in codec["data"].items()}
 
     assert used - LATER_SETTINGS <= setting_names()
-    assert Settings(_env_file=None, codec_token="0" * 32, **values).codec_host == "0.0.0.0"
+    assert Settings(_env_file=None, codec_token=SecretStr("0" * 32), **values).codec_host == "0.0.0.0"
 
 
 def test_secrets_are_references() -> None:
@@ -529,12 +530,13 @@ def test_the_gate_passes_files_by_their_hash_and_nothing_else(gated: dict[str, s
         stream.write(b"private")
 
     assert (tmp_path / "copy").read_bytes() == content
-    for refused in (
+    refusals: tuple[Callable[[], object], ...] = (
         lambda: through.open_input_stream("tenure/knowledge/table.lance").read(),
         lambda: through.get_file_info(FileSelector("tenure/files", recursive=True)),
         lambda: through.delete_file(location.removeprefix("s3://")),
         lambda: through.open_output_stream("tenure/files/ann/short").close(),
-    ):
+    )
+    for refused in refusals:
         with pytest.raises(OSError):
             refused()
     with pytest.raises(FileStoreUnreachable):

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from tenure.cli.errors import Unreachable, UsageError
+from tenure.cli.paths import allow_reading
 from tenure.cli.program_files import MAX_INLINE_FILE_BYTES, read_files, read_tests, upload_files
+from tenure.document_roots import DocumentRoots, PathRefused
 from tenure.settings import Settings
 
 CASE = '[{"function": "f", "args": [1], "expected": 2}]'
@@ -120,3 +122,17 @@ def test_large_files_need_the_object_store_of_a_fleet(tmp_path: Path, monkeypatc
     (tmp_path / "large.bin").symlink_to(tmp_path / "small.csv")
     with pytest.raises(UsageError):
         upload_files((large,), store)
+
+
+def test_large_files_of_this_machine_may_be_read_by_its_worker(tmp_path: Path) -> None:
+    """A command allows the worker of its home the large files that it names, and not those that travel."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "small.csv").write_text("a,b")
+    (tmp_path / "large.bin").write_bytes(b"\0")
+    settings = Settings(home=tmp_path / "home", _env_file=None)
+    allow_reading(settings, (), read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")]))
+    roots = DocumentRoots((), settings.home)
+
+    assert roots.resolve([str(tmp_path / "large.bin")]) == ((tmp_path / "large.bin").resolve(),)
+    with pytest.raises(PathRefused):
+        roots.resolve([str(tmp_path / "small.csv")])
