@@ -90,6 +90,13 @@ def test_the_table_has_a_row_for_each_fault_and_one_for_all() -> None:
     assert (everything["times"], everything["repeated"], everything["max s"]) == (4, 2, 9.0)
 
 
+def test_the_table_may_have_a_row_for_each_part() -> None:
+    """The part is the text of a fault's name up to the colon."""
+    one = Outcome(1, "research", finished=True, struck=[("worker: kill", 2.0), ("worker: stop", 4.0)])
+
+    assert [row["fault"] for row in build_table([one], by_part=True)] == ["worker", "all, in 1 runs"]
+
+
 def test_a_damaged_file_differs(tmp_path: Path) -> None:
     """Damage either truncates a file or inverts bits in it, and never leaves it as it was."""
     path, sizes = tmp_path / "file", set()
