@@ -218,6 +218,8 @@ class DisturbedRun:
         self._outcome = Outcome(number, kind)
         self._struck: list[tuple[str, float, Struck]] = []
         """Faults with the times at which they began."""
+        self._answers = 0
+        """Number of answers at the end of the last fault."""
 
     async def run(self, folder: Path, documents: Path, clock_library: Path | None) -> Outcome:
         """Run it to its end."""
@@ -272,8 +274,9 @@ class DisturbedRun:
                 continue
             await world.reach(planned.requests - 1)
             if striking is not None and planned.awaits_recovery:
-                await striking
-                await world.reach_answers(world.count_answers() + 1)
+                with world.model.hold():
+                    await striking
+                await world.reach_answers(self._answers + 1)
             with world.model.hold() as gate:
                 if not await _wait_for_call(world, gate):
                     self._outcome.missed.append(f"{planned.fault.name}: the run had ended")
@@ -291,6 +294,7 @@ class DisturbedRun:
         try:
             struck = await planned.fault.strike(world, Random(planned.seed))
             self._struck.append((planned.fault.name, began, struck))
+            self._answers = world.count_answers()
         except NotStruck as error:
             self._outcome.missed.append(f"{planned.fault.name}: {error}")
         except Exception as error:  # a fault that cannot be produced is a result of the run, not the end of the drill
