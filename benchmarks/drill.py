@@ -24,12 +24,12 @@ from benchmarks.support.drill.run import Drill, Outcome, select_faults
 _HEADER = ("fault", "times", "finished", "repeated", "lost", "doubled", "wrong", "median s", "max s")
 
 
-def build_table(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one row for each fault, and one for all."""
+def build_table(outcomes: Sequence[Outcome], *, by_part: bool = False) -> list[dict[str, Any]]:
+    """Return one row for each fault, or for each part that faults strike, and one for all."""
     by_fault: dict[str, list[tuple[Outcome, float | None]]] = defaultdict(list)
     for outcome in outcomes:
         for name, seconds in outcome.struck:
-            by_fault[name].append((outcome, seconds))
+            by_fault[name.partition(":")[0] if by_part else name].append((outcome, seconds))
     rows = [_build_row(name, by_fault[name]) for name in sorted(by_fault)]
     everything = [pair for pairs in by_fault.values() for pair in pairs]
     return [*rows, _build_row(f"all, in {len(outcomes)} runs", everything)]
@@ -75,6 +75,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=("research", "code"), help="kind of all runs (default: three to one)")
     parser.add_argument("--worlds", type=int, default=3, metavar="N", help="runs at the same time (default: 3)")
     parser.add_argument("--minutes", type=float, metavar="N", help="start no further run after this time")
+    parser.add_argument("--parts", action="store_true", help="print one row for each part instead of each fault")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--list", action="store_true", help="print the names of all faults")
     arguments = parser.parse_args()
@@ -89,7 +90,7 @@ def main() -> int:
         except ValueError as error:
             parser.error(str(error))
         outcomes = asyncio.run(drill.run(arguments.seed, arguments.runs, arguments.faults, chosen))
-    table = build_table(outcomes)
+    table = build_table(outcomes, by_part=arguments.parts)
     if arguments.json:
         print(json.dumps({"passed": is_passed(outcomes), "table": table, "runs": [vars(one) for one in outcomes]}))
     else:

@@ -56,8 +56,9 @@ def mount_folder(folder: Path) -> None:
 
 
 def unmount_folder(folder: Path) -> None:
-    """Remove the file system of a folder, with all that is in it."""
-    _run("umount", "--lazy", str(folder))
+    """Remove the file system of a folder with its content, unless that was done."""
+    if folder.is_mount():
+        _run("umount", "--lazy", str(folder))
 
 
 @contextmanager

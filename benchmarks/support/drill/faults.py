@@ -37,7 +37,7 @@ BRIEF: Final = (1.0, 5.0)
 """Range of the seconds of a short interruption."""
 LONG_SECONDS: Final = HEARTBEAT_TIMEOUT.total_seconds() + 3
 """Seconds of an interruption after which activities have timed out."""
-_WAIT_SECONDS: Final = 60.0
+_WAIT_SECONDS: Final = 300.0
 _POLL_SECONDS: Final = 0.01
 _DRIP_BYTES: Final = 120
 _CHILD_SECONDS: Final = 1.5

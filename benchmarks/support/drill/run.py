@@ -29,6 +29,8 @@ _SETTLE_SECONDS: Final = 0.1
 """Time between a fault and the answer to the model call during which it strikes."""
 _RECOVERY_SHARE: Final = 0.75
 """Share of the faults that wait until the run has continued; the others may strike a call that is being repeated."""
+_FULL_RUN: Final = 7
+"""Number of faults of a long run; runs with fewer model calls get fewer."""
 _POLL_SECONDS: Final = 0.01
 _MAX_DELAY_SECONDS: Final = 0.3
 """Longest time between an answer and a fault that strikes after it."""
@@ -113,7 +115,7 @@ def plan_runs(
         runs: number of runs.
         faults: number of faults.
         chosen: faults to choose from.
-        calls: number of model calls of an undisturbed run of each kind.
+        calls: number of model calls of an undisturbed run of each kind, at least two.
     """
     chance = Random(seed)
     kinds = [kind for kind in _KINDS if any(kind in fault.kinds for fault in chosen)]
@@ -123,16 +125,25 @@ def plan_runs(
     for fault in drawn:
         # A run reads documents once, so at most one fault strikes that: runs without one come first.
         fitting = [(kind, plan) for kind, plan in plans if kind in fault.kinds]
-        _, plan = min(fitting, key=lambda p: (_count_rivals(fault, p[1]), len(p[1]), chance.random()))
+        _, plan = min(
+            fitting,
+            key=lambda p: (_count_rivals(fault, p[1]), len(p[1]) / min(_FULL_RUN, calls[p[0]] - 1), chance.random()),
+        )
         plan.append(PlannedFault(fault, 0, None, chance.random() < _RECOVERY_SHARE, chance.randrange(2**32)))
     order = {"start": 0, "ingest": 1, "reader": 1, "sandbox": 2, "call": 3}
     for kind, plan in plans:
         plan.sort(key=lambda planned: order[planned.fault.moment])
-        moments = sorted(chance.randint(1, max(1, calls[kind] - 2)) for _ in plan)
+        moments = sorted(_draw_moments(chance, len(plan), max(1, calls[kind] - 2)))
         for at, requests in enumerate(moments):
             delay = chance.uniform(0, _MAX_DELAY_SECONDS) if chance.random() < 0.5 else None
             plan[at] = plan[at]._replace(requests=requests, delay=delay)
     return plans
+
+
+def _draw_moments(chance: Random, count: int, last: int) -> list[int]:
+    """Return numbers of model calls up to `last`, each once as far as there are enough."""
+    repeated, rest = divmod(count, last)
+    return [*range(1, last + 1)] * repeated + chance.sample(range(1, last + 1), rest)
 
 
 def _count_rivals(fault: DrillFault, plan: Sequence[PlannedFault]) -> int:
@@ -207,6 +218,8 @@ class DisturbedRun:
         self._outcome = Outcome(number, kind)
         self._struck: list[tuple[str, float, Struck]] = []
         """Faults with the times at which they began."""
+        self._answers = 0
+        """Number of answers at the end of the last fault."""
 
     async def run(self, folder: Path, documents: Path, clock_library: Path | None) -> Outcome:
         """Run it to its end."""
@@ -261,8 +274,9 @@ class DisturbedRun:
                 continue
             await world.reach(planned.requests - 1)
             if striking is not None and planned.awaits_recovery:
-                await striking
-                await world.reach_answers(world.count_answers() + 1)
+                with world.model.hold():
+                    await striking
+                await world.reach_answers(self._answers + 1)
             with world.model.hold() as gate:
                 if not await _wait_for_call(world, gate):
                     self._outcome.missed.append(f"{planned.fault.name}: the run had ended")
@@ -280,6 +294,7 @@ class DisturbedRun:
         try:
             struck = await planned.fault.strike(world, Random(planned.seed))
             self._struck.append((planned.fault.name, began, struck))
+            self._answers = world.count_answers()
         except NotStruck as error:
             self._outcome.missed.append(f"{planned.fault.name}: {error}")
         except Exception as error:  # a fault that cannot be produced is a result of the run, not the end of the drill
