@@ -16,8 +16,8 @@ from temporalio.client import Client
 from temporalio.common import SearchAttributeKey
 from temporalio.testing import WorkflowEnvironment
 
-from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
-from benchmarks.upgrade import (
+from benchmarks.durability.source_copy import SourceCopy, change_algorithm, reorder_workflow
+from benchmarks.durability.upgrade import (
     HELD_ROLE,
     LIMITS,
     count_answers,
@@ -27,7 +27,7 @@ from benchmarks.upgrade import (
     wait_until_drained,
     write_documents,
 )
-from benchmarks.upgrade import UpgradedRun as Ended
+from benchmarks.durability.upgrade import UpgradedRun as Ended
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.temporal.converter import DATA_CONVERTER

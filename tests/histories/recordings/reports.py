@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from benchmarks.signals import SHORT_FEEDBACK_LENGTH, flood
+from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, flood
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.signals import SHORT_FEEDBACK_LENGTH, describe_outcome, flood
+from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, describe_outcome, flood
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_LENGTH
 from tests.conftest import Serving, serving_at
 from tests.histories.record import serve_temporal

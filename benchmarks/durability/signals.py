@@ -1,4 +1,4 @@
-"""Flood one run with signals: `python -m benchmarks.signals [--signals N] [--megabytes N] [--json]`.
+"""Flood one run with signals: `python -m benchmarks.durability.signals [--signals N] [--megabytes N] [--json]`.
 
 Two runs of a local stack write their sections with a loopback model server. While the model writes, the first receives
 many short pieces of feedback and the second a large amount of feedback in pieces of the maximum length. Each has to end
@@ -40,7 +40,7 @@ SHORT_FEEDBACK_LENGTH = 40
 MAX_CONCURRENT_SIGNALS = 64
 """Signals that are sent concurrently."""
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _ROLE = "section_writer"
 _TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
 _BOUNDS = ("signals were not read", "the limit is", "accepts for one run")
@@ -208,7 +208,7 @@ def render_table(figures: dict[str, Any]) -> str:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.signals", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.durability.signals", description=__doc__)
     parser.add_argument("--signals", type=int, default=10_000, metavar="N", help="short signals (default: 10,000)")
     parser.add_argument("--megabytes", type=int, default=20, metavar="N", help="size of the feedback (default: 20)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

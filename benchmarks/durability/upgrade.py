@@ -1,4 +1,4 @@
-"""Change the code under running work: `python -m benchmarks.upgrade [--runs N] [--unversioned] [--json]`.
+"""Change the code under running work: `python -m benchmarks.durability.upgrade [--runs N] [--unversioned] [--json]`.
 
 Runs are started under three successive versions of a copy of the source: the second one changes the order of a
 workflow, the third one an algorithm that a workflow calls. Before each change, all runs so far wait for an answer of
@@ -26,7 +26,7 @@ from typing import Any, Final
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from benchmarks.support.source_copy import SourceCopy, change_algorithm, reorder_workflow
+from benchmarks.durability.source_copy import SourceCopy, change_algorithm, reorder_workflow
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -208,7 +208,7 @@ def tabulate(model: ModelServer, ended: Sequence[UpgradedRun]) -> list[dict[str,
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.upgrade", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.durability.upgrade", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="runs (default: 20)")
     parser.add_argument("--unversioned", action="store_true", help="without Worker Versioning")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

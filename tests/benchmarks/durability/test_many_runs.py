@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.many_runs import measure
+from benchmarks.durability.many_runs import measure
 from tests.support.tiers import RUN_ALL, slow
 
 RUNS = 200 if RUN_ALL else 8

@@ -1,4 +1,4 @@
-"""Measure one worker under many concurrent runs: `python -m benchmarks.many_runs [--runs N] [--delay S] [--short]`.
+"""Measure one worker under many runs: `python -m benchmarks.durability.many_runs [--runs N] [--delay S] [--short]`.
 
 The local stack of a new home serves runs that are all started at the same time, against a loopback model server that
 takes a moment for every answer. The figures are the finished runs, the answers that were paid and not used (repeated
@@ -32,7 +32,7 @@ from tests.model_server import Fault, ModelServer, RandomFaults
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _CORPUS = "kitchen"
 _DOCUMENTS = {
     "bread.md": "# Bread\n\nBread is made from flour, water, salt and yeast.\n",
@@ -151,7 +151,7 @@ async def _run_all(settings: Settings, runs: int, limits: RunLimits) -> list[Res
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.many_runs", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.durability.many_runs", description=__doc__)
     parser.add_argument("--runs", type=int, default=200, metavar="N", help="concurrent runs (default: 200)")
     parser.add_argument("--delay", type=float, default=0.2, metavar="S", help="seconds per answer (default: 0.2)")
     parser.add_argument("--short", action="store_true", help="one section and one cycle of research for each run")
