@@ -22,6 +22,7 @@ from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat
 from tests.workflows.upkeep.test_embed import ColdKnowledge
 from tests.workflows.upkeep.test_relate import reader
 from workflows.run.agent import AgentWorkflow
+from workflows.upkeep.archive import ArchiveSweepWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
 from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
@@ -34,6 +35,15 @@ from workflows.upkeep.sql import SqlWorkflow
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+async def archive(recorder: Recorder) -> None:
+    """Record a run that archives itself at its end, and a search for ended runs that did not."""
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        run = await recorder.start(AgentWorkflow.run, SHORT.model_copy(update={"ingest": ()}))
+        await run.result()
+        await recorder.start(ArchiveSweepWorkflow.run, suffix="-sweep")
+        await recorder.wait_for_end()
 
 
 async def ingest(recorder: Recorder) -> None:
