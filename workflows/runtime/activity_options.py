@@ -53,8 +53,8 @@ RETRY_UPKEEP = RetryPolicy(maximum_attempts=5, maximum_interval=timedelta(minute
 NO_RETRY = RetryPolicy(maximum_attempts=1)
 """No retries, for calls with unknown side effects."""
 
-HEARTBEAT_TIMEOUT = timedelta(seconds=8)
-"""Time without a heartbeat after which a worker counts as dead and another attempt starts: four intervals of the
+HEARTBEAT_TIMEOUT = timedelta(seconds=7)
+"""Time without a heartbeat after which a worker counts as dead and another attempt starts: three intervals of the
 heartbeats of synchronous activities, and short enough that a run continues within ten seconds after a crash.
 """
 

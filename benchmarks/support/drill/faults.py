@@ -132,6 +132,9 @@ async def _find_children(world: World, mark: str) -> list[psutil.Process]:
     while utc_now() < deadline and not world.run.done():
         if mark == _READER and world.count_requests():
             break  # the documents have been read
+        if mark == _SANDBOX and not world.model.requests_of("coder"):
+            await asyncio.sleep(_POLL_SECONDS)  # the worker may test its sandbox
+            continue
         found = [child for child in list_descendants(world.worker.pid) if mark in _read_command(child)]
         if found:
             return found
