@@ -10,7 +10,6 @@ import gc
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -74,6 +73,7 @@ from tenure.temporal.deployment import (
 from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.schedules import schedule_upkeep
+from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS, end_process, limit_shutdown, stop_workers
 from tenure.temporal.stack.source import compute_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
@@ -146,9 +146,6 @@ GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 """Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
 the settings, since they are paid or cannot be repeated.
 """
-
-SHUTDOWN_MARGIN_SECONDS = 10.0
-"""Time for the rest of a shutdown: the cancellation of activities, and the closing of connections."""
 
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
@@ -516,42 +513,6 @@ def extend_workflow_tasks(worker: Worker) -> None:
     if workflows is not None:
         assert hasattr(workflows, "_deadlock_timeout_seconds"), "the SDK has another name for it"
         workflows._deadlock_timeout_seconds = MAX_WORKFLOW_TASK_SECONDS
-
-
-async def stop_workers(workers: Sequence[Worker]) -> bool:
-    """Stop all workers concurrently, and return whether all of their activities have ended.
-
-    A worker that still polls would take work that this process cannot finish.
-    """
-    return all(await asyncio.gather(*map(_stop_worker, workers)))
-
-
-async def _stop_worker(worker: Worker) -> bool:
-    """Stop one worker; return False if an activity ignores its cancellation."""
-    grace = worker.config().get("graceful_shutdown_timeout", timedelta())
-    try:
-        async with asyncio.timeout(grace.total_seconds() + SHUTDOWN_MARGIN_SECONDS):
-            await worker.shutdown()
-    except TimeoutError:
-        return False
-    return True
-
-
-def limit_shutdown(seconds: float) -> None:
-    """End this process after a time, whatever still runs."""
-    timer = threading.Timer(seconds, end_process)
-    timer.daemon = True
-    timer.start()
-
-
-def end_process() -> None:
-    """End this process without waiting for its threads, which cannot be cancelled.
-
-    The server gives their activities to another worker when the heartbeats are missing.
-    """
-    structlog.get_logger().warning("activities did not end in time: another worker continues them")
-    sys.stderr.flush()
-    os._exit(0)
 
 
 def parse_queues(value: str) -> list[str]:

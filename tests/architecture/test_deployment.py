@@ -27,11 +27,11 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
 from tenure.temporal.health.monitor import WorkerMonitor
+from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack.server import build_command
 from tenure.temporal.stack.source import WORKER_SOURCES
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.workers import PatientWorker
-from worker import SHUTDOWN_MARGIN_SECONDS
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
 

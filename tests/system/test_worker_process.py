@@ -32,13 +32,14 @@ from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome
 from tenure.settings import KEY_BYTES, Settings
 from tenure.temporal.converter import UNREADABLE_ARGUMENTS, make_data_converter
 from tenure.temporal.health.probe import READY_PATH, probe_worker
+from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
 from tests.support.tiers import slow
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
 from tests.temporal.stack.conftest import free_ports
-from worker import GRACEFUL_SHUTDOWN_TIMEOUT, SHUTDOWN_MARGIN_SECONDS
+from worker import GRACEFUL_SHUTDOWN_TIMEOUT
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
