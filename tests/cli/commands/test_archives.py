@@ -153,6 +153,7 @@ def test_a_run_that_is_not_archived_yet_is_exported_from_the_server(running: Com
         (gzip.compress(b"not an archive"), "has no valid first line"),
         (gzip.compress(b'{"format":"tenure-run","version":2}\n'), "was made by a newer version of Tenure"),
     ],
+    ids=["empty", "not compressed", "no first line", "newer"],
 )
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     """A malformed file is one line, and creates nothing."""
