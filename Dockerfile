@@ -5,7 +5,8 @@ RUN pip install --no-cache-dir uv==0.13.8
 WORKDIR /app
 # The dependencies change less often than the code, so they are a layer of their own.
 COPY pyproject.toml ./
-RUN uv sync --no-dev --no-cache --compile-bytecode
+# With the extra for traces, which are sent only if an endpoint is configured.
+RUN uv sync --no-dev --extra otel --no-cache --compile-bytecode
 
 FROM python:3.11.14-slim-bookworm
 # The volume takes the owner of the folder it is mounted on.
@@ -23,8 +24,10 @@ ENV PATH=/app/.venv/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
-    TENURE_HOME=/var/lib/tenure
+    TENURE_HOME=/var/lib/tenure \
+    TENURE_HEALTH_PORT=8235
 USER tenure
 VOLUME /var/lib/tenure
-HEALTHCHECK --interval=30s --timeout=15s --start-period=60s CMD ["python", "deploy/health.py"]
-ENTRYPOINT ["python", "worker.py"]
+HEALTHCHECK --interval=10s --timeout=5s --retries=2 --start-period=60s CMD ["python", "deploy/health.py"]
+# The supervisor ends a frozen worker, so that the container is restarted.
+ENTRYPOINT ["python", "-m", "tenure.temporal.health.supervisor", "python", "worker.py"]

@@ -1,6 +1,7 @@
 """Serve the task queues: build clients from the settings, activities on the clients, and one Worker per queue.
 
-Start it as `python worker.py`; `--queues` serves only some of the task queues.
+Start it as `python worker.py`; `--queues` serves only some of the task queues. With `--versioned` or `--make-current`
+it takes part in Worker Versioning (`tenure/temporal/deployment.py`).
 """
 
 import argparse
@@ -9,20 +10,22 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.service import RPCError
+from temporalio.worker import Interceptor, Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
+from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
 from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
 from activities.knowledge import KnowledgeActivities
@@ -38,11 +41,13 @@ from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
+from tenure.files.file_store import FileStore
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.logs import configure_logging
+from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.notifications import Notifier
@@ -55,9 +60,24 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
-from tenure.temporal.codec_server import make_codec_server
+from tenure.temporal.archive.archiver import RunArchiver
+from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect
+from tenure.temporal.deployment import (
+    VersioningRefused,
+    is_earlier_version,
+    make_current,
+    make_deployment_config,
+    read_current_build_id,
+)
+from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.schedules import schedule_upkeep
+from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS, end_process, limit_shutdown, stop_workers
+from tenure.temporal.stack.source import compute_build_id
+from tenure.temporal.telemetry import create_worker_runtime
+from tenure.temporal.worker_monitor import monitor_worker
+from tenure.tracing.configuration import TracingUnavailable, configure_tracing
 from workflows.coding.coding import CodingWorkflow
 from workflows.research.research import ResearchWorkflow
 from workflows.research.section import SectionWorkflow
@@ -67,15 +87,20 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.observation import ObservationInterceptor, configure_sdk_loggers
 from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
+    EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
+from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
 from workflows.upkeep.corpus import CorpusWorkflow
 from workflows.upkeep.embed import EmbedWorkflow
@@ -86,6 +111,9 @@ from workflows.upkeep.memory import MemoryWorkflow
 from workflows.upkeep.notify import NotifyWorkflow
 from workflows.upkeep.relate import RelateWorkflow
 from workflows.upkeep.sql import SqlWorkflow
+
+if TYPE_CHECKING:
+    from tenure.tracing.tracer import Tracer
 
 WORKFLOWS = [
     AgentWorkflow,
@@ -106,6 +134,8 @@ WORKFLOWS = [
     MemoryWorkflow,
     ConsolidationWorkflow,
     NotifyWorkflow,
+    ArchiveWorkflow,
+    ArchiveSweepWorkflow,
 ]
 """All workflows; they run on the queue of workflows and cheap activities."""
 
@@ -113,12 +143,30 @@ PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", 
 """Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
-"""Time that activities may continue after the worker is asked to stop."""
+"""Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
+the settings, since they are paid or cannot be repeated.
+"""
 
 UNREACHABLE_EXIT_CODE = 4
 """Exit code if the Temporal server or the knowledge base is unreachable."""
 
+MAX_WORKFLOW_TASK_SECONDS = 8
+"""Time after which a workflow task that does not yield counts as a deadlock, less than the server's ten seconds.
+
+A run that receives 10,000 signals in one workflow task needs about a second of the processor, most of it in the SDK. On
+a busy machine that exceeds the SDK's own two seconds, and every repetition of the task does so as well.
+"""
+
 _ACTIVITY_THREADS = 8
+
+_MAX_INGEST_ACTIVITIES = 4
+"""Concurrent readings of documents and tables: they need the CPU and much memory."""
+
+_MAX_EMBED_ACTIVITIES = 2
+"""Concurrent activities without a person who waits."""
+
+_MAX_WORKFLOW_TASKS = 2 * max(2, os.cpu_count() or 1)
+"""Concurrent workflow tasks: they need the CPU, and a task that waits too long for it is repeated."""
 
 _MAX_WEB_ACTIVITIES = 32
 """Concurrent web activities: they wait for servers and need no thread."""
@@ -171,14 +219,24 @@ def _collect_activities(*objects: object) -> list[Callable[..., Any]]:
     return [method for method in methods if hasattr(method, "__temporal_activity_definition")]
 
 
-def build_sandbox_activities(box: Sandbox, keep: Path) -> list[Callable[..., Any]]:
-    """Return the activities that run programs and store their artifacts below `keep`."""
-    return _collect_activities(SandboxActivities(box, keep))
+def build_sandbox_activities(
+    box: Sandbox, keep: Path, store: FileStore | None = None, roots: DocumentRoots | None = None
+) -> list[Callable[..., Any]]:
+    """Return the activities that run programs and store their artifacts below `keep`, or in `store`.
+
+    They read files in `store`, or without one files of this machine inside `roots`.
+    """
+    return _collect_activities(SandboxActivities(box, keep, store, roots))
 
 
 def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
     """Return the activities that access the web and MCP servers."""
     return _collect_activities(WebActivities(search, pages), mcp)
+
+
+def build_archive_activities(archiver: Archiver) -> list[Callable[..., Any]]:
+    """Return the activities that archive finished runs."""
+    return _collect_activities(ArchiveActivities(archiver))
 
 
 def build_browser_activities(pages: PageFetching | None) -> list[Callable[..., Any]]:
@@ -201,17 +259,24 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
     return box
 
 
-def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
+def build_sandbox_worker(
+    client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
+) -> Worker:
     """Return the worker of the sandbox queue."""
+    store = FileStore(settings.files_uri) if settings.files_uri else None
+    roots = DocumentRoots(settings.document_roots, settings.home)
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
-        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts"),
+        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store, roots),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
-        graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+        graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
         # Requests to run programs name no passage.
-        interceptors=[OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
+        interceptors=[
+            OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources),
+            *interceptors,
+        ],
         **options,
     )
 
@@ -224,6 +289,8 @@ def build_workers(
     engines: FederatedSearch,
     visitor: Fetcher,
     chromium: Browser | None,
+    recorder: MetricRecorder | None = None,
+    interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, on shared clients."""
@@ -233,7 +300,7 @@ def build_workers(
         create_embedding_model(settings),
         settings.chunk_tokens,
         vector_index=settings.vector_index,
-        metrics=SearchMetrics(settings.home.absolute() / "searches.db"),
+        metrics=SearchMetrics(settings.home.absolute() / "searches.db", recorder),
         sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
         databases={name: address.get_secret_value() for name, address in settings.databases.items()},
         rerank_model=create_rerank_model(settings),
@@ -252,6 +319,9 @@ def build_workers(
         None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
     )
     methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
+    methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, knowledge.runs))
+    # Searches and ingestion had no queues of their own: runs that began then wait for them here.
+    methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     return [
         Worker(
@@ -261,11 +331,12 @@ def build_workers(
             activities=methods[queue],
             activity_executor=threads,
             max_concurrent_activities=choose_max_activities(settings, queue),
+            max_concurrent_workflow_tasks=_MAX_WORKFLOW_TASKS,
             max_task_queue_activities_per_second=rate.get(queue),
             workflow_runner=create_workflow_runner(),
-            graceful_shutdown_timeout=GRACEFUL_SHUTDOWN_TIMEOUT,
+            graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
+            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora), *interceptors],
             **options,
         )
         for queue in queues
@@ -277,13 +348,33 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     """Return the number of activities of a queue that this worker executes concurrently.
 
     Model calls wait for the network: as many as the model server accepts, so that few of them hold a slot only to wait
-    for it. Web activities wait as well. All others need the CPU: as many as there are threads.
+    for it. Web activities wait as well. All others need the CPU. The threads of a worker are as many as its slots, so
+    that no queue waits for the threads of another.
     """
-    if queue == WEB_QUEUE:
-        return _MAX_WEB_ACTIVITIES
-    if queue == BROWSER_QUEUE:
-        return _MAX_BROWSER_ACTIVITIES
-    return settings.model_concurrency if queue == MODEL_QUEUE and settings.has_model else _ACTIVITY_THREADS
+    if queue == MODEL_QUEUE and settings.has_model:
+        return settings.model_concurrency
+    return {
+        WEB_QUEUE: _MAX_WEB_ACTIVITIES,
+        BROWSER_QUEUE: _MAX_BROWSER_ACTIVITIES,
+        INGEST_QUEUE: _MAX_INGEST_ACTIVITIES,
+        EMBED_QUEUE: _MAX_EMBED_ACTIVITIES,
+    }.get(queue, _ACTIVITY_THREADS)
+
+
+def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:
+    """Return the time that the activities of a queue may continue after the worker is asked to stop."""
+    if queue in (MODEL_QUEUE, WEB_QUEUE):
+        return timedelta(seconds=settings.shutdown_seconds)
+    return min(GRACEFUL_SHUTDOWN_TIMEOUT, timedelta(seconds=settings.shutdown_seconds))
+
+
+def start_tracing() -> "Tracer | None":
+    """Return the tracer that the environment configures, or None after a log line if traces cannot be sent."""
+    try:
+        return configure_tracing()
+    except TracingUnavailable as error:
+        structlog.get_logger().warning("no traces are sent", why=str(error))
+        return None
 
 
 def prepare_home(home: Path) -> None:
@@ -298,20 +389,48 @@ def prepare_home(home: Path) -> None:
         structlog.get_logger().warning("the home was open to other users; it is private now", corrected=corrected)
 
 
-async def serve(settings: Settings, queues: Sequence[str]) -> None:
-    """Serve the queues until the process receives a signal to stop."""
+async def serve(
+    settings: Settings, queues: Sequence[str], build_id: str = "", *, becomes_current: bool = False
+) -> None:
+    """Serve the queues until the process receives a signal to stop.
+
+    Args:
+        settings: settings of the worker.
+        queues: task queues to serve.
+        build_id: version of the code, or an empty text for a worker without versioning.
+        becomes_current: whether new runs use this version once the server accepts it.
+
+    Raises:
+        VersioningRefused: the server has no Worker Versioning, or does not allow the change.
+    """
     stop = asyncio.Event()
+
+    def request_stop() -> None:
+        stop.set()
+        limit_shutdown(settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, request_stop)
+    runtime, tracer = create_worker_runtime(settings), start_tracing()
+    recorder = MetricRecorder(runtime.metric_meter)
     # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
-    client = await connect(settings.model_copy(update={"owner": "", "owner_token": None}))
+    client = await connect(
+        settings.model_copy(update={"owner": "", "owner_token": None}),
+        runtime,
+        [ObservationInterceptor(recorder, tracer)],
+    )
     prepare_home(settings.home.absolute())
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
-            if (deciphering := make_codec_server(settings)) is not None:
-                running.enter_context(deciphering)
+            if tracer is not None:
+                running.callback(tracer.close)
+            await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
+            monitor = await running.enter_async_context(WorkerMonitor(client))
+            running.enter_context(HealthServer(settings, monitor))
+            decryption = asyncio.create_task(serve_while_needed(settings))
+            running.callback(decryption.cancel)
             engines, visitor, chromium = (
                 FederatedSearch.from_settings(settings),
                 create_fetcher(settings),
@@ -323,22 +442,77 @@ async def serve(settings: Settings, queues: Sequence[str]) -> None:
                 running.push_async_callback(chromium.aclose)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
-            workers = build_workers(client, settings, queues, threads, engines, visitor, chromium)
+            versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
+            workers = build_workers(
+                client, settings, queues, threads, engines, visitor, chromium, recorder, [monitor], **versioning
+            )
             for worker in workers:
+                extend_workflow_tasks(worker)
                 await running.enter_async_context(worker)
+            monitor.watch(workers)
             if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                workers.append(await running.enter_async_context(build_sandbox_worker(client, settings, box)))
-            if TENURE_QUEUE in queues:
+                programs = build_sandbox_worker(client, settings, box, [monitor], **versioning)
+                workers.append(await running.enter_async_context(programs))
+                monitor.watch([programs])
+            if TENURE_QUEUE in queues and not (build_id and await is_earlier_version(client, build_id)):
                 await schedule_upkeep(client, settings)
-            structlog.get_logger().info("worker is serving", queues=list(queues), home=str(settings.home.absolute()))
-            await stop.wait()
+            structlog.get_logger().info(
+                "worker is serving", queues=list(queues), home=str(settings.home.absolute()), version=build_id or None
+            )
+            served = [worker.task_queue for worker in workers]
+            routing = (
+                # This process serves all that it can; workers of some queues wait for the workers of the others.
+                make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
+                if becomes_current
+                else _check_version(client, settings, build_id, served)
+            )
+            await _wait_for_stop(stop, routing)
             structlog.get_logger().info("worker is stopping")
-            await stop_workers(workers)
+            monitor.stop()
+            if not await stop_workers(workers):
+                end_process()
 
 
-async def stop_workers(workers: Sequence[Worker]) -> None:
-    """Stop all workers concurrently; a worker that still polls would take work that this process cannot finish."""
-    await asyncio.gather(*(worker.shutdown() for worker in workers))
+async def _check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
+    """Report a worker without a version if new runs use one; without versioning by the settings, end that.
+
+    Raises:
+        VersioningRefused: the server does not allow the change.
+    """
+    if build_id:
+        return
+    try:
+        current = await read_current_build_id(client)
+    except (VersioningRefused, RPCError) as error:  # a server without it, or a gate that allows polling only
+        structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
+        return
+    if current and not settings.worker_versioning and TENURE_QUEUE in queues:
+        await make_current(client, "", queues)
+    elif current:
+        structlog.get_logger().warning(
+            "new runs use a version, and this worker has none: start it with --versioned", version=current
+        )
+
+
+async def _wait_for_stop(stop: asyncio.Event, routing: Coroutine[Any, Any, None]) -> None:
+    """Wait for the signal to stop; an error of the routing ends the worker, which would get no work."""
+    task, stopping = asyncio.create_task(routing), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            await task
+            await stopping
+    finally:
+        task.cancel()
+        stopping.cancel()
+
+
+def extend_workflow_tasks(worker: Worker) -> None:
+    """Allow workflow tasks of a worker more time than the SDK does, which has no option for it."""
+    workflows = worker._workflow_worker
+    if workflows is not None:
+        assert hasattr(workflows, "_deadlock_timeout_seconds"), "the SDK has another name for it"
+        workflows._deadlock_timeout_seconds = MAX_WORKFLOW_TASK_SECONDS
 
 
 def parse_queues(value: str) -> list[str]:
@@ -358,6 +532,14 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="worker.py", description="Serve Tenure's task queues.")
     parser.add_argument("--queues", type=parse_queues, default=list(ALL_QUEUES), metavar="NAME[,NAME…]")
+    parser.add_argument(
+        "--versioned", action="store_true", help="serve only the runs that began under this version of the code"
+    )
+    parser.add_argument(
+        "--make-current",
+        action="store_true",
+        help="with --versioned, which it implies: new runs use this version as soon as its workers serve all queues",
+    )
     return parser
 
 
@@ -366,9 +548,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = build_parser().parse_args(argv)
     try:
         settings = Settings()
-        configure_logging(settings.log_level)
-        asyncio.run(serve(settings, chosen.queues))
-    except (ServerUnreachable, StoreUnreachable) as error:
+        configure_logging(settings.log_level, settings.log_format)
+        configure_sdk_loggers()
+        is_versioned = settings.worker_versioning and (chosen.versioned or chosen.make_current)
+        build_id = compute_build_id() if is_versioned else ""
+        becomes_current = is_versioned and chosen.make_current
+        asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
+    except (ServerUnreachable, StoreUnreachable, VersioningRefused) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE_EXIT_CODE
     except (ValidationError, SettingsError) as error:

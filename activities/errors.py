@@ -6,6 +6,7 @@ Error types are stable strings: histories and callers depend on them.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from http import HTTPStatus
 from typing import NoReturn
 
 from temporalio import activity
@@ -22,7 +23,7 @@ from tenure.knowledge.store.errors import (
     ReaderFailed,
     StoreUnreachable,
 )
-from tenure.models.errors import EmbeddingError, ModelError, TransportError
+from tenure.models.errors import EmbeddingError, ModelError, RequestRejected, TransportError
 
 MODEL_UNAVAILABLE = "ModelUnavailable"
 """The model server is temporarily unavailable; the call is retried."""
@@ -39,6 +40,8 @@ MIN_RETRY_DELAY_SECONDS = 1.0
 """Shorter delays requested by a server count as none."""
 MAX_IMMEDIATE_RETRIES = 5
 """Attempts of a call that may follow each other without delay if the server requests it."""
+MAX_PAGE_ATTEMPTS = 5
+"""Attempts of a call after which a web page instead of an answer counts as a permanent error."""
 
 TRANSIENT_ERRORS = (CommitConflict, CorruptTable, StoreUnreachable, ReaderFailed)
 """Errors that may not occur again: concurrent writers, half-written tables, lack of memory."""
@@ -69,13 +72,17 @@ def raise_model_error(error: ModelError) -> NoReturn:
     """Raise the translation of an error of the model layer.
 
     Raises:
-        ApplicationError: always; retryable with the server's delay for a transport error.
+        ApplicationError: always; retryable for a transport error, with the server's delay, and for the first pages that
+            come instead of an answer.
     """
     if isinstance(error, TransportError):
         raise ApplicationError(
             str(error), type=MODEL_UNAVAILABLE, next_retry_delay=_choose_retry_delay(error)
         ) from None
-    raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=True) from None
+    # A gateway shows a page while its server restarts; a wrong URL leads to one at every attempt.
+    is_page = isinstance(error, RequestRejected) and error.status == HTTPStatus.OK
+    may_pass = is_page and activity.in_activity() and activity.info().attempt < MAX_PAGE_ATTEMPTS
+    raise ApplicationError(str(error), type=MODEL_REJECTED, non_retryable=not may_pass) from None
 
 
 def _choose_retry_delay(error: TransportError) -> timedelta | None:

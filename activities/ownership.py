@@ -52,7 +52,7 @@ MANUAL_CORPUS = "manual"
 OPEN_ACTIVITIES = frozenset(
     (
         *("compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
-        "check_signal",
+        *("archive_missing_runs", "check_signal"),
     )
 )
 """Activities without a proof: the worker's own upkeep, which returns numbers only, and the check of proofs itself."""

@@ -4,21 +4,30 @@ Asynchronous, on the worker's event loop: the kernel ties the life of sandboxed 
 them, and this thread lives as long as the worker. A program that fails is a result, never an error.
 """
 
+import asyncio
 import hashlib
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.errors import PATH_REFUSED
 from activities.heartbeat import send_heartbeats
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TestRunRequest
-from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome, SandboxSelfTest
+from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
+from tenure.document_roots import DocumentRoots, PathRefused, RootsError
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
+from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
+from tenure.sandbox.engine import MAX_INPUT_BYTES
 from tenure.sandbox.repairing import search_repair
 
 if TYPE_CHECKING:
@@ -28,8 +37,14 @@ SANDBOX_MISSING = "SandboxMissing"
 """There is no sandbox on the worker's machine; a person has to install one."""
 SANDBOX_FAILED = "SandboxFailed"
 """The sandbox could not be set up; the activity is retried."""
+STORE_UNREACHABLE = "FileStoreUnreachable"
+"""The object store of files does not answer; the activity is retried."""
 
 _EMPTY_PROGRAM = Program(files=(InputFile(name="empty.py", text=""),), entry="empty.py")
+
+_INPUT_PREFIX = "input-"
+_MAX_INPUT_SECONDS = 24 * 3600
+"""Age from which a copy of input files belongs to no program: longer than any program runs."""
 
 _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -37,10 +52,16 @@ _SAFE = re.compile(r"[^A-Za-z0-9._-]+")
 class SandboxActivities:
     """Activities on one sandbox."""
 
-    def __init__(self, sandbox: "Sandbox", keep: Path) -> None:
-        """Use `sandbox` and store the artifacts of programs below `keep`."""
+    def __init__(
+        self, sandbox: "Sandbox", keep: Path, store: FileStore | None = None, roots: DocumentRoots | None = None
+    ) -> None:
+        """Use `sandbox`; store the artifacts of programs below `keep`, or in `store`, which all machines reach.
+
+        Without `store`, input files inside `roots` are read from this machine.
+        """
         self._sandbox = sandbox
         self._keep = keep
+        self._store, self._roots = store, roots or DocumentRoots()
 
     @activity.defn
     async def check_sandbox(self) -> SandboxSelfTest:
@@ -54,16 +75,25 @@ class SandboxActivities:
     @activity.defn
     async def run_tests(self, request: TestRunRequest) -> SandboxOutcome:
         """Test a program."""
+        trial, folder = request.test_run, self._folder(request.run, request.attempt, "tests")
         with translate_sandbox_errors():
-            async with send_heartbeats():
-                return await self._sandbox.test(request.test_run, self._folder(request.run, request.attempt, "tests"))
+            async with (
+                send_heartbeats(),
+                self._fetch_files(trial.files) as files,
+                self._fetch_files(trial.tests) as tests,
+            ):
+                fetched = trial.model_copy(update={"files": files, "tests": tests})
+                outcome = await self._sandbox.test(fetched, folder)
+                return await self._share_artifacts(outcome)
 
     @activity.defn
     async def run_program(self, request: ProgramRequest) -> SandboxOutcome:
         """Run a program and store its artifacts."""
+        program, folder = request.program, self._folder(request.run, request.attempt, "run")
         with translate_sandbox_errors():
-            async with send_heartbeats():
-                return await self._sandbox.run(request.program, self._folder(request.run, request.attempt, "run"))
+            async with send_heartbeats(), self._fetch_files(program.files) as files:
+                outcome = await self._sandbox.run(program.model_copy(update={"files": files}), folder)
+                return await self._share_artifacts(outcome)
 
     @activity.defn
     async def repair_program(self, request: RepairRequest) -> RepairReply:
@@ -76,8 +106,68 @@ class SandboxActivities:
             progress = current
 
         with translate_sandbox_errors():
-            async with send_heartbeats(lambda: (progress,)):
-                return await search_repair(self._sandbox, request, progress, update, self._keep / "screened")
+            async with (
+                send_heartbeats(lambda: (progress,)),
+                self._fetch_files(request.files) as files,
+                self._fetch_files(request.tests) as tests,
+            ):
+                fetched = request.model_copy(update={"files": files, "tests": tests})
+                return await search_repair(self._sandbox, fetched, progress, update, self._keep / "screened")
+
+    @asynccontextmanager
+    async def _fetch_files(self, files: Sequence[InputFile]) -> AsyncIterator[tuple[InputFile, ...]]:
+        """Give input files on this machine: those in the object store are copied for the time of the program.
+
+        Raises:
+            PathRefused: a file of this machine is outside the document roots.
+            RootsError: the list of document roots cannot be trusted.
+            SharedFileRefused: a file is not in the store, or not of the owner of the run.
+            FileStoreUnreachable: the object store does not answer.
+        """
+        if all(file.path is None for file in files):
+            yield tuple(files)
+            return
+        if self._store is None:
+            yield tuple([file if file.path is None else self._resolve(file) for file in files])
+            return
+        self._keep.mkdir(parents=True, exist_ok=True)
+        await asyncio.to_thread(_remove_stale_inputs, self._keep)
+        # Input files are read without following links, also of folders.
+        with tempfile.TemporaryDirectory(prefix=_INPUT_PREFIX, dir=self._keep.resolve()) as folder:
+            yield await self._fetch(self._store, files, Path(folder))
+
+    def _resolve(self, file: InputFile) -> InputFile:
+        """Return a file of this machine with its real path, if the owner of the run may have it read."""
+        path = file.path or ""
+        if is_shared(path):
+            raise SharedFileRefused(f"{path} is in an object store: set TENURE_FILES_URI for the worker of programs")
+        (real,) = self._roots.resolve([path], _find_owner())
+        return file.model_copy(update={"path": str(real)})
+
+    async def _fetch(self, store: FileStore, files: Sequence[InputFile], folder: Path) -> tuple[InputFile, ...]:
+        """Copy input files from the object store; return them with the paths of the copies."""
+        remaining, fetched = MAX_INPUT_BYTES, []
+        for number, file in enumerate(files):
+            if file.path is not None:
+                # A worker that shares its work with other machines reads no file of its own for the client of another.
+                store.check_location(file.path, _find_owner())
+                target = folder / str(number)
+                remaining -= await asyncio.to_thread(store.download, file.path, target, remaining)
+                file = file.model_copy(update={"path": str(target)})
+            fetched.append(file)
+        return tuple(fetched)
+
+    async def _share_artifacts(self, outcome: SandboxOutcome) -> SandboxOutcome:
+        """Move the artifacts of a program into the object store, if there is one.
+
+        Raises:
+            FileStoreUnreachable: the object store does not answer.
+        """
+        if self._store is None or not outcome.artifacts:
+            return outcome
+        owner = _find_owner()
+        shared = [await asyncio.to_thread(_move, self._store, artifact, owner) for artifact in outcome.artifacts]
+        return outcome.model_copy(update={"artifacts": tuple(shared)})
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
         """Return the folder of an attempt; retries of the activity use the same one."""
@@ -85,12 +175,34 @@ class SandboxActivities:
         return self._keep / f"{_SAFE.sub('-', run)[:80]}-{digest}" / f"attempt-{attempt}" / what
 
 
+def _remove_stale_inputs(keep: Path) -> None:
+    """Remove copies of input files that killed workers of this home have left."""
+    for folder in keep.glob(f"{_INPUT_PREFIX}*"):
+        with suppress(FileNotFoundError):  # its worker, or another one, has just removed it
+            if time.time() - folder.stat().st_mtime > _MAX_INPUT_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_owner() -> str | None:
+    """Return the owner of the workflow that asks for the current activity."""
+    return get_owner(activity.info().workflow_id or "")
+
+
+def _move(store: FileStore, artifact: Artifact, owner: str | None) -> Artifact:
+    """Move an artifact into the object store; return it with its new location."""
+    path = Path(artifact.path)
+    with path.open("rb") as file:
+        location = store.upload(file, owner)
+    path.unlink()
+    return artifact.model_copy(update={"path": location})
+
+
 @contextmanager
 def translate_sandbox_errors() -> Iterator[None]:
-    """Translate errors of the sandbox itself.
+    """Translate errors of the sandbox itself and of input files.
 
     Raises:
-        ApplicationError: for every such error; non-retryable if there is no sandbox.
+        ApplicationError: for every such error; non-retryable if there is no sandbox, or if a file is refused.
     """
     try:
         yield
@@ -98,3 +210,7 @@ def translate_sandbox_errors() -> Iterator[None]:
         raise ApplicationError(str(error), type=SANDBOX_MISSING, non_retryable=True) from error
     except SandboxError as error:
         raise ApplicationError(str(error), type=SANDBOX_FAILED) from error
+    except (PathRefused, RootsError, SharedFileRefused) as error:
+        raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
+    except FileStoreUnreachable as error:
+        raise ApplicationError(str(error), type=STORE_UNREACHABLE) from error

@@ -1,195 +1,102 @@
-"""Bad days of a model's server: `python -m benchmarks.drill [--runs N] [--share S] [--seed N] [--nonsense] [--json]`.
+"""Strike running research with faults: `python -m benchmarks.drill [--seed N] [--runs N] [--faults N] [--only NAME]`.
 
-Runs whole researches, each with a seed of its own, against a loopback server of which a share of the
-answers is faulty: busy, broken, hanging, refusing, malformed. With `--nonsense` every answer fits its
-schema and means nothing, and the runs have budgets. Every run has to end with a report; its usage has
-to equal what the server billed for the answers that arrived, and no answer may have been paid twice.
+Every run has processes of its own: a Temporal server, a worker, a model server, and proxies between them. Faults strike
+at moments drawn by the seed. A supervisor starts ended processes again. Afterwards each run is compared with an
+undisturbed one: it has to finish, the model server must not have been asked again for an answer that the history had
+recorded, and the knowledge base must hold the same rows.
 """
 
 import argparse
 import asyncio
 import json
-import re
 import statistics
+import sys
 import tempfile
-import time
-import uuid
-from collections import Counter
-from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from temporalio.client import Client
-from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+from benchmarks.support.drill import disk
+from benchmarks.support.drill.faults import list_faults
+from benchmarks.support.drill.run import Drill, Outcome, select_faults
 
-from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
-from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.models.openai.chat import OpenAIChat
-from tenure.settings import Settings
-from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import SERVER_OPTIONS, temporal_binary
-from tests.model_server import ModelServer, RandomFaults
-from tests.support.schema_instance import Json
-from tests.support.worlds import KITCHEN, MemoryKnowledge
-from worker import WORKFLOWS, build_activities, create_workflow_runner
-from workflows.run.agent import AgentWorkflow
-from workflows.runtime import search_attributes
-from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
-
-AT_ONCE = 10
-"""Runs under way at the same time."""
-
-TIMEOUT = 10.0
-"""Seconds after which a call to a server that hangs is given up."""
-
-BUDGET = RunLimits(
-    min_relevance=0.0, max_calls=60, max_tokens=150_000, max_section_revisions=10, max_report_revisions=10
-)
-"""Limits of a run against a server that answers nonsense."""
-
-_CASE = re.compile(r"kitchen number (\d+)")
+_HEADER = ("fault", "times", "finished", "repeated", "lost", "doubled", "wrong", "median s", "max s")
 
 
-@dataclass(frozen=True)
-class Ended:
-    """Finished run, compared with the server's accounts."""
-
-    case: str
-    """Name of the run."""
-    result: Result
-    """Its report."""
-    seconds: float
-    """Duration in seconds."""
-    billed: tuple[int, int, int]
-    """Answers that arrived, their prompt tokens and their answer tokens, as the server has them."""
-    repeated: tuple[str, ...]
-    """Roles that were asked the very same question again although its answer had arrived."""
-
-    @property
-    def used(self) -> tuple[int, int, int]:
-        """The same as the run counted them."""
-        usage = self.result.usage
-        return usage.model_calls, usage.tokens_in, usage.tokens_out
+def build_table(outcomes: Sequence[Outcome], *, by_part: bool = False) -> list[dict[str, Any]]:
+    """Return one row for each fault, or for each part that faults strike, and one for all."""
+    by_fault: dict[str, list[tuple[Outcome, float | None]]] = defaultdict(list)
+    for outcome in outcomes:
+        for name, seconds in outcome.struck:
+            by_fault[name.partition(":")[0] if by_part else name].append((outcome, seconds))
+    rows = [_build_row(name, by_fault[name]) for name in sorted(by_fault)]
+    everything = [pair for pairs in by_fault.values() for pair in pairs]
+    return [*rows, _build_row(f"all, in {len(outcomes)} runs", everything)]
 
 
-def case_of(request: Json) -> str:
-    """Return the run to which a request belongs: every prompt contains the run's question."""
-    found = _CASE.search(json.dumps(request.get("messages", "")))
-    return found[1] if found else ""
+def _build_row(name: str, pairs: Sequence[tuple[Outcome, float | None]]) -> dict[str, Any]:
+    seconds = [passed for _, passed in pairs if passed is not None]
+    runs = {outcome.number: outcome for outcome, _ in pairs}.values()
+    values = (
+        *(name, len(pairs), sum(outcome.finished for outcome, _ in pairs)),
+        *(sum(outcome.repeated for outcome in runs), *(sum(outcome.rows[at] for outcome in runs) for at in range(3))),
+        *(round(statistics.median(seconds), 1) if seconds else None, round(max(seconds), 1) if seconds else None),
+    )
+    return dict(zip(_HEADER, values, strict=True))
 
 
-async def drill(
-    client: Client, model: ModelServer, home: Path, runs: int, first: int, limits: RunLimits
-) -> list[Ended]:
-    """Run the given number of researches, some concurrently; return them in the order of their ends."""
-    gate = asyncio.Semaphore(AT_ONCE)
-
-    async def one(number: int) -> tuple[str, Result, float]:
-        async with gate:
-            began = time.monotonic()
-            question = f"How are bread and cheese made in kitchen number {number}?"
-            request = RunRequest(question=question, corpora=("kitchen",), limits=limits)
-            name = f"drill-{number}-{uuid.uuid4().hex[:8]}"
-            result = await client.execute_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
-            return str(number), result, time.monotonic() - began
-
-    async with serving(client, model, home):
-        ended = await asyncio.gather(*(one(first + number) for number in range(runs)))
-    return [Ended(case, result, seconds, *_books(model, case)) for case, result, seconds in ended]
+def format_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return the table as Markdown."""
+    lines = [" | ".join(_HEADER), " | ".join("---" for _ in _HEADER)]
+    lines += [" | ".join("" if value is None else str(value) for value in row.values()) for row in rows]
+    return "\n".join(f"| {line} |" for line in lines)
 
 
-def _books(model: ModelServer, case: str) -> tuple[tuple[int, int, int], tuple[str, ...]]:
-    """Return the tokens that the server billed for delivered answers of a run, and the roles with repeated calls."""
-    arrived = [entry for entry in model.billed if entry.delivered and case_of(entry.request.json) == case]
-    asked = Counter((entry.schema_name, json.dumps(entry.request.json, sort_keys=True)) for entry in arrived)
-    sums = len(arrived), sum(entry.tokens_in for entry in arrived), sum(entry.tokens_out for entry in arrived)
-    return sums, tuple(role for (role, _), count in asked.items() for _ in range(count - 1))
+def is_passed(outcomes: Sequence[Outcome]) -> bool:
+    """Return whether all runs have finished without a repeated call, a changed row or another problem."""
+    return all(
+        outcome.finished and not outcome.problem and not outcome.repeated and not any(outcome.rows)
+        for outcome in outcomes
+    )
 
 
-@asynccontextmanager
-async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterator[None]:
-    """Serve all queues with the real workflows and activities, over a kitchen in memory."""
-    settings = Settings(openai_base_url=model.base_url, model="m", model_timeout=TIMEOUT, home=home)
-    chat = OpenAIChat.from_settings(settings)
-    methods = build_activities(chat, MemoryKnowledge(KITCHEN))  # type: ignore[arg-type]
-    with ThreadPoolExecutor(16) as threads:
-        async with AsyncExitStack() as running:
-            running.push_async_callback(chat.aclose)
-            for queue in methods:
-                worker = Worker(
-                    client,
-                    task_queue=queue,
-                    workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
-                    activities=methods[queue],
-                    activity_executor=threads,
-                    max_concurrent_activities=settings.model_concurrency if queue == MODEL_QUEUE else 16,
-                    workflow_runner=create_workflow_runner(),
-                    max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-                )
-                await running.enter_async_context(worker)
-            yield
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
-async def measure(runs: int, share: float, seed: int, *, nonsense: bool) -> dict[str, float | int | str]:
-    """Run the drill on a server of its own and return the figures."""
-    limits = BUDGET if nonsense else RunLimits(min_relevance=0.0)
-    with ModelServer(
-        random_faults=RandomFaults(seed, share, run_of=case_of), nonsense=seed if nonsense else None
-    ) as model:
-        async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=temporal_binary(),
-            data_converter=DATA_CONVERTER,
-            search_attributes=list(search_attributes.ALL),
-            dev_server_extra_args=SERVER_OPTIONS,
-            dev_server_log_level="error",
-        ) as server:
-            with tempfile.TemporaryDirectory(prefix="tenure-drill-") as home:
-                ended = await drill(server.client, model, Path(home), runs, seed * 1000, limits)
-        faulty = len(model.requests) - sum(entry.delivered for entry in model.billed)
-    seconds = sorted(one.seconds for one in ended)
-    return {
-        "runs": len(ended),
-        "with_report": sum(bool(one.result.title and one.result.decisions) for one in ended),
-        "with_sections": sum(bool(one.result.sections) for one in ended),
-        "usage_equals_bills": sum(one.used == one.billed for one in ended),
-        "answers_paid_and_not_used": sum(one.billed[0] - one.used[0] for one in ended),
-        "same_question_again": " ".join(role for one in ended for role in one.repeated) or "never",
-        "within_budget": sum(within(one.result, limits) for one in ended),
-        "requests": len(model.requests),
-        "requests_without_answer": faulty,
-        "calls_by_twins": sum(call.times for one in ended for call in one.result.fallbacks),
-        "seconds_p50": round(statistics.median(seconds), 1),
-        "seconds_max": round(seconds[-1], 1),
-    }
-
-
-def within(result: Result, limits: RunLimits) -> bool:
-    """Return whether a run kept its budget."""
-    tokens = result.usage.tokens_in + result.usage.tokens_out
-    kept = limits.max_tokens is None or tokens <= limits.max_tokens
-    return kept and (limits.max_calls is None or result.usage.model_calls <= limits.max_calls)
-
-
-def main() -> None:
-    """Run from the command line."""
+def main() -> int:
+    """Run from the command line; return 1 if a run did not withstand its faults."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.drill", description=__doc__)
-    parser.add_argument("--runs", type=int, default=200, metavar="N", help="runs (default: 200)")
-    parser.add_argument("--share", type=float, default=0.3, metavar="S", help="share of faults (default: 0.3)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of everything (default: 1)")
-    parser.add_argument("--nonsense", action="store_true", help="answers that fit their schema and mean nothing")
+    parser.add_argument("--runs", type=int, default=40, metavar="N", help="runs (default: 40)")
+    parser.add_argument("--faults", type=int, default=200, metavar="N", help="faults in all runs (default: 200)")
+    parser.add_argument("--only", default="", metavar="NAME", help="faults whose name contains this text")
+    parser.add_argument("--kind", choices=("research", "code"), help="kind of all runs (default: three to one)")
+    parser.add_argument("--worlds", type=int, default=3, metavar="N", help="runs at the same time (default: 3)")
+    parser.add_argument("--minutes", type=float, metavar="N", help="start no further run after this time")
+    parser.add_argument("--parts", action="store_true", help="print one row for each part instead of each fault")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--list", action="store_true", help="print the names of all faults")
     arguments = parser.parse_args()
-    share = 0.0 if arguments.nonsense else arguments.share
-    figures = asyncio.run(measure(arguments.runs, share, arguments.seed, nonsense=arguments.nonsense))
+    if arguments.list:
+        print("\n".join(fault.name for fault in list_faults()))
+        return 0
+    disk.enter_namespaces([sys.executable, "-m", "benchmarks.drill", *sys.argv[1:]])
+    with tempfile.TemporaryDirectory(prefix="tenure-drill-", ignore_cleanup_errors=True) as folder:
+        drill = Drill(Path(folder), _report, arguments.worlds, arguments.minutes)
+        try:
+            chosen = select_faults(arguments.only, arguments.kind, has_clock=drill.clock_library is not None)
+        except ValueError as error:
+            parser.error(str(error))
+        outcomes = asyncio.run(drill.run(arguments.seed, arguments.runs, arguments.faults, chosen))
+    table = build_table(outcomes, by_part=arguments.parts)
     if arguments.json:
-        print(json.dumps(figures))
+        print(json.dumps({"passed": is_passed(outcomes), "table": table, "runs": [vars(one) for one in outcomes]}))
     else:
-        print("\n".join(f"{name.replace('_', ' '):24} {value}" for name, value in figures.items()))
+        print(format_table(table))
+    return 0 if is_passed(outcomes) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

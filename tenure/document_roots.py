@@ -19,8 +19,8 @@ import tenure
 ROOTS_FILE = "document-roots.json"
 """Name of the list in the home: a JSON array of absolute paths, one per line."""
 
-MANUAL = Path(tenure.__file__).resolve().parents[1] / "docs"
-"""Manual of this installation, which every worker may ingest."""
+MANUAL = Path(tenure.__file__).resolve().parents[1].joinpath("docs").resolve()
+"""Manual of this installation, which every worker may ingest; a copy of the source has a link to it."""
 
 _OWNER = "{owner}"
 _LOCK_SECONDS = 30.0

@@ -14,8 +14,8 @@ SECRET_BYTES = 32
 
 _MAX_SECRET_BYTES = 1024
 _OTHERS = 0o077
-_EXEMPT = frozenset({"sandbox"})
-"""Folders of a home whose contents programs of another user read: packages, and no data."""
+_EXEMPT = frozenset({"sandbox", "versions"})
+"""Folders of a home whose contents programs of another user read: packages and source code, and no data."""
 
 
 class ForeignHome(OSError):

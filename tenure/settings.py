@@ -8,6 +8,7 @@ import base64
 import os
 import re
 from collections import ChainMap
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -161,16 +162,27 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
+    worker_versioning: bool = True
+    """Whether versioned workers take part in Temporal's Worker Versioning, so that a run finishes under the code that
+    it began with. Off for a server without it: then a new worker also continues the runs of the old code.
+    """
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
-    """Folders and files that the worker may ingest, as absolute paths separated by colons; commands such as
-    `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for an owner.
+    """Folders and files that the worker may ingest or give to programs, as absolute paths separated by colons; commands
+    such as `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for
+    an owner.
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
+    files_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
+    """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create, if workers and
+    clients run on several machines; empty for paths of one machine.
+    """
     vector_index: VectorIndex = "auto"
     """Type of the vector index; `auto` scans small tables and creates `ivf_rq` for large ones."""
     maintenance_hours: float = Field(default=6.0, ge=0, le=8760)
     """Hours between two maintenances of the knowledge base; 0 for none."""
+    archive_hours: float = Field(default=1.0, ge=0, le=8760)
+    """Hours between two searches for ended runs that are not archived, such as terminated ones; 0 for none."""
     consolidation_hours: float = Field(default=24.0, ge=0, le=8760)
     """Hours between two consolidations of memories; 0 for none."""
     memory_half_life_days: float = Field(default=90.0, gt=0, le=36_500)
@@ -202,7 +214,21 @@ class Settings(BaseSettings, LimitFields):
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
-    """Port on 127.0.0.1 on which the worker decrypts payloads for programs with the home's key, if there are keys."""
+    """Port on which the worker decrypts payloads for programs with the home's key, if there are keys."""
+    codec_host: str = "127.0.0.1"
+    """Address on which it listens; any but 127.0.0.1 requires all `codec_` settings."""
+    codec_url: str = Field(default="", pattern=r"^(https://[A-Za-z0-9.-]+(:\d{1,5})?)?$")
+    """URL under which browsers on other machines reach it, such as `https://codec.example:8234`; empty for this machine
+    only.
+    """
+    codec_origins: CommaSeparated = ()
+    """Origins of the web UIs that may use it under `codec_url`, such as `https://temporal.example`."""
+    codec_certificate: Path | None = None
+    """PEM file with its certificate, followed by those of intermediate authorities."""
+    codec_private_key: Path | None = None
+    """PEM file with the private key of the certificate."""
+    codec_token: SecretStr | None = None
+    """Token that takes the place of the home's key, for servers on several machines; at least 32 characters."""
 
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
     """API key of the OpenAI-compatible server. Without a key and a URL, fallbacks answer instead of a model."""
@@ -338,8 +364,24 @@ class Settings(BaseSettings, LimitFields):
     notify_command: str = ""
     """Shell command run on the same events; environment variables describe the event."""
 
+    health_port: int = Field(default=0, ge=0, le=65535)
+    """Port on which a worker answers health checks; 0 for any free port, which the commands of the home find. Workers
+    of the local stack always use a free port.
+    """
+    health_host: str = "127.0.0.1"
+    """Address on which a worker answers health checks."""
+    shutdown_seconds: float = Field(default=60.0, ge=0, le=3600)
+    """Seconds that running calls of models and MCP servers may continue after a worker is asked to stop; other
+    activities have at most ten. The worker ends at most ten seconds later.
+    """
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level of the worker."""
+    log_format: Literal["text", "json"] = "text"
+    """Format of the worker's log: text, or one JSON object per line."""
+    metrics_port: int | None = Field(default=None, ge=1, le=65535)
+    """Port on which the worker serves Prometheus metrics at `/metrics`, or the next free one of ten; empty for none."""
+    metrics_address: str = "127.0.0.1"
+    """IP address on which metrics are served, to anyone who reaches it; `0.0.0.0` for all interfaces of a container."""
 
     @classmethod
     def settings_customise_sources(
@@ -374,6 +416,15 @@ class Settings(BaseSettings, LimitFields):
             raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
         return self
 
+    @field_validator("metrics_address")
+    @classmethod
+    def _check_metrics_address(cls, address: str) -> str:
+        """Reject names of hosts and malformed addresses."""
+        try:
+            return str(ip_address(address))
+        except ValueError:
+            raise ValueError("it is an IP address, such as 127.0.0.1") from None
+
     @field_validator("encryption_keys")
     @classmethod
     def _check_encryption_keys(cls, keys: SecretStr | None) -> SecretStr | None:
@@ -381,6 +432,36 @@ class Settings(BaseSettings, LimitFields):
         if keys is not None:
             parse_encryption_keys(keys.get_secret_value())
         return keys
+
+    @field_validator("codec_origins")
+    @classmethod
+    def _check_codec_origins(cls, origins: tuple[str, ...]) -> tuple[str, ...]:
+        """Reject everything but origins of encrypted pages."""
+        if wrong := [origin for origin in origins if not re.fullmatch(r"https://[A-Za-z0-9.-]+(:\d{1,5})?", origin)]:
+            raise ValueError(f"{wrong[0]!r} is not an origin such as https://temporal.example")
+        return origins
+
+    @model_validator(mode="after")
+    def _check_codec(self) -> Self:
+        """Reject a codec server that other machines reach without encryption, a token or a named origin."""
+        if self.codec_token is not None and len(self.codec_token.get_secret_value()) < MIN_TOKEN_LENGTH:
+            raise ValueError(
+                f"TENURE_CODEC_TOKEN needs at least {MIN_TOKEN_LENGTH} characters: `openssl rand -hex 32` makes one"
+            )
+        remote = {
+            "codec_url": self.codec_url,
+            "codec_origins": self.codec_origins,
+            "codec_certificate": self.codec_certificate,
+            "codec_private_key": self.codec_private_key,
+        }
+        if self.codec_host == "127.0.0.1" and not any(remote.values()):
+            return self
+        missing = [name for name, value in (remote | {"codec_token": self.codec_token}).items() if not value]
+        if missing:
+            raise ValueError(
+                f"a codec server for other machines needs {', '.join(map(get_environment_variable, missing))} as well"
+            )
+        return self
 
     @field_validator("search_keys", "search_urls")
     @classmethod

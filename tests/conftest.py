@@ -32,10 +32,14 @@ from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.document_roots import DocumentRoots
+from tenure.knowledge.runs import ArchivedRuns
+from tenure.knowledge.store.store import Store
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
+from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
+from tests.support.histories import wait_until_archived
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
@@ -43,6 +47,7 @@ from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
+    build_archive_activities,
     build_browser_activities,
     build_sandbox_activities,
     create_workflow_runner,
@@ -105,6 +110,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Seconds between the cancellation of a test and the runner's own timeout.
 CLEAN_UP_SECONDS = 15
+
+ARCHIVE_SECONDS = 20
+"""Time that the archiving of a test's runs may take after the test."""
 
 
 def pytest_collection_finish() -> None:
@@ -226,11 +234,15 @@ class Stage:
         """Replay a run that the test has started itself."""
         self._started.append(handle)
 
+    def forget(self) -> None:
+        """Leave out the runs so far at the end: the test deletes their histories."""
+        self._started.clear()
+
     async def replay(self) -> None:
         """Replay all of its runs with everything they began: a test that passes shows that they can be."""
         if not self._started:
             return
-        histories = [history for handle in self._started async for history in _family(self.client, handle.id)]
+        histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
         replayer = Replayer(
             workflows=WORKFLOWS,
             workflow_runner=prepared_once(),
@@ -246,24 +258,29 @@ class Stage:
                 await handle.terminate("its test failed")
 
 
-async def _family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
+async def load_family(client: Client, workflow: str, run: str | None = None) -> AsyncIterator[WorkflowHistory]:
     """Yield the history of a run, its continuations, and those of its children."""
     history = await client.get_workflow_handle(workflow, run_id=run).fetch_history()
     yield history
     for event in history.events:
         if event.HasField("child_workflow_execution_started_event_attributes"):
             child = event.child_workflow_execution_started_event_attributes.workflow_execution
-            async for one in _family(client, child.workflow_id, child.run_id):
+            async for one in load_family(client, child.workflow_id, child.run_id):
                 yield one
         if event.HasField("workflow_execution_continued_as_new_event_attributes"):
             later = event.workflow_execution_continued_as_new_event_attributes.new_execution_run_id
-            async for one in _family(client, workflow, later):
+            async for one in load_family(client, workflow, later):
                 yield one
 
 
 async def _each(histories: Sequence[WorkflowHistory]) -> AsyncIterator[WorkflowHistory]:
     for history in histories:
         yield history
+
+
+def open_archive(folder: Path) -> ArchivedRuns:
+    """Return the archive of the workers of a test with this folder."""
+    return ArchivedRuns(Store(str(folder / "archive")))
 
 
 @pytest.fixture
@@ -287,6 +304,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
         methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
+        methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, open_archive(folder)))
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
         if web:
@@ -314,6 +332,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
             stage = Stage(client)
             try:
                 yield stage
+                # The workers of another test could not read its requests.
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(wait_until_archived(client), ARCHIVE_SECONDS)
             except BaseException:
                 await stage.terminate()
                 raise

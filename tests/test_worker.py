@@ -1,50 +1,67 @@
 """The worker: task queues, activities and the command line."""
 
 import argparse
-import asyncio
 import os
 import socket
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from temporalio import activity
+from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
 
+import worker
 from activities.mcp import McpActivities
 from tenure.models.factory import create_chat_model
 from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
+from tenure.temporal.deployment import VersioningRefused
+from tenure.temporal.stack.source import compute_build_id
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
+from tests.support.tiers import slow
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
     WORKFLOWS,
     build_activities,
+    build_archive_activities,
     build_browser_activities,
     build_parser,
     build_sandbox_activities,
     build_web_activities,
     choose_max_activities,
+    choose_shutdown_timeout,
+    extend_workflow_tasks,
     main,
     parse_queues,
     prepare_home,
-    stop_workers,
 )
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
     EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def unchanged_logging(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the command from configuring the logs of this process, which other tests read."""
+    monkeypatch.setattr("worker.configure_logging", lambda level, line_format: None)
+    monkeypatch.setattr("worker.configure_sdk_loggers", lambda: None)
 
 
 def served() -> dict[str, set[str]]:
@@ -54,6 +71,7 @@ def served() -> dict[str, set[str]]:
     methods[BROWSER_QUEUE] = build_browser_activities(None)
     engines = FederatedSearch.from_settings(Settings(_env_file=None))
     mcp = McpActivities(McpServers({}, timeout_seconds=1), MemoryKnowledge({}))  # type: ignore[arg-type]
+    methods[TENURE_QUEUE] += build_archive_activities(None)  # type: ignore[arg-type]
     methods[WEB_QUEUE] = build_web_activities(engines, None, mcp)  # type: ignore[arg-type]
     return {
         queue: {method.__temporal_activity_definition.name for method in found}  # type: ignore[attr-defined]
@@ -64,28 +82,20 @@ def served() -> dict[str, set[str]]:
 def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model queue, and no activity is on two queues."""
     assert served() == {
-        TENURE_QUEUE: {"assemble_report", "check_quotes", "post_notification", "run_notification_command"},
+        TENURE_QUEUE: {
+            *("assemble_report", "check_quotes", "post_notification", "run_notification_command"),
+            *("archive_run", "archive_missing_runs"),
+        },
+        SEARCH_QUEUE: {
+            *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
+            *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
+            *("build_excerpts", "calculate", "find_term", "cite_claim"),
+            *("store_memories", "search_memories", "forget_memories", "list_memories"),
+        },
+        INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {
-            *(
-                "ingest_corpus",
-                "read_pages",
-                "fork_corpus",
-                "search_passages",
-                "group_passages",
-                "recall_findings",
-                "analyze_candidates",
-                "embed_corpus",
-                "manage_corpora",
-                "inherit_findings",
-                "find_tables",
-                "query_tables",
-                "export_query",
-                "store_computation",
-                *("build_excerpts", "calculate", "find_term", "cite_claim"),
-            ),
-            *("compact_tables", "refresh_indexes", "remove_old_versions"),
-            *("find_relations", "list_unread_passages", "refresh_relations"),
-            *("store_memories", "search_memories", "forget_memories", "list_memories", "consolidate_memories"),
+            *("embed_corpus", "compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
+            *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
@@ -109,32 +119,41 @@ def test_workflow_names_are_unique() -> None:
     assert len(names) == len(set(names)) >= 5
 
 
-async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: WorkflowEnvironment) -> None:
-    """Stopping ends the polling of every queue, also while an activity of one queue still runs."""
-    running, released = asyncio.Event(), asyncio.Event()
+@pytest.mark.parametrize(
+    ("queue", "seconds"), [(MODEL_QUEUE, 45), (WEB_QUEUE, 45), (SEARCH_QUEUE, 10), (SANDBOX_QUEUE, 10)]
+)
+def test_paid_calls_may_finish_when_a_worker_stops(queue: str, seconds: float) -> None:
+    """Calls of models and MCP servers have the time of the settings, other activities ten seconds."""
+    settings = Settings(shutdown_seconds=45, _env_file=None)
 
-    @activity.defn
-    async def hold() -> None:
-        running.set()
-        await released.wait()
+    assert choose_shutdown_timeout(settings, queue) == timedelta(seconds=seconds)
+    assert choose_shutdown_timeout(Settings(shutdown_seconds=2, _env_file=None), queue) == timedelta(seconds=2)
 
-    @activity.defn
-    async def unused() -> None:
-        return
 
-    name = f"stop-{uuid4().hex[:8]}"
-    options: dict[str, Any] = {"graceful_shutdown_timeout": timedelta(minutes=1)}
-    idle = PatientWorker(server.client, task_queue=f"{name}-idle", activities=[unused], **options)
-    busy = PatientWorker(server.client, task_queue=name, activities=[hold], **options)
-    async with idle, busy:
-        await server.client.start_activity(hold, id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1))
-        await running.wait()
-        stopping = asyncio.create_task(stop_workers([idle, busy]))
-        while idle.is_running:  # noqa: ASYNC110 - the SDK has no event for it
-            await asyncio.sleep(0.01)
-        assert busy.is_running and not stopping.done()
-        released.set()
-        await stopping
+@workflow.defn(sandboxed=False)
+class Busy:
+    """Workflow whose only task keeps its thread for longer than the SDK allows."""
+
+    @workflow.run
+    async def run(self) -> str:
+        """Do not yield for three seconds."""
+        time.sleep(3)  # noqa: ASYNC251 - this is the deadlock
+        return "done"
+
+
+@slow
+async def test_a_long_workflow_task_is_no_deadlock(server: WorkflowEnvironment) -> None:
+    """A workflow task that needs three seconds, as on a busy machine, is not repeated for ever."""
+    queue = f"busy-{uuid4().hex[:8]}"
+    worker = PatientWorker(server.client, task_queue=queue, workflows=[Busy])
+    extend_workflow_tasks(worker)
+    async with worker:
+        handle = await server.client.start_workflow(Busy.run, id=queue, task_queue=queue)
+        result = await handle.result()
+        events = [event async for event in handle.fetch_history_events()]
+
+    assert result == "done"
+    assert not any(event.HasField("workflow_task_failed_event_attributes") for event in events)
 
 
 def test_some_or_all_queues_can_be_served() -> None:
@@ -173,12 +192,9 @@ def test_configured_model_is_created() -> None:
 def test_model_calls_have_as_many_slots_as_requests(address: str | None, calls: int) -> None:
     """With a model the slots equal the allowed requests; activities that need the CPU have one thread each."""
     settings = Settings(openai_api_key=None, openai_base_url=address, model_concurrency=40)
+    queues = (MODEL_QUEUE, SEARCH_QUEUE, INGEST_QUEUE, EMBED_QUEUE, TENURE_QUEUE)
 
-    assert [choose_max_activities(settings, queue) for queue in (MODEL_QUEUE, EMBED_QUEUE, TENURE_QUEUE)] == [
-        calls,
-        8,
-        8,
-    ]
+    assert [choose_max_activities(settings, queue) for queue in queues] == [calls, 8, 4, 2, 8]
 
 
 def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +204,6 @@ def test_missing_server_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         port = nobody.getsockname()[1]
         monkeypatch.setenv("TENURE_TEMPORAL_PORT", str(port))
         monkeypatch.delenv("TEMPORAL_ADDRESS", raising=False)
-        monkeypatch.setattr("worker.configure_logging", lambda level: None)
 
         assert main([]) == 4
 
@@ -218,3 +233,53 @@ def test_an_open_home_is_corrected_when_a_worker_starts(tmp_path: Path, capsys: 
     assert tmp_path.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     assert capsys.readouterr().out.count("the home was open to other users") == 1
+
+
+def test_metrics_that_cannot_be_served_are_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is 2 and the line names address and reason."""
+    monkeypatch.setenv("TENURE_METRICS_PORT", "9464")
+    monkeypatch.setenv("TENURE_METRICS_ADDRESS", "192.0.2.1")
+
+    assert main([]) == 2
+    assert "metrics cannot be served at 192.0.2.1, port 9464" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "setting", "expected"),
+    [
+        ([], "on", ("", False)),
+        (["--versioned"], "on", (compute_build_id(), False)),
+        (["--make-current"], "on", (compute_build_id(), True)),
+        (["--make-current"], "off", ("", False)),
+    ],
+)
+def test_a_worker_takes_part_in_versioning_only_if_asked(
+    options: list[str], setting: str, expected: tuple[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker without an option has no version, and the setting overrides the options."""
+    served: list[tuple[str, bool]] = []
+
+    async def serve(settings: Settings, queues: list[str], build_id: str, *, becomes_current: bool) -> None:
+        served.append((build_id, becomes_current))
+
+    monkeypatch.setattr(worker, "serve", serve)
+    monkeypatch.setenv("TENURE_WORKER_VERSIONING", setting)
+
+    assert main(options) == 0
+    assert served == [expected]
+
+
+def test_a_refused_version_ends_the_worker_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server without Worker Versioning ends a versioned worker, which would get no work."""
+
+    async def refuse(*arguments: Any, **options: Any) -> None:
+        raise VersioningRefused("it is disabled")
+
+    monkeypatch.setattr(worker, "serve", refuse)
+
+    assert main(["--versioned"]) == 4
+    assert "set TENURE_WORKER_VERSIONING=off" in capsys.readouterr().err

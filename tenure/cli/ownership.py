@@ -5,7 +5,6 @@ The server passes owner and priority on from a run to its child workflows and ac
 
 from argparse import Namespace
 
-from temporalio.client import WorkflowExecutionDescription
 from temporalio.common import Priority
 
 from tenure.cli.errors import UsageError
@@ -57,12 +56,6 @@ def parse_ownership(arguments: Namespace) -> Priority:
     if arguments.owner is not None and len(arguments.owner.encode()) > _MAX_OWNER_BYTES:
         raise UsageError(f"--owner may have at most {_MAX_OWNER_BYTES} bytes")
     return Priority(priority_key=arguments.priority, fairness_key=arguments.owner)
-
-
-def read_ownership(run: WorkflowExecutionDescription) -> Priority:
-    """Return the priority and fairness key of an earlier run."""
-    kept = run.raw_description.workflow_execution_info.priority
-    return Priority(priority_key=kept.priority_key or None, fairness_key=kept.fairness_key or None)
 
 
 def override_ownership(arguments: Namespace, before: Priority) -> Priority:

@@ -58,6 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_start(commands)
     _add_schedule(commands)
     _add_looking(commands)
+    _add_archive(commands)
     _add_going_on(commands)
     _add_steering(commands)
     _add_corpora(commands)
@@ -289,8 +290,15 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
     report = _add(commands, "report", "tenure.cli.commands.runs:report", "print the report of a finished run")
     trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "show the trace of a run, from its history")
-    for command in (watch, state, report, trace):
+    files = _add(
+        commands,
+        "files",
+        "tenure.cli.commands.files:list_files",
+        "list or save the files that the programs of a run created",
+    )
+    for command in (watch, state, report, trace, files):
         command.add_argument("id", metavar="ID")
+    files.add_argument("-o", "--output", type=_path, metavar="DIR", help="save the files into this folder")
     _add_output(watch)
     _add_output(report)
     runs = _add(commands, "list", "tenure.cli.commands.runs:list_runs", "list the latest runs")
@@ -299,6 +307,18 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     runs.add_argument(
         "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
+
+
+def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
+    """Add commands for the archive of finished runs."""
+    module = "tenure.cli.commands.archives"
+    export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
+    export.add_argument("id", metavar="ID")
+    export.add_argument("file", nargs="?", type=_path, metavar="FILE", help="file to write (default: ID.tenure)")
+    imported = _add(commands, "import", f"{module}:import_file", "add the runs of an archive file to this home")
+    imported.add_argument("file", type=_path, metavar="FILE")
+    delete = _add(commands, "delete", f"{module}:delete_run", "delete a finished run from the archive and the server")
+    delete.add_argument("id", metavar="ID")
 
 
 def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
@@ -423,6 +443,17 @@ def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
         "down",
         "tenure.cli.commands.stack:stop_stack",
         "stop the local stack; runs continue when it is started again",
+    )
+    versions = _add(
+        commands,
+        "versions",
+        "tenure.cli.commands.up:show_versions",
+        "show the versions of the code that workers run, and how many runs each has",
+    )
+    versions.add_argument(
+        "--make-current",
+        action="store_true",
+        help="let new runs use the version of this installation, once its workers poll",
     )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")

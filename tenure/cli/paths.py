@@ -5,7 +5,9 @@ from pathlib import Path
 
 from tenure.cli.errors import CommandError, UsageError
 from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.sandbox import InputFile
 from tenure.document_roots import MANUAL, RootsError, add_document_roots
+from tenure.files.file_store import is_shared
 from tenure.settings import Settings
 
 
@@ -35,15 +37,15 @@ def find_manual() -> Path:
     return MANUAL
 
 
-def allow_reading(settings: Settings, requests: Iterable[IngestRequest]) -> None:
-    """Add the paths of ingestions to the document roots of this home.
+def allow_reading(settings: Settings, requests: Iterable[IngestRequest], files: Iterable[InputFile] = ()) -> None:
+    """Add the paths of ingestions and of files for programs to the document roots of this home.
 
     Raises:
         CommandError: the list of document roots cannot be written.
     """
     try:
-        add_document_roots(
-            settings.home, [path for request in requests for path in map(Path, request.paths) if path != MANUAL]
-        )
+        documents = [path for request in requests for path in map(Path, request.paths) if path != MANUAL]
+        given = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
+        add_document_roots(settings.home, [*documents, *given])
     except RootsError as error:
         raise CommandError(str(error)) from error

@@ -5,14 +5,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import Unreachable, UsageError
 from tenure.cli.paths import resolve_paths
 from tenure.cli.terminal import print_note
 from tenure.contracts.result.programs import parse_cases
 from tenure.contracts.sandbox import InputFile
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, DiscoveryFailed, discover_files
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused
 from tenure.files.opening import FileRefused, open_file
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content
+from tenure.settings import Settings
 
 MAX_INLINE_FILE_BYTES = 64 * 1024
 """Maximum size of a file that is sent with the request; larger files are copied from their path when needed."""
@@ -38,6 +40,35 @@ def read_files(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[
         left -= size if travels else 0
         found.append(InputFile(name=name, text=text) if travels else InputFile(name=name, path=str(path)))
     return _apart(found)
+
+
+def upload_files(files: Sequence[InputFile], settings: Settings) -> tuple[InputFile, ...]:
+    """Store the files that do not travel with a request in the object store of the settings, if there is one.
+
+    Raises:
+        UsageError: a file cannot be read, or changes while it is read.
+        Unreachable: the object store does not answer.
+    """
+    if not settings.files_uri:
+        return tuple(files)
+    store = FileStore(settings.files_uri)
+    return tuple(file if file.path is None else _upload_file(file, store, settings.owner) for file in files)
+
+
+def _upload_file(file: InputFile, store: FileStore, owner: str) -> InputFile:
+    """Store a file in an object store; return it with its location."""
+    path = Path(file.path or "")
+    try:
+        with open_file(path) as opened:
+            return file.model_copy(update={"path": store.upload(opened.file, owner or None)})
+    except FileRefused as error:
+        raise UsageError(f"{path} {error.reason}") from error
+    except SharedFileRefused as error:
+        raise UsageError(f"{path} changes while it is read: start the run again") from error
+    except FileStoreUnreachable as error:
+        raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def read_tests(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[InputFile, ...]:

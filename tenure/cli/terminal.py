@@ -100,8 +100,8 @@ def check_writable(path: Path | None) -> None:
         raise UsageError(f"{path} cannot be written: name a file in a folder you can write")
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file atomically.
+def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Write a file atomically; other users may not read a private one.
 
     Raises:
         CommandError: the system refuses.
@@ -112,7 +112,8 @@ def write_file(path: Path, content: bytes) -> None:
         descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        Path(draft).chmod(0o666 & ~_umask())
+        if not private:
+            Path(draft).chmod(0o666 & ~_umask())
         Path(draft).replace(path)
     except OSError as error:
         if draft:

@@ -14,6 +14,7 @@ from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
+from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.search.retrieval import Retrieval
 from tenure.knowledge.store import catalogue
@@ -37,6 +38,7 @@ class KnowledgeBase:
         memories: memories of owners.
         conversations: messages between roles and models.
         pages: cache of fetched web pages.
+        runs: archive of finished runs.
         maintenance: compaction, indexes and removal of old versions.
         encoder: sentence and token vectors, as the roles use them.
     """
@@ -104,6 +106,7 @@ class KnowledgeBase:
         self.memories = Memories(store, embedding, encode, memory_policy or MemoryPolicy())
         self.conversations = Conversations(store)
         self.pages = PageCache(store)
+        self.runs = ArchivedRuns(store)
         self.maintenance = Maintenance(store, page_cache_bytes)
 
     def load_store_stats(self) -> StoreStats:

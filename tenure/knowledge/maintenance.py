@@ -12,8 +12,13 @@ from tenure.contracts.knowledge.maintenance import MaintenanceProgress, Maintena
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
-from tenure.knowledge.store.schema import PAGES, is_knowledge_table
+from tenure.knowledge.store.schema import PAGES, RUNS, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
+
+MIN_ARCHIVE_FILES = 100
+"""Data files from which on the archive of runs is maintained. Every run adds a file, and each compaction copies all of
+them.
+"""
 
 
 class Maintenance:
@@ -63,6 +68,8 @@ class Maintenance:
         )
 
     def _run_on_table(self, step: MaintenanceStep, name: str) -> int:
+        if name == RUNS and self._store.describe_table(name).files < MIN_ARCHIVE_FILES:
+            return 0
         if step == "compact":
             return self._store.compact(name)
         if step == "index":

@@ -28,14 +28,17 @@ GROUPS: Final = {
             "temporal_port",
             "ui_port",
             "retention_days",
+            "worker_versioning",
             "document_roots",
-            "lancedb_uri",
+            *("lancedb_uri", "files_uri"),
             "vector_index",
             "maintenance_hours",
+            "archive_hours",
             *("owner", "owner_token", "owners", "default_owner"),
             "encryption_keys",
-            "codec_port",
-            "log_level",
+            *("codec_port", "codec_host", "codec_url", "codec_origins", "codec_certificate", "codec_private_key"),
+            "codec_token",
+            *("health_port", "health_host", "shutdown_seconds"),
         ),
     ),
     "Memories": (
@@ -104,6 +107,11 @@ GROUPS: Final = {
         "Tenure notifies people of runs in these ways. The client requests notifications if one of them is set, and "
         "the worker sends them with its own settings.",
         ("notify_url", "notify_secret", "notify_command"),
+    ),
+    "Logs and metrics": (
+        "These settings make the worker observable. Traces are configured by the standard variables of OpenTelemetry, "
+        "such as `OTEL_EXPORTER_OTLP_ENDPOINT`.",
+        ("log_level", "log_format", "metrics_port", "metrics_address"),
     ),
     "Chunks of documents": (
         "The length of chunks applies to the ingestion of documents. After a change, all files of a corpus are "

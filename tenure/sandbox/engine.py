@@ -43,6 +43,10 @@ MAX_INPUT_BYTES: Final = 512 << 20
 """Maximum size of all input files."""
 
 
+_STOP_SECONDS = 0.2
+"""Interval in which a cancelled run is asked to stop."""
+
+
 class Backend(Protocol):
     """Interface of isolation back-ends."""
 
@@ -158,6 +162,8 @@ class ContainedSandbox:
     ) -> Observed:
         """Run a job and return the observations; cancelling this coroutine ends the sandbox.
 
+        A sandbox that ended for no reason of its own is run a second time: the machine may have been short of memory.
+
         Raises:
             SetupFailed: the sandbox could not be set up.
         """
@@ -167,6 +173,10 @@ class ContainedSandbox:
         def work() -> Observed:
             fixed = {"limits": bounds, "home": self.runtime.home, "filter": self._backend.late_filter}
             block = marshal.dumps({**job, "units": units(), **fixed}, 2)
+            seen = supervise(block)
+            return supervise(block) if seen.interrupted else seen
+
+        def supervise(block: bytes) -> Observed:
             control = self._backend.make_control_group(limits)
             supervision = Supervision(limits, block, keep, goes_on, control)
             running.append(supervision)
@@ -176,10 +186,11 @@ class ContainedSandbox:
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
-            for supervision in running:
-                supervision.stop()
-            # The cancellation is complete only when no process is left.
-            await asyncio.gather(future, return_exceptions=True)
+            # The cancellation is complete only when no process is left; a second run may start meanwhile.
+            while not future.done():
+                for supervision in running:
+                    supervision.stop()
+                await asyncio.wait([future], timeout=_STOP_SECONDS)
             raise
 
 

@@ -81,6 +81,8 @@ class Observed:
     limits: list[str] = field(default_factory=list)
     finished: bool = False
     """Whether the driver finished."""
+    interrupted: bool = False
+    """Whether the driver ended before it finished, although no limit was reached and no stop was requested."""
     peak_mib: float = 0.0
     seconds: float = 0.0
 
@@ -126,7 +128,11 @@ class Supervision:
             self._follow(started, began)
         finally:
             started.kill()
-            started.process.wait()
+            try:
+                started.process.wait(GRACE_SECONDS)
+            except subprocess.TimeoutExpired:  # a stopped process does not notice the end of the others
+                started.process.kill()
+                started.process.wait()
             for stream in (started.process.stdin, started.process.stdout, started.process.stderr):
                 if stream is not None:
                     stream.close()
@@ -139,6 +145,7 @@ class Supervision:
         if self._store is not None:
             self._seen.artifacts = self._store.kept
         self._account()
+        self._seen.interrupted = not (self._seen.finished or self._seen.limits or self._stop.is_set())
         return self._seen
 
     def _account(self) -> None:

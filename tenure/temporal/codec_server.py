@@ -1,19 +1,27 @@
-"""Decrypt payloads for the Temporal web UI and the `temporal` command, on this machine only.
+"""Decrypt payloads for the Temporal web UI and the `temporal` command.
 
 Both send payloads to `/decode` and show the reply, so the keys stay in this process. The worker runs the server while
 encryption keys are set: on a Unix socket of the home, for the web UI of the local stack, and on a port, for programs
-with the home's key and for a web UI on another port. Started as a program it serves a machine without a worker.
+with the home's key and for a web UI on another port. Started as a program it serves a machine without a worker, and
+with the settings for other machines a web UI that runs elsewhere.
+
+Usage: python -m tenure.temporal.codec_server
+       python -m tenure.temporal.codec_server --link
 """
 
+import argparse
 import asyncio
 import os
+import signal
 import socket
+import ssl
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import structlog
 from google.protobuf import json_format
@@ -22,8 +30,15 @@ from temporalio.api.common.v1 import Payloads
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
-from tenure.temporal.gate.access import HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
-from tenure.temporal.gate.http_server import HttpError, HttpServer, Request, Response, Timeouts
+from tenure.temporal.gate.access import HINT, HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
+from tenure.temporal.gate.http_server import (
+    HttpError,
+    HttpServer,
+    Request,
+    Response,
+    Timeouts,
+    make_text_response,
+)
 from tenure.temporal.gate.peers import PeerTable
 from tenure.temporal.gate.sockets import CODEC_SOCKET, get_socket_address
 from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
@@ -31,7 +46,50 @@ from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
 MAX_CONCURRENT_REQUESTS = 4
 """Requests whose payloads are in memory at the same time."""
 
+RETRY_SECONDS = 5.0
+"""Time after which a worker tries again to serve a port that another process serves."""
+
+CERTIFICATE_SECONDS = 60.0
+"""Interval at which a renewed certificate is looked for."""
+
+HEALTH_PATH = "/healthz"
+"""Path that needs no token and shows nothing but that the server runs."""
+
+LINK_COMMAND = "python -m tenure.temporal.codec_server --link"
+
 _ROOT = 0
+
+
+class RemoteAccess(NamedTuple):
+    """Access of browsers and programs on other machines."""
+
+    host: str
+    """Address to listen on."""
+    url: str
+    """URL under which they reach the server."""
+    origins: tuple[str, ...]
+    """Origins of the web UIs that may read replies."""
+    certificate: Path
+    """File with the certificate."""
+    private_key: Path
+    """File with its private key."""
+    token: str
+    """Token in place of the home's key."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "RemoteAccess | None":
+        """Return the access that the settings define, or None for this machine only."""
+        certificate, private_key, token = settings.codec_certificate, settings.codec_private_key, settings.codec_token
+        if not (settings.codec_url and certificate and private_key and token):
+            return None
+        return cls(
+            settings.codec_host,
+            settings.codec_url,
+            settings.codec_origins,
+            certificate,
+            private_key,
+            token.get_secret_value(),
+        )
 
 
 class CodecServer:
@@ -40,25 +98,35 @@ class CodecServer:
     Args:
         codec: codec that holds the keys.
         home: home with the key of access and the Unix socket.
-        port: port on 127.0.0.1; 0 for any free port.
-        ui_port: port of the web UI, the only other origin that may read replies.
+        port: port; 0 for any free port.
+        ui_port: port of the web UI of this machine, the only other origin that may read replies.
         timeouts: time limits of requests.
+        remote: access from other machines, which then replaces that of this machine; None for none.
 
     Raises:
-        OSError: the port is in use, or the home cannot be written.
+        OSError: the port is in use, or the home or the certificate cannot be used.
     """
 
     def __init__(
-        self, codec: EncryptionCodec, home: Path, port: int, ui_port: int, timeouts: Timeouts | None = None
+        self,
+        codec: EncryptionCodec,
+        home: Path,
+        port: int,
+        ui_port: int,
+        timeouts: Timeouts | None = None,
+        remote: RemoteAccess | None = None,
     ) -> None:
-        self._codec, self._timeouts = codec, timeouts
+        self._codec, self._timeouts, self._remote = codec, timeouts, remote
+        self._tls = _load_certificate(remote) if remote else None
         with ExitStack() as opened:
-            self._listener = opened.enter_context(socket.create_server((HOST, port)))
+            self._listener = opened.enter_context(socket.create_server((remote.host if remote else HOST, port)))
             self.port: int = self._listener.getsockname()[1]
-            self._key = load_key(home)
+            self._key = remote.token if remote else load_key(home)
             self._own = opened.enter_context(_listen_in_home(home))
             opened.pop_all()
-        self._policy = AccessPolicy(self._key, self.port, [f"http://{name}:{ui_port}" for name in (HOST, "localhost")])
+        origins = remote.origins if remote else [f"http://{name}:{ui_port}" for name in (HOST, "localhost")]
+        hint = f"Run `{LINK_COMMAND}` where it runs and open the link that it prints." if remote else HINT
+        self._policy = AccessPolicy(self._key, self.port, origins, hint, remote.url if remote else "")
         self._peers = PeerTable()
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -78,16 +146,32 @@ class CodecServer:
 
     def build_link(self) -> str:
         """Return a link that lets a browser use this server for a web UI on another port."""
-        return build_link(self._key, f"http://{HOST}:{self.port}")
+        return build_link(self._key, self._policy.origin)
 
     async def serve(self) -> None:
         """Serve until the context manager is left, or the task is cancelled."""
         self._loop = asyncio.get_running_loop()
-        port = HttpServer(self._answer, self._may_connect, self._timeouts)
+        port = HttpServer(self._answer, None if self._remote else self._may_connect, self._timeouts, self._tls)
         own = HttpServer(self._answer_own, None, self._timeouts)
         async with port.serve(self._listener), own.serve(self._own):
             self._started.set()
+            renewal = asyncio.create_task(self._reload_certificate())
             await self._stop.wait()
+            renewal.cancel()
+
+    async def _reload_certificate(self) -> None:
+        """Use a renewed certificate for new connections; keep the old one while the new files are unusable."""
+        if self._remote is None or self._tls is None:
+            return
+        known = _read_change_times(self._remote)
+        while True:
+            await asyncio.sleep(CERTIFICATE_SECONDS)
+            try:
+                if (found := _read_change_times(self._remote)) != known:
+                    self._tls.load_cert_chain(self._remote.certificate, self._remote.private_key)
+                    known = found
+            except OSError as error:
+                structlog.get_logger().warning("the renewed certificate cannot be used", why=str(error))
 
     def _may_connect(self, accepted: socket.socket) -> bool:
         """Return whether a connection comes from this user, or from root, which forwards ports for users."""
@@ -100,6 +184,8 @@ class CodecServer:
 
     async def _answer(self, request: Request) -> Response:
         """Answer a request to the port."""
+        if request.method == "GET" and request.path == HEALTH_PATH:
+            return make_text_response(HTTPStatus.OK, "this server runs")
         origin = request.get_header("origin")
         allowed = self._policy.allows_origin(origin)
         if request.method == "OPTIONS" and allowed:
@@ -139,26 +225,50 @@ class CodecServer:
         return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
 
 
-def make_codec_server(settings: Settings) -> CodecServer | None:
-    """Return the configured server, or None without keys or if another worker already serves the port."""
+async def serve_while_needed(settings: Settings) -> None:
+    """Serve the configured server until cancelled; while another worker serves the port, wait for its end.
+
+    The worker of an earlier version may hold the port for as long as its runs take.
+    """
+    is_first = True
+    while settings.encryption_keys is not None:
+        if (server := make_codec_server(settings, quiet=not is_first)) is not None:
+            with server:
+                await asyncio.Event().wait()
+        is_first = False
+        await asyncio.sleep(RETRY_SECONDS)
+
+
+def make_codec_server(settings: Settings, *, quiet: bool = False) -> CodecServer | None:
+    """Return the configured server, or None without keys or if it cannot serve, for which the log has the reason."""
     codec = EncryptionCodec.from_settings(settings)
     if codec is None:
         return None
+    remote = RemoteAccess.from_settings(settings)
     try:
-        return CodecServer(codec, settings.home.absolute(), settings.codec_port, settings.ui_port)
+        return CodecServer(codec, settings.home.absolute(), settings.codec_port, settings.ui_port, remote=remote)
     except OSError as error:
-        structlog.get_logger().warning(
-            "this worker does not decrypt payloads for the web UI", port=settings.codec_port, error=error.strerror
-        )
+        if not quiet:
+            structlog.get_logger().warning(
+                "this worker does not decrypt payloads for the web UI",
+                port=settings.codec_port,
+                error=error.strerror or str(error),
+            )
         return None
 
 
-def main() -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Serve until interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m tenure.temporal.codec_server", description=__doc__)
+    parser.add_argument("--link", action="store_true", help="print a link for the browser, and do not serve")
+    chosen = parser.parse_args(argv)
     os.umask(PRIVATE_UMASK)
     try:
         settings = Settings()
         make_private(settings.home.absolute())
+        if chosen.link:
+            print(_build_link(settings))
+            return 0
         server = make_codec_server(settings)
     except ValueError as error:
         print(f"error: the settings are not valid: {' '.join(str(error).split())}", file=sys.stderr)
@@ -167,12 +277,61 @@ def main() -> int:
         print(f"error: the home cannot be used ({error.strerror or error})", file=sys.stderr)
         return 2
     if server is None:
-        print("error: set TENURE_ENCRYPTION_KEYS, and TENURE_CODEC_PORT to a free port", file=sys.stderr)
+        print(
+            "error: set TENURE_ENCRYPTION_KEYS, and TENURE_CODEC_PORT to a free port; check the files of a certificate",
+            file=sys.stderr,
+        )
         return 2
-    print(f"open this link once in the browser of the web UI: {server.build_link()}", flush=True)
+    if settings.codec_url:
+        # The output of a server for other machines is a log, which is no place for a link that opens it.
+        print(f"serving {settings.codec_url}; `{LINK_COMMAND}` prints a link for the browser", flush=True)
+    else:
+        print(f"open this link once in the browser of the web UI: {server.build_link()}", flush=True)
     with suppress(KeyboardInterrupt):
-        asyncio.run(server.serve())
+        asyncio.run(_serve(server))
     return 0
+
+
+async def _serve(server: CodecServer) -> None:
+    """Serve until the process is asked to stop; the first process of a container has to handle that itself."""
+    serving = asyncio.create_task(server.serve())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
+
+
+def _build_link(settings: Settings) -> str:
+    """Return a link that lets a browser use the server of these settings.
+
+    Raises:
+        OSError: the key of the home cannot be read.
+    """
+    remote = RemoteAccess.from_settings(settings)
+    if remote is not None:
+        return build_link(remote.token, remote.url)
+    return build_link(load_key(settings.home.absolute()), f"http://{HOST}:{settings.codec_port}")
+
+
+def _load_certificate(remote: RemoteAccess) -> ssl.SSLContext:
+    """Return the encryption of connections.
+
+    Raises:
+        OSError: a file cannot be read, or the certificate and the private key do not belong together.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Without a function for the passphrase, an encrypted key would wait for one at the terminal.
+    context.load_cert_chain(remote.certificate, remote.private_key, password=lambda: "")
+    return context
+
+
+def _read_change_times(remote: RemoteAccess) -> tuple[float, float]:
+    """Return when the files of the certificate were changed.
+
+    Raises:
+        OSError: a file does not exist.
+    """
+    return remote.certificate.stat().st_mtime, remote.private_key.stat().st_mtime
 
 
 def _listen_in_home(home: Path) -> socket.socket:

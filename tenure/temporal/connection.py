@@ -9,13 +9,15 @@ programs with different converters cannot read each other's payloads.
 import asyncio
 import os
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from functools import cache
+from typing import Final
 
-from temporalio.client import Client
+from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.service import HttpConnectProxyConfig
+from temporalio.service import HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
@@ -24,6 +26,16 @@ from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.owner_client import OwnerClientInterceptor
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
+
+KEEP_ALIVE = KeepAliveConfig(interval_millis=12_000, timeout_millis=5_000)
+"""Pings that detect a lost connection, such as after the restart of a router. The SDK's default needs 45 seconds, and a
+server ends connections with pings more often than every ten seconds.
+"""
+
+SDK_LOG_FILTER: Final = (
+    f"{TelemetryFilter(core_level='WARN', other_level='ERROR').formatted()},temporal_sdk_bridge::client=ERROR"
+)
+"""Filter of the SDK's messages without the warning that connections through a gate resolve no names."""
 
 ANSWER_TIMEOUT_SECONDS = 10.0
 """Time a server may take from the first packet to its first reply."""
@@ -60,8 +72,15 @@ def get_local_address(settings: Settings) -> str:
     return f"127.0.0.1:{settings.temporal_port}"
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(
+    settings: Settings, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
+) -> Client:
     """Connect to the configured server, or to the local one if none is configured.
+
+    Args:
+        settings: the server, the encryption and the owner.
+        runtime: runtime of a worker; None for that of a command.
+        interceptors: interceptors of the client and of its workers.
 
     Raises:
         CannotReach: the server does not answer in time or refuses the connection.
@@ -76,9 +95,13 @@ async def connect(settings: Settings) -> Client:
                 **config,
                 data_converter=make_data_converter(settings),
                 connect_timeout=CONNECT_TIMEOUT,
+                keep_alive_config=KEEP_ALIVE,
                 http_connect_proxy_config=gate,
-                runtime=None if gate is None else _create_runtime(),
-                interceptors=OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
+                runtime=runtime or (None if gate is None else _create_runtime()),
+                interceptors=[
+                    *interceptors,
+                    *OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
+                ],
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
@@ -109,10 +132,8 @@ def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
 
 @cache
 def _create_runtime() -> Runtime:
-    """Return the SDK's runtime for connections through a gate, without its warning that these resolve no names."""
-    levels = TelemetryFilter(core_level="WARN", other_level="ERROR").formatted()
-    logging = LoggingConfig(filter=f"{levels},temporal_sdk_bridge::client=ERROR")
-    return Runtime(telemetry=TelemetryConfig(logging=logging))
+    """Return the SDK's runtime for connections through a gate."""
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=SDK_LOG_FILTER)))
 
 
 def _reason(message: str) -> str:

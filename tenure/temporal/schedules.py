@@ -1,4 +1,4 @@
-"""Create Temporal schedules: maintenance, memory consolidation and re-reading of watched folders.
+"""Create Temporal schedules: maintenance, memory consolidation, archiving and re-reading of watched folders.
 
 The worker that serves workflows creates the upkeep schedules when it starts. Their ids are derived from the address
 of the knowledge base: each home has its own, and workers that share an object store share the schedules. The client
@@ -35,6 +35,7 @@ _CATCHUP_WINDOW = timedelta(hours=1)
 # By name, so that the client does not import the workflows.
 _MAINTENANCE = "MaintenanceWorkflow"
 _CONSOLIDATION = "ConsolidationWorkflow"
+_ARCHIVE = "ArchiveSweepWorkflow"
 _INGEST = "IngestWorkflow"
 _WATCH = "watch-"
 _MAX_SUMMARY_BYTES = 200
@@ -67,6 +68,11 @@ def make_consolidation_id(settings: Settings) -> str:
     return f"consolidation-{_base(settings)}"
 
 
+def make_archive_id(settings: Settings) -> str:
+    """Return the id of the archiving schedule for the knowledge base of these settings."""
+    return f"archive-{_base(settings)}"
+
+
 def _base(settings: Settings) -> str:
     return hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]
 
@@ -76,11 +82,13 @@ async def schedule_upkeep(client: Client, settings: Settings) -> None:
     upkeep = (
         (_MAINTENANCE, make_maintenance_id(settings), settings.maintenance_hours, "maintain the knowledge base"),
         (_CONSOLIDATION, make_consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
+        (_ARCHIVE, make_archive_id(settings), settings.archive_hours, "archive ended runs"),
     )
     try:
         for workflow, id, hours, about in upkeep:
             if hours:
-                await _create_or_update(client, id, _schedule(workflow, id, hours, about))
+                # Runs from before the archive are archived at the first start.
+                await _create_or_update(client, id, _schedule(workflow, id, hours, about), now=workflow == _ARCHIVE)
             else:
                 await _delete(client, id)
     except RPCError as error:
@@ -153,13 +161,15 @@ async def unwatch_corpus(client: Client, corpus: str) -> bool:
     return await _delete(client, f"{_WATCH}{corpus}")
 
 
-async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
+async def _create_or_update(client: Client, id: str, wanted: Schedule, *, now: bool = False) -> None:
+    """Create or update a schedule; a new one starts its workflow immediately if `now`."""
+
     async def updated(found: ScheduleUpdateInput) -> ScheduleUpdate:
         # The user decides whether it is paused.
         return ScheduleUpdate(replace(wanted, state=found.description.schedule.state))
 
     try:
-        await client.create_schedule(id, wanted)
+        await client.create_schedule(id, wanted, trigger_immediately=now)
     except ScheduleAlreadyRunningError:
         await client.get_schedule_handle(id).update(updated)
 

@@ -62,6 +62,17 @@ def test_other_errors_are_not_retried(error: ModelError) -> None:
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_REJECTED, True)
 
 
+@pytest.mark.parametrize(("attempt", "lasting"), [(1, False), (4, False), (5, True)])
+def test_a_web_page_instead_of_an_answer_is_permanent_only_after_some_attempts(attempt: int, lasting: bool) -> None:
+    """A gateway shows a page while its server restarts; a wrong URL leads to one at every attempt."""
+    environment = ActivityEnvironment()
+    environment.info = replace(environment.info, attempt=attempt)
+    with pytest.raises(ApplicationError, match="check the URL") as caught:
+        environment.run(raise_model_error, RequestRejected("check the URL", status=200))
+
+    assert (caught.value.type, caught.value.non_retryable) == (MODEL_REJECTED, lasting)
+
+
 def test_causes_are_not_written_to_the_history() -> None:
     """An error of the client library may quote an API key, so it is not chained."""
     with pytest.raises(ApplicationError) as caught:

@@ -23,7 +23,13 @@ from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.knowledge.memory import MemoriesRequest
 from tenure.contracts.result.ask import AskRequest, Thread
 from tenure.ownership import Operation, Proof, WorkflowStart, compute_digest, get_owner, qualify_name, sign_operation
-from worker import build_activities, build_browser_activities, build_sandbox_activities, build_web_activities
+from worker import (
+    build_activities,
+    build_archive_activities,
+    build_browser_activities,
+    build_sandbox_activities,
+    build_web_activities,
+)
 from workflows.run.agent import AgentWorkflow
 
 TOKENS = {"ann": "a" * 32, "bob": "b" * 32}
@@ -192,6 +198,7 @@ def all_activities() -> list[Any]:
         *build_sandbox_activities(None, Path("x")),  # type: ignore[arg-type]
         *build_web_activities(None, None, mcp),  # type: ignore[arg-type]
         *build_browser_activities(None),
+        *build_archive_activities(None),  # type: ignore[arg-type]
     ]
 
 

@@ -24,10 +24,12 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 
-from deploy.health import find_unserved_queues
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.settings import Settings
+from tenure.temporal.health.monitor import WorkerMonitor
+from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack.server import build_command
+from tenure.temporal.stack.source import WORKER_SOURCES
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.workers import PatientWorker
 from workflows.runtime import search_attributes
@@ -76,7 +78,16 @@ def test_compose_follows_the_compose_specification() -> None:
     assert [error.message for error in Draft202012Validator(schema).iter_errors(COMPOSE)] == []
 
 
-@pytest.mark.parametrize("path", ["docker-compose.yml", "deploy/compose.env.example", "deploy/worker.env.example"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "docker-compose.yml",
+        "deploy/draining.yml",
+        "deploy/compose.env.example",
+        "deploy/worker.env.example",
+        "deploy/payload-keys.env.example",
+    ],
+)
 def test_every_tenure_variable_is_a_setting(path: str) -> None:
     """No file of the deployment sets or reads a TENURE_ or OPENAI_ variable that the code does not know."""
     used = set(re.findall(r"\b(?:TENURE|OPENAI)_[A-Z_]+\b", (ROOT / path).read_text(encoding="utf-8")))
@@ -101,7 +112,7 @@ def test_a_worker_is_healthy_only_if_it_polls_what_it_serves() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_images_are_pinned(name: str) -> None:
     """Every image names an exact version."""
-    assert re.search(r":\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
+    assert re.search(r":v?\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
 
 
 def test_base_images_are_pinned() -> None:
@@ -166,10 +177,13 @@ def test_programs_have_nothing_of_the_stack_around_them() -> None:
     worker, gate = SERVICES["sandbox-worker"], SERVICES["sandbox-gate"]
     networks = {name: service.get("networks", ["default"]) for name, service in SERVICES.items()}
 
-    assert (worker["volumes"], worker["env_file"], worker["networks"]) == ([], [], ["programs"])
+    assert (worker["volumes"], worker["networks"]) == ([], ["programs"])
+    assert [file["path"] for file in worker["env_file"]] == ["deploy/payload-keys.env"]
     assert {name for name, joined in networks.items() if "programs" in joined} == {"sandbox-worker", "sandbox-gate"}
     assert COMPOSE["networks"]["programs"] == {"internal": True}
-    assert set(worker["environment"]) == {"TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENURE_HOME"}
+    assert set(worker["environment"]) == {
+        *("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENURE_HOME", "TENURE_WORKER_VERSIONING"),
+    }
     assert worker["environment"]["TEMPORAL_ADDRESS"] == "sandbox-gate:7233"
     assert any(mount.startswith(f"{worker['environment']['TENURE_HOME']}:") for mount in worker["tmpfs"])
     for service in (worker, gate):
@@ -177,6 +191,27 @@ def test_programs_have_nothing_of_the_stack_around_them() -> None:
         assert "no-new-privileges:true" in service["security_opt"]
         assert "ports" not in service
     assert gate["volumes"] == ["./deploy/sandbox-gate.conf:/etc/nginx/gate.conf:ro"]
+
+
+def test_every_worker_can_read_encrypted_requests_and_programs_have_no_other_secret() -> None:
+    """All workers read the file of payload keys, and its example names what decrypts or checks requests only."""
+    example = (ROOT / "deploy" / "payload-keys.env.example").read_text(encoding="utf-8")
+    others = (ROOT / "deploy" / "worker.env.example").read_text(encoding="utf-8")
+    secrets = {"TENURE_ENCRYPTION_KEYS", "TENURE_OWNERS"}
+
+    assert all("deploy/payload-keys.env" in [file["path"] for file in one["env_file"]] for one in WORKERS.values())
+    assert set(re.findall(r"^#(TENURE_[A-Z_]+|OPENAI_[A-Z_]+)=", example, re.MULTILINE)) == secrets
+    assert not any(name in others for name in secrets)
+
+
+def test_a_worker_is_stopped_later_than_it_stops_by_itself() -> None:
+    """The engine waits longer than the worker's own limit, which lets a model call of the default length finish."""
+    for name, worker in WORKERS.items():
+        seconds = float(worker["environment"].get("TENURE_SHUTDOWN_SECONDS", Settings(_env_file=None).shutdown_seconds))
+        grace = float(worker["stop_grace_period"].removesuffix("s"))
+
+        assert seconds + SHUTDOWN_MARGIN_SECONDS < grace
+        assert name == "sandbox-worker" or seconds >= Settings(_env_file=None).model_timeout
 
 
 def test_the_gate_lets_through_what_a_worker_of_activities_asks() -> None:
@@ -211,13 +246,56 @@ def test_the_server_is_given_settings_that_it_knows() -> None:
     assert SERVICES["temporal"]["environment"]["DYNAMIC_CONFIG_FILE_PATH"] == mount[1]
 
 
+def test_every_worker_has_the_version_of_its_image() -> None:
+    """All workers take part in versioning, one of them makes the version current, and a setting turns it off."""
+    commands = {name: worker["command"][2:] for name, worker in WORKERS.items()}
+
+    assert commands.pop("worker") == ["--make-current"]
+    assert {tuple(options) for options in commands.values()} == {("--versioned",)}
+    for worker in WORKERS.values():
+        assert worker["environment"]["TENURE_WORKER_VERSIONING"] == "${TENURE_WORKER_VERSIONING:-on}"
+
+
+def test_the_image_contains_the_source_of_its_version() -> None:
+    """The image has every file that the build id is computed from, so that it is the one of the repository."""
+    copies = re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.MULTILINE)
+    sources = {source for line in copies for source in shlex.split(line)[:-1]}
+
+    assert set(WORKER_SOURCES) <= sources
+
+
+def test_draining_workers_are_those_of_the_version_before() -> None:
+    """Workers of the image before an upgrade serve all queues, under the same restrictions, and get no new runs."""
+    text = (ROOT / "deploy" / "draining.yml").read_text(encoding="utf-8")
+    draining = yaml.safe_load(text)["services"]
+    vendored = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
+    schema = json.loads(vendored.read_text(encoding="utf-8"))
+    own = {"image", "build", "pull_policy", "command", "healthcheck", "environment"}
+
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(yaml.safe_load(text))] == []
+    served = [queue for worker in draining.values() for queue in queues_of(worker["command"])]
+    assert sorted(served) == sorted(queues.ALL_QUEUES)
+    for name, worker in draining.items():
+        today = SERVICES[name.removeprefix("draining-")]
+        assert (worker["image"], worker["pull_policy"]) == ("tenure-worker:draining", "never")
+        assert worker["command"][2:] == ["--versioned"]
+        assert queues_of(worker["healthcheck"]["test"]) == queues_of(worker["command"])
+        assert {key: value for key, value in worker.items() if key not in own} == {
+            key: value for key, value in today.items() if key not in own
+        }
+        more = {"TENURE_WORKER_VERSIONING": "on"}
+        searching = {"TENURE_SEARXNG_URL": WORKERS["web-worker"]["environment"]["TENURE_SEARXNG_URL"]}
+        expected = today["environment"] | more | (searching if name == "draining-worker" else {})
+        assert worker["environment"] == expected
+
+
 def test_secrets_are_not_in_the_repository() -> None:
     """Passwords and keys come from ignored files, and the examples hold none."""
     ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     examples = [path.read_text(encoding="utf-8") for path in (ROOT / "deploy").glob("*.env.example")]
 
     assert {".env", "deploy/*.env"} <= set(ignored)
-    assert len(examples) == 2
+    assert len(examples) == 3
     assert not any(re.search(r"(PASSWORD|KEY|SECRET)=\S", text) for text in examples)
     assert {"POSTGRES_PASSWORD:?", "SEARXNG_SECRET:?"} <= set(re.findall(r"\w+:\?", COMPOSE_TEXT))
 
@@ -252,15 +330,18 @@ def test_the_image_runs_as_an_ordinary_user() -> None:
 @pytest.mark.parametrize("name", WORKERS if RUN_ALL else ("worker",))
 def test_worker_commands_parse(name: str) -> None:
     """worker.py understands the command that the service gives it."""
-    assert DOCKERFILE.rstrip().endswith('ENTRYPOINT ["python", "worker.py"]')
-    ran = subprocess.run([sys.executable, "worker.py", *WORKERS[name]["command"], "--help"], cwd=ROOT, check=False)
+    entry = json.loads(DOCKERFILE.rstrip().rpartition("ENTRYPOINT ")[2])
+    port = re.findall(r"TENURE_HEALTH_PORT=(\d+)", DOCKERFILE)
+    command = [sys.executable, *entry[1:3], sys.executable, *entry[4:], *WORKERS[name]["command"], "--help"]
+    environment = os.environ | {"TENURE_HEALTH_PORT": port[0]}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
     assert ran.returncode == 0
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "deploy" / "temporal").glob("*.sh")), ids=lambda path: path.name)
+@pytest.mark.parametrize("script", sorted((ROOT / "deploy").rglob("*.sh")), ids=lambda path: path.name)
 def test_scripts_are_posix_shell(script: Path) -> None:
-    """A mounted script parses in the plain shell that runs it."""
+    """A script parses in the plain shell that runs it."""
     ran = subprocess.run(["sh", "-n", script], check=False)
 
     assert ran.returncode == 0
@@ -298,18 +379,6 @@ async def idle() -> None:
 
 
 @slow
-async def test_health_check_sees_whether_this_host_polls(server: WorkflowEnvironment) -> None:
-    """A queue counts as served while a worker of this host polls it, not for another host, and not unpolled."""
-    host = socket.gethostname()
-    async with PatientWorker(server.client, task_queue="health", activities=[idle]):
-        while await find_unserved_queues(server.client, ["health"], host):
-            pass
-
-        assert await find_unserved_queues(server.client, ["health", "empty"], host) == ["empty"]
-        assert await find_unserved_queues(server.client, ["health"], "elsewhere") == ["health"]
-
-
-@slow
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx on this machine: `apt-get install nginx-light`")
 async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Through the gate, a worker polls and answers; starting, listing and signalling workflows is refused."""
@@ -329,13 +398,15 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
     gate = subprocess.Popen(["nginx", "-c", str(tmp_path / "gate.conf"), "-g", "daemon off;"])
     try:
         client = await _connect_patiently(f"127.0.0.1:{port}")
-        host = socket.gethostname()
         async with (
-            PatientWorker(client, task_queue="gated", activities=[idle]),
+            PatientWorker(client, task_queue="gated", activities=[idle]) as gated,
             PatientWorker(server.client, task_queue="caller", workflows=[CallIdle]),
         ):
             await server.client.execute_workflow(CallIdle.run, id="call-idle", task_queue="caller")
-            assert await find_unserved_queues(client, ["gated"], host) == []
+            async with WorkerMonitor(client) as monitor:
+                monitor.watch([gated])
+                while monitor.describe()["queues"]["gated"]["activity"]["pollers"] is None:  # noqa: ASYNC110 - another process has no event
+                    await asyncio.sleep(0.05)
             for attempt in (
                 client.start_workflow(CallIdle.run, id="refused", task_queue="caller"),
                 client.get_workflow_handle("call-idle").describe(),
@@ -371,12 +442,11 @@ class CallIdle:
         await workflow.execute_activity(idle, task_queue="gated", start_to_close_timeout=timedelta(seconds=60))
 
 
-@slow
-def test_health_check_reports_an_absent_server() -> None:
-    """With no server to ask, the check fails and says why in one line."""
+def test_health_check_reports_an_absent_worker() -> None:
+    """With no worker to ask, the check fails and says why in one line."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        environment = os.environ | {"TEMPORAL_ADDRESS": f"127.0.0.1:{unused.getsockname()[1]}", "PYTHONPATH": str(ROOT)}
+        environment = os.environ | {"TENURE_HEALTH_PORT": str(unused.getsockname()[1]), "PYTHONPATH": str(ROOT)}
         ran = subprocess.run(
             [sys.executable, ROOT / "deploy" / "health.py"],
             env=environment,
@@ -386,5 +456,5 @@ def test_health_check_reports_an_absent_server() -> None:
         )
 
     assert ran.returncode == 1
-    assert ran.stderr.startswith("the Temporal server does not answer: ")
+    assert ran.stderr.startswith("the worker is not healthy: nothing listens on its health port")
     assert len(ran.stderr.splitlines()) == 1

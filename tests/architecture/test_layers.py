@@ -53,11 +53,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings", "tenure.algorithms"},
+    "tenure.metrics": {"tenure.contracts"},
+    "tenure.tracing": set(),
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
     # Roles of plugins are found by the environment variable that `tenure.extensions` reads.
     "tenure.roles": {"tenure.contracts", "tenure.algorithms", "tenure.extensions"},
-    "tenure.models": {"tenure.contracts", "tenure.algorithms", "tenure.settings", "tenure.prices"},
+    "tenure.models": {"tenure.contracts", "tenure.algorithms", "tenure.settings", "tenure.prices", "tenure.tracing"},
     # Asks models on behalf of roles, which stay pure.
     "tenure.role_executor": {*PURE, "tenure.models"},
     "tenure.sources": {*PURE, "tenure.settings", "tenure.extensions", "tenure.files"},
@@ -69,14 +71,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.report": PURE,
     "tenure.temporal": {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
-        *("tenure.ownership", "workflows"),
+        # The archive of finished runs is in the knowledge base.
+        *("tenure.ownership", "workflows", "tenure.knowledge", "tenure.metrics", "tenure.roles"),
     },
     "activities": {
         *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),
-        *("tenure.document_roots", "tenure.ownership"),
+        *("tenure.document_roots", "tenure.ownership", "tenure.metrics", "tenure.tracing", "tenure.files"),
     },
     # Activity classes for their names only.
-    "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership"},
+    "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership", "tenure.metrics", "tenure.tracing"},
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),

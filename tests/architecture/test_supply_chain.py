@@ -30,6 +30,7 @@ FORBIDDEN = re.compile(r"(?<![A-Za-z])A?GPL|(?<!Lesser )General Public License|A
 LICENCES_FROM_ELSEWHERE = {
     # The metadata names no licence; the licence file of the project does.
     "axe-playwright-python": "MIT",
+    "promql-parser": "MIT",
     # Most files are in the public domain; a mode for an editor, which no Python code imports, is under the GPL.
     "docutils": "Public Domain AND BSD-2-Clause AND PSF-2.0",
 }

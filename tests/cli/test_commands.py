@@ -219,6 +219,12 @@ def test_status_and_up_find_the_running_stack(running: CommandLine) -> None:
     assert (seen["server_pid"], seen["worker_pid"]) == (up["server_pid"], up["worker_pid"])
 
 
+def test_versions_are_known_only_of_versioned_workers(running: CommandLine) -> None:
+    """A server on which no versioned worker has polled has no versions to show."""
+    assert running("versions").stdout == "the server knows no versioned worker\n"
+    assert json.loads(running("versions", "--json").stdout) == {"versions": []}
+
+
 def test_server_of_another_home_is_used(running: CommandLine, tmp_path: Path) -> None:
     """A Temporal server already on the port is used, and no stack is started for it."""
     elsewhere = CommandLine(running.settings.model_copy(update={"home": tmp_path / "home"}))

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.errors import UsageError
-from tenure.cli.program_files import MAX_INLINE_FILE_BYTES, read_files, read_tests
+from tenure.cli.errors import Unreachable, UsageError
+from tenure.cli.paths import allow_reading
+from tenure.cli.program_files import MAX_INLINE_FILE_BYTES, read_files, read_tests, upload_files
+from tenure.document_roots import DocumentRoots, PathRefused
+from tenure.settings import Settings
 
 CASE = '[{"function": "f", "args": [1], "expected": 2}]'
 
@@ -99,3 +102,37 @@ def test_a_file_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / "loop" / "a.py").symlink_to(tmp_path / "nowhere")
 
     assert read_files([str(tmp_path / "loop")]) == ()
+
+
+def test_large_files_need_the_object_store_of_a_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an object store large files stay paths; with one that does not answer, no run starts."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    (tmp_path / "small.csv").write_text("a,b")
+    (tmp_path / "large.bin").write_bytes(b"\0")
+    store = Settings(_env_file=None, files_uri="s3://bucket/files")
+    small, large = read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")])
+
+    assert upload_files((small, large), Settings(_env_file=None)) == (small, large)
+    assert upload_files((small,), store) == (small,)
+    with pytest.raises(Unreachable, match="check TENURE_FILES_URI"):
+        upload_files((small, large), store)
+    (tmp_path / "large.bin").unlink()
+    (tmp_path / "large.bin").symlink_to(tmp_path / "small.csv")
+    with pytest.raises(UsageError):
+        upload_files((large,), store)
+
+
+def test_large_files_of_this_machine_may_be_read_by_its_worker(tmp_path: Path) -> None:
+    """A command allows the worker of its home the large files that it names, and not those that travel."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "small.csv").write_text("a,b")
+    (tmp_path / "large.bin").write_bytes(b"\0")
+    settings = Settings(home=tmp_path / "home", _env_file=None)
+    allow_reading(settings, (), read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")]))
+    roots = DocumentRoots((), settings.home)
+
+    assert roots.resolve([str(tmp_path / "large.bin")]) == ((tmp_path / "large.bin").resolve(),)
+    with pytest.raises(PathRefused):
+        roots.resolve([str(tmp_path / "small.csv")])

@@ -1,218 +1,141 @@
-"""Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record [NAME]…`.
+"""Record the histories that `tests/test_replay.py` replays: `python -m tests.histories.record [--list] [NAME]…`.
 
-There is one run for each path through the workflows, on a real server, with a scripted model. Record again only if a
-change of a workflow is meant to break running runs; otherwise the old histories must replay.
+Each function of a module in `recordings/` is one recording: a path through the workflows, on a real server, with a
+scripted model. Without names, those are recorded that the version of `pyproject.toml` lacks. A recording that exists is
+replaced only when it is named; record it again only if a change of a workflow is meant to break running runs.
+Recordings of a released version are never replaced.
 """
 
+import argparse
 import asyncio
-import json
+import inspect
+import logging
+import pkgutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
-from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
-from tenure.contracts.sandbox import InputFile
 from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import EVERYWHERE, SERVER_OPTIONS, temporal_binary
-from tests.support.sandboxes import ScriptedSandbox
-from tests.support.worlds import (
-    ENOUGH,
-    KITCHEN,
-    NO_CRITIQUE,
-    Held,
-    Line,
-    Reply,
-    Reticent,
-    ScriptedChat,
-    in_turn,
-    plans,
-    says,
-    search,
-    story,
-    text,
+from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.histories import recordings
+from tests.histories.recorder import Recorder
+from tests.histories.replayer import check_replay
+from tests.histories.storage import (
+    HERE,
+    VersionReleased,
+    check_unreleased,
+    get_name,
+    list_recordings,
+    read_version,
+    write_recording,
 )
-from worker import WORKFLOWS, build_activities, build_sandbox_activities, create_workflow_runner
-from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
-from workflows.runtime.task_queues import SANDBOX_QUEUE, TENURE_QUEUE
 
-HERE = Path(__file__).parent
-SLASH = "__"
-"""Replacement for the slash of a workflow id in a file name; replay needs the original id."""
-Handle = WorkflowHandle[Any, Result]
-Act = Callable[[Handle, Held], Awaitable[None]]
+Recording = Callable[[Recorder], Awaitable[None]]
 
-REQUEST = RunRequest(
-    question="How are bread and cheese made?",
-    ingest=(IngestRequest(corpus="kitchen", paths=("/kitchen",)),),
-    corpora=("kitchen",),
-    limits=RunLimits(min_relevance=0.05),
-)
+DYNAMIC_CONFIG = {
+    "batch_continued": "limit.historyCount.suggestContinueAsNew=20",
+    "unheard": "history.maximumSignalsPerExecution=40",
+}
+"""Settings of the server for recordings that need smaller limits than its own."""
+
+RECORDING_TIMEOUT_SECONDS = 300
+"""Time for one recording."""
 
 
-TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_f():\n    assert f()\n"),)
-LESSON = {"failed": "The test.", "cause": "It is wrong.", "change": "Make it right."}
+def find_recordings() -> dict[str, Recording]:
+    """Return all recordings by their names."""
+    found: dict[str, Recording] = {}
+    for module in pkgutil.iter_modules(recordings.__path__, f"{recordings.__name__}."):
+        for name, function in inspect.getmembers(import_module(module.name), inspect.iscoroutinefunction):
+            is_public = function.__module__ == module.name and not name.startswith("_")
+            if is_public and list(inspect.signature(function).parameters) == ["recorder"]:
+                found[name] = function
+    return found
 
 
-def program(text: str) -> dict[str, Any]:
-    """Return a coder's answer that prints a word."""
-    files = [{"path": "solution.py", "content": f"NOTE = '{text}'\n"}]
-    return {"approach": f"It says {text}.", "files": files, "entry": "", "args": [], "stdin": ""}
+async def record(name: str, client: Client, version: str, folder: Path = HERE) -> Path:
+    """Record one path, check that its histories replay, and return its file."""
+    with tempfile.TemporaryDirectory(prefix="tenure-recording-") as files:
+        recorder = Recorder(client, name, Path(files))
+        async with asyncio.timeout(RECORDING_TIMEOUT_SECONDS):
+            await find_recordings()[name](recorder)
+            histories = await recorder.load()
+    for history in histories:
+        await check_replay(history)
+    return write_recording(name, histories, version, folder)
 
 
-async def _wait(handle: Handle, held: Held) -> None:
-    held.released.set()
-
-
-async def _feedback(handle: Handle, held: Held) -> None:
-    await held.reached.wait()
-    await handle.signal(AgentWorkflow.feedback, Feedback(text="More on mould", topic="Cheese"))
-    await asyncio.sleep(0.5)  # the signal must reach the history; recordings need not be fast
-    held.released.set()
-
-
-async def _pause(handle: Handle, held: Held) -> None:
-    await held.reached.wait()
-    await handle.signal(AgentWorkflow.pause)
-    held.released.set()
-    await asyncio.sleep(0.5)
-    await handle.signal(AgentWorkflow.resume)
-
-
-async def _finish(handle: Handle, held: Held) -> None:
-    await held.reached.wait()
-    await handle.signal(AgentWorkflow.finish)
-    await asyncio.sleep(0.5)
-    held.released.set()
-
-
-async def _cancel(handle: Handle, held: Held) -> None:
-    await held.reached.wait()
-    await handle.signal(AgentWorkflow.cancel)
-    await asyncio.sleep(0.5)
-    held.released.set()
-
-
-def _revised() -> dict[str, Any]:
-    review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
-    wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
-    return story(
-        section_reviewer=review, report_reflector=in_turn(wanted, {"critiques": [], "further_considerations": []})
-    )
-
-
-def _first(held: Held, after: Line) -> Line:
-    """A line that waits the first time it is asked for, and another one afterwards."""
-    lines: list[Line] = [held, after]
-
-    async def line(prompt: str) -> Reply:
-        return await (lines.pop(0) if len(lines) > 1 else lines[0])(prompt)
-
-    return line
-
-
-def _cycles(held: Held) -> dict[str, Any]:
-    """Record a research of two cycles; feedback during the first decision reaches the second plan."""
-    added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
-    first = plans(
-        search("How long does the dough rise?", id="a"),
-        search("How long does dough rise?", id="b"),
-        search("Which milk curdles?", "Cheese", id="c", depends_on=["a"]),
-        added,
-    )
-    second = plans(
-        search("How long does dough rise?"),
-        search("What does the mould of blue cheese need?", "Cheese", id="d"),
-        {"action": "DROP_TOPIC", "target_outline_topic": "Wine"},
-    )
-    return story(planner=in_turn(first, second), decider=_first(held, says(ENOUGH)))
-
-
-def paths() -> dict[str, tuple[ScriptedChat | None, RunRequest, Act, Held]]:
-    """Return every recorded path: its model, request, user action, and the answer at which the model waits."""
-    held = {name: Held(text(("All about it.", 1))) for name in ("feedback", "pause", "finish", "cancel")}
-    more = Held({"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]})
-    plain, coding = Held({}), Held(program("right"))
-    code = REQUEST.model_copy(update={"mode": "code", "tests": TESTS})
-    alone = code.model_copy(update={"limits": RunLimits(min_relevance=0.05, sandbox_wait_seconds=0.3)})
-    given = code.model_copy(update={"files": (InputFile(name="solution.py", text="def f():\n    return 1\n"),)})
-    written = in_turn(program("wrong"), program("wrong"), program("right"))
-    nothing = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
-    return {
-        "offline": (None, REQUEST, _wait, plain),
-        "revised": (ScriptedChat(_revised()), REQUEST, _wait, plain),
-        "no_evidence": (None, nothing, _wait, plain),
-        "unsupported": (None, alone, _wait, plain),
-        "code": (ScriptedChat(story(coder=written, code_reflector=says(LESSON))), code, _wait, plain),
-        "code_repaired": (None, given, _wait, plain),
-        "code_cancel": (ScriptedChat(story(coder=coding)), code, _cancel, coding),
-        "fallback": (ScriptedChat(story(outliner=says("no"))), REQUEST, _wait, plain),
-        "cycles": (ScriptedChat(_cycles(more)), REQUEST, _feedback, more),
-        **{
-            name: (ScriptedChat(story(section_writer=held[name])), REQUEST, act, held[name])
-            for name, act in (("feedback", _feedback), ("pause", _pause), ("finish", _finish), ("cancel", _cancel))
-        },
-    }
-
-
-async def record(client: Client, name: str) -> None:
-    """Run one path and write the histories of the run and of its children."""
-    chat, request, act, held = paths()[name]
-    methods = build_activities(
-        chat,
-        Reticent(KITCHEN, whole=REQUEST.question),  # type: ignore[arg-type]
-        roots=EVERYWHERE,
-    )
-    if name.startswith("code"):
-        needed = "return 2" if name == "code_repaired" else "right"
-        methods[SANDBOX_QUEUE] = build_sandbox_activities(ScriptedSandbox(needed=(needed,)), Path("artifacts"))
-    run = f"recorded-{name}"
-    async with AsyncExitStack() as stack:
-        threads = stack.enter_context(ThreadPoolExecutor(8))
-        for queue in methods:
-            worker = Worker(
-                client,
-                task_queue=queue,
-                workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
-                activities=methods[queue],
-                activity_executor=threads,
-                workflow_runner=create_workflow_runner(),
-            )
-            await stack.enter_async_context(worker)
-        handle = await client.start_workflow(AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE)
-        await act(handle, held)
-        await handle.result()
-    for workflow_id in (run, f"{run}/research", f"{run}/spiral", f"{run}/section-1", f"{run}/section-2", f"{run}/code"):
-        await _write(client, workflow_id)
-
-
-async def _write(client: Client, workflow_id: str) -> None:
-    async for execution in client.list_workflows(f"WorkflowId = '{workflow_id}'"):
-        history = await client.get_workflow_handle(execution.id, run_id=execution.run_id).fetch_history()
-        compact = json.dumps(history.to_json_dict(), separators=(",", ":"), ensure_ascii=False)
-        (HERE / f"{workflow_id.replace('/', SLASH)}.json").write_text(compact + "\n")
-
-
-async def main(names: Sequence[str]) -> None:
-    """Record the named runs, or all of them."""
+@asynccontextmanager
+async def serve_temporal(dynamic_config: str = "") -> AsyncIterator[Client]:
+    """Run a Temporal server, with a setting if there is one, and yield a client."""
+    setting = ["--dynamic-config-value", dynamic_config] if dynamic_config else []
     async with await WorkflowEnvironment.start_local(
         dev_server_existing_path=temporal_binary(),
         data_converter=DATA_CONVERTER,
         search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=SERVER_OPTIONS,
+        dev_server_extra_args=[*SERVER_OPTIONS, *setting],
+        dev_server_log_level="error",
     ) as environment:
-        for name in names or paths():
-            await record(environment.client, name)
+        yield environment.client
+
+
+async def record_all(names: Sequence[str], version: str) -> list[str]:
+    """Record some paths one after the other; return the names of those that failed."""
+    failed: list[str] = []
+    by_config: dict[str, list[str]] = {}
+    for name in names:
+        by_config.setdefault(DYNAMIC_CONFIG.get(name, ""), []).append(name)
+    for config, group in by_config.items():
+        async with serve_temporal(config) as client:
+            for name in group:
+                try:
+                    path = await record(name, client, version)
+                    print(f"{name}: {path.stat().st_size:,} bytes", flush=True)
+                except Exception as error:
+                    failed.append(name)
+                    print(f"error: {name} failed: {error!r}", file=sys.stderr, flush=True)
+                    await _terminate_all(client)
+    return failed
+
+
+async def _terminate_all(client: Client) -> None:
+    """End the workflows that a failed recording leaves open: the workers of the next one would continue them."""
+    async for execution in client.list_workflows("ExecutionStatus = 'Running'"):
+        with suppress(RPCError):  # it has ended already
+            await client.get_workflow_handle(execution.id, run_id=execution.run_id).terminate("its recording failed")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record the named paths, or those that are missing; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.histories.record", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="recording to make, also in place of an existing one")
+    parser.add_argument("--list", action="store_true", help="print the recordings and whether the version has them")
+    chosen = parser.parse_args(arguments)
+    known, version = find_recordings(), read_version()
+    existing = {get_name(path) for path in list_recordings(version)}
+    if chosen.list:
+        print("\n".join(f"{name}{'' if name in existing else ' (missing)'}" for name in known))
+        return 0
+    if unknown := [name for name in chosen.names if name not in known]:
+        print(f"error: no recording {', '.join(unknown)}; --list prints all", file=sys.stderr)
+        return 2
+    wanted = chosen.names or [name for name in known if name not in existing]
+    try:
+        check_unreleased(version)
+    except VersionReleased as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    logging.getLogger("temporalio").setLevel(logging.ERROR)  # failures of activities belong to some recordings
+    return 1 if asyncio.run(record_all(wanted, version)) else 0
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    sys.exit(main())

@@ -10,11 +10,15 @@ import pytest
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
+from tenure.files.file_store import build_storage_options
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
-from tenure.knowledge.store.store import Store, build_storage_options
+from tenure.knowledge.store.store import Store
+from tests.knowledge.test_runs import run
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.object_store import object_store
 from tests.support.tiers import exhaustive, slow
 
 _WRITER = """
@@ -33,18 +37,12 @@ for n in range(3):
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run an object store with one bucket, configured by the variables that every S3 client reads."""
-    command = [sys.executable, "-W", "ignore", "-m", "tests.knowledge.object_store", "bucket"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT", "AWS_ALLOW_HTTP"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-        monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_ENDPOINT", "AWS_ALLOW_HTTP"):
+        monkeypatch.delenv(name, raising=False)
+    with object_store("bucket") as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
         yield "s3://bucket/knowledge"
-        server.kill()
 
 
 @exhaustive
@@ -68,6 +66,21 @@ def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
     assert {table.table: table.rows for table in again.load_store_stats().tables}["sources"] == 3
     assert again.corpora.drop("c")
     assert again.corpora.load_stats() == ()
+
+
+@slow
+@pytest.mark.timeout(180)
+def test_finished_runs_are_archived_in_the_object_store(bucket: str) -> None:
+    """A run is written once, found by its id and deleted, as in a folder."""
+    assert ArchivedRuns.open(bucket) is None
+    for _ in range(2):
+        ArchivedRuns(Store(bucket)).save_run(run(1))
+    archive = ArchivedRuns.open(bucket)
+
+    assert archive is not None
+    assert archive.find_run("it's a run") == run(1) and archive.list_executions() == {"e1"}
+    archive.delete_runs(["e1"])
+    assert archive.find_run("it's a run") is None
 
 
 @slow

@@ -2,8 +2,9 @@
 
 import json
 import re
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tests.support.schema_instance import Json
@@ -22,6 +23,8 @@ class Request:
     schema_name: str = ""
     """The role, however the request contains its schema; empty if it contains none."""
     method: str = "POST"
+    arrived: float = field(default_factory=time.time, compare=False)
+    """Time of arrival in seconds since 1970."""
 
     @property
     def route(self) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -384,6 +385,45 @@ async def test_a_cancelled_run_leaves_nothing(box: ContainedSandbox, tmp_path: P
     with pytest.raises(asyncio.CancelledError):
         await running
 
+    assert set(list_descendants(os.getpid())) - before == set()
+
+
+async def test_a_sandbox_that_is_killed_from_outside_is_run_again(box: ContainedSandbox, tmp_path: Path) -> None:
+    """A kill that no limit explains, as by a machine short of memory, is no verdict on the program."""
+    before = set(list_descendants(os.getpid()))
+    program = Program(
+        files=(InputFile(name="a.py", text="import time\ntime.sleep(2)\nopen('made.txt', 'w').write('x')"),),
+        entry="a.py",
+    )
+    running = asyncio.create_task(box.run(program, tmp_path))
+    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
+        await asyncio.sleep(0.01)
+    for pid in set(list_descendants(os.getpid())) - before:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    outcome = await running
+
+    assert (outcome.verdict, [artifact.name for artifact in outcome.artifacts]) == ("passed", ["made.txt"])
+
+
+@slow
+async def test_a_stopped_sandbox_is_ended(box: ContainedSandbox, tmp_path: Path) -> None:
+    """A sandbox all of whose processes are stopped counts as a program that hangs, and nothing of it remains."""
+    before = set(list_descendants(os.getpid()))
+    program = Program(
+        files=(InputFile(name="a.py", text="import time\ntime.sleep(99)"),),
+        entry="a.py",
+        limits=SandboxLimits(wall_seconds=3),
+    )
+    running = asyncio.create_task(box.run(program, tmp_path))
+    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
+        await asyncio.sleep(0.01)
+    for pid in set(list_descendants(os.getpid())) - before:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+    outcome = await running
+
+    assert (outcome.verdict, outcome.limits_hit) == ("timeout", ("wall",))
     assert set(list_descendants(os.getpid())) - before == set()
 
 

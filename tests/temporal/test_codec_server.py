@@ -1,5 +1,6 @@
 """The codec server over real HTTP, as the web UI and the `temporal` command speak to it."""
 
+import asyncio
 import base64
 import json
 import socket
@@ -12,6 +13,7 @@ from pydantic import SecretStr
 from temporalio.api.common.v1 import Payload
 
 from tenure.settings import KEY_BYTES, Settings
+from tenure.temporal import codec_server
 from tenure.temporal.codec_server import CodecServer, make_codec_server
 from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate.access import load_key
@@ -191,3 +193,27 @@ def test_there_is_a_server_only_with_keys_and_a_free_port(tmp_path: Path) -> Non
     with CodecServer(CODEC, tmp_path, 0, 8233) as first:
         taken = Settings(home=tmp_path, encryption_keys=SecretStr(KEYS), codec_port=first.port, _env_file=None)
         assert make_codec_server(taken) is None
+
+
+async def test_a_worker_serves_the_port_when_the_one_before_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the worker of an earlier version holds the port, the next one waits for it."""
+    monkeypatch.setattr(codec_server, "RETRY_SECONDS", 0.02)
+    made: list[CodecServer | None] = []
+
+    def observe(settings: Settings, *, quiet: bool) -> CodecServer | None:
+        made.append(make_codec_server(settings, quiet=quiet))
+        return made[-1]
+
+    monkeypatch.setattr(codec_server, "make_codec_server", observe)
+    with CodecServer(CODEC, tmp_path, 0, 8233) as first:
+        settings = Settings(home=tmp_path, encryption_keys=SecretStr(KEYS), codec_port=first.port, _env_file=None)
+        serving = asyncio.create_task(codec_server.serve_while_needed(settings))
+        while len(made) < 2:  # noqa: ASYNC110 - the observed function runs in the task
+            await asyncio.sleep(0.01)
+        assert set(made) == {None}
+    while made[-1] is None:  # noqa: ASYNC110 - the observed function runs in the task
+        await asyncio.sleep(0.01)
+    serving.cancel()
+    assert made[-1].port == first.port

@@ -1,15 +1,23 @@
 """Reaching Temporal, and saying in one line why it cannot be reached."""
 
+import asyncio
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from temporalio.api.workflowservice.v1 import GetSystemInfoRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
 
+from benchmarks.support.drill.proxy import Proxy
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tests.support.other_user import OTHER_USER, needs_root
+from tests.support.tiers import slow
 from tests.temporal.stack.conftest import free_ports
 
 
@@ -38,6 +46,33 @@ async def test_server_that_never_speaks_is_given_up(monkeypatch: pytest.MonkeyPa
         await connection.connect(Settings(temporal_port=silent.getsockname()[1], _env_file=None))
 
     assert "it does not answer in time" in str(caught.value)
+
+
+@slow
+async def test_a_lost_connection_is_replaced(server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection on which nothing arrives any more, as after the restart of a router, is replaced within seconds."""
+    proxy = Proxy(int(server.client.service_client.config.target_host.rpartition(":")[2]))
+    await proxy.listen()
+    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{proxy.port}")
+    client = await connection.connect(Settings(_env_file=None))
+    await client.count_workflows()
+    proxy.lose()
+
+    async with asyncio.timeout(35):
+        while not await answers(client):
+            continue
+    await proxy.close()
+
+
+async def answers(client: Client) -> bool:
+    """Return whether a server answers within a second."""
+    try:
+        await client.service_client.workflow_service.get_system_info(
+            GetSystemInfoRequest(), retry=False, timeout=timedelta(seconds=1)
+        )
+    except RPCError:
+        return False
+    return True
 
 
 @needs_root

@@ -12,6 +12,7 @@ from tenure.cli.session.run_request import read_origin
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.temporal.histories import ServerHistories
 from tests.conftest import Serving, Stage
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
@@ -77,7 +78,7 @@ async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -
     async with serving(chat, knowledge) as stage:
         run = await through(stage)
         paid, kept = list(chat.asked), dict(knowledge.turns)
-        request, origin = await read_origin(stage.client, run.id, 2)
+        request, origin = await read_origin(ServerHistories(stage.client), run.id, 2)
         chat.asked.clear()
         chat.lines |= script().lines | {"planner": FINISH_LINE, "decider": says(ENOUGH)}
         fork = await through(stage, _told(request, origin, "Mind the oven."))
@@ -111,7 +112,7 @@ async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
         await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
-        request, origin = await read_origin(stage.client, run.id, 1)
+        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
         chat.lines["planner"] = again = Held(FINISH)
         forks = [await stage.start(ForkRunRequest(**dict(request), origin=origin)) for _ in range(2)]
         began = [await fork.query(AgentWorkflow.progress) for fork in forks]
@@ -134,12 +135,12 @@ async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         run = await through(
             stage, REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"max_cycles": 1})})
         )
-        request, origin = await read_origin(stage.client, run.id, 1)
+        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
         with pytest.raises(UsageError, match="has no cycle 2 to go on from: it has ended cycle 1 alone"):
-            await read_origin(stage.client, run.id, 2)
-        again, second = await read_origin(stage.client, fork.id, 2)
+            await read_origin(ServerHistories(stage.client), run.id, 2)
+        again, second = await read_origin(ServerHistories(stage.client), fork.id, 2)
 
     assert len((await run.result()).information_gain) == 1
     assert len(result.information_gain) == 2
@@ -152,7 +153,9 @@ async def test_cycles_of_continued_histories_can_be_forked(serving: Serving) -> 
     chat = script()
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits}))
-        ends = [(await read_origin(stage.client, run.id, cycle))[1].checkpoint.state for cycle in (1, 2, 3)]
+        ends = [
+            (await read_origin(ServerHistories(stage.client), run.id, cycle))[1].checkpoint.state for cycle in (1, 2, 3)
+        ]
 
     assert [len(end.information_gains) for end in ends] == [1, 2, 3]
     assert [end.turns["planner"].number for end in ends] == [1, 2, 3]

@@ -19,7 +19,7 @@ from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
-from workflows.runtime.progress import send_progress
+from workflows.runtime.progress import UNHEARD, send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding import programs
@@ -91,7 +91,8 @@ class CodingWorkflow(ControllableWorkflow):
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
                 await self._handle_failure(error)
-        await self._send_progress("compose", "the program is delivered", ended=True)
+        if not await self._send_progress("compose", "the program is delivered", ended=True):
+            self.notes.append(UNHEARD)
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._build_draft()
 
@@ -408,9 +409,9 @@ class CodingWorkflow(ControllableWorkflow):
 
     async def _send_progress(
         self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None, ended: bool = False
-    ) -> None:
-        """Send the progress to the run."""
-        await send_progress(
+    ) -> bool:
+        """Send the progress to the run, and return whether the run received it."""
+        return await send_progress(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,

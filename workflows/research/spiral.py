@@ -16,7 +16,7 @@ from workflows.research.cycle_phases.decide import decide, stop_reason
 from workflows.research.cycle_phases.plan import plan_cycle
 from workflows.research.cycle_phases.research_loop import ResearchLoop
 from workflows.research.cycle_phases.synthesize import synthesize
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
@@ -37,6 +37,11 @@ class SpiralWorkflow(ControllableWorkflow):
         self.feedback_items = list(request.feedback)
         self.loop = ResearchLoop(self, request)
         self.failure = ""
+
+    @property
+    def cycle(self) -> int:
+        """Number of the current cycle, which log lines of its activities name."""
+        return self.loop.state.cycle
 
     @workflow.run
     async def run(self, request: SpiralRequest) -> SpiralResult:
@@ -99,7 +104,7 @@ class SpiralWorkflow(ControllableWorkflow):
         checkpoint = CycleCheckpoint(
             state=self._state_for_next_cycle(), feedback=tuple(self.feedback_items), outline=self.control.outline
         )
-        await workflow.get_external_workflow_handle(self.loop.request.run).signal("record_cycle", checkpoint)
+        await send_signal(workflow.get_external_workflow_handle(self.loop.request.run), "record_cycle", checkpoint)
 
     def _state_for_next_cycle(self) -> SpiralState:
         """Return the state that the next cycle starts from, here or in a fork, without what it cost so far."""

@@ -23,6 +23,7 @@ from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import send_signal
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
+from workflows.upkeep.archive import start_archiving
 from workflows.upkeep.embed import embed_in_background
 
 with workflow.unsafe.imports_passed_through():
@@ -127,12 +128,14 @@ class AgentWorkflow(InteractiveRun):
         except (Exception, asyncio.CancelledError) as error:
             self._publish_failure(error)
             await self.status.wait_for_notifications()
+            await start_archiving(error)
             raise
         finally:
             clock.cancel()
         reason = result.decisions[-1] if result.status == "failed" else None
         self._publish(phase="done", status=result.status, error=reason, last=f"ended: {result.status}")
         await self.status.wait_for_notifications()
+        await start_archiving()
         await workflow.wait_condition(workflow.all_handlers_finished)
         notes = (*result.notes, *self.refusals, *self.signal_queue.describe_dropped())
         return result.model_copy(update={"notes": notes})

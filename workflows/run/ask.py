@@ -4,11 +4,14 @@ The phases are rewrite, search, refine and search again, answer, verify, assembl
 the run but does not contact the run itself, which may still be running or have ended.
 """
 
+import asyncio
+
 from temporalio import workflow
 
 from workflows.research.verification import verify_drafts
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
+from workflows.upkeep.archive import start_archiving
 
 with workflow.unsafe.imports_passed_through():
     from activities.report import ReportActivities
@@ -55,6 +58,16 @@ class AskWorkflow(ControllableWorkflow):
     @workflow.run
     async def run(self, request: AskRequest) -> AskReply:
         """Answer the question, or reply that there is no evidence."""
+        try:
+            reply = await self._answer()
+        except (Exception, asyncio.CancelledError) as error:
+            await start_archiving(error)
+            raise
+        await start_archiving()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return reply
+
+    async def _answer(self) -> AskReply:
         if self.clients.web:
             await self.clients.web.open()
         await self._rewrite_question()
@@ -65,7 +78,6 @@ class AskWorkflow(ControllableWorkflow):
             self._build_document(draft),
             summary="number the sources, check every quote",
         )
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return self._build_reply(draft, evidence, result)
 
     async def _rewrite_question(self) -> None:

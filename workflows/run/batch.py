@@ -16,6 +16,7 @@ from temporalio.exceptions import FailureError
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.control import send_signal
 from workflows.runtime.failures import describe_failure
+from workflows.upkeep.archive import start_archiving
 from workflows.upkeep.notify import NotificationSender
 
 with workflow.unsafe.imports_passed_through():
@@ -50,6 +51,18 @@ class BatchWorkflow:
     @workflow.run
     async def run(self, request: BatchRequest) -> BatchReport:
         """Read the documents once, execute the runs, and return the summary."""
+        try:
+            await self._run_all(request)
+        except (Exception, asyncio.CancelledError) as error:
+            await start_archiving(error)
+            raise
+        self.notifications.update("cancelled" if self.cancelled else "done")
+        await self.notifications.wait_until_started()
+        await start_archiving()
+        return self.progress()
+
+    async def _run_all(self, request: BatchRequest) -> None:
+        """Execute the runs, if necessary in several histories."""
         for ingest in request.shared.ingest if self.remaining else ():
             await execute_activity(KnowledgeActivities.ingest_corpus, ingest, summary=f"read corpus {ingest.corpus}")
         self._display_status()
@@ -58,11 +71,11 @@ class BatchWorkflow:
         if self.remaining and not self.cancelled:
             shared = request.shared.model_copy(update={"ingest": ()})
             outcomes = tuple(self.outcomes.values())
-            workflow.continue_as_new(request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}))
-        report = self.progress()
-        self.notifications.update("cancelled" if self.cancelled else "done")
-        await self.notifications.wait_until_started()
-        return report
+            # No child runs now, so the rest of the questions may use the current version of the code.
+            workflow.continue_as_new(
+                request.model_copy(update={"shared": shared, "earlier_outcomes": outcomes}),
+                initial_versioning_behavior=workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE,
+            )
 
     @workflow.signal(description="Start no more runs and cancel the running ones.")
     async def cancel(self, *ignored: Any) -> None:

@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.status_page import render_status_page
     from tenure.contracts.run.notifications import NotificationSettings
     from tenure.contracts.run.run import RunProgress
+    from tenure.metrics import PHASE_SECONDS, RESULT_STATUSES, RUN_PHASES, RUNS
 
 
 class StatusPublisher:
@@ -20,12 +21,14 @@ class StatusPublisher:
         """Start with a progress that is not published yet."""
         self.progress = progress
         self._published = False
+        self._phase_start = workflow.now()
         self._notifications = NotificationSender(notifications, progress.question)
 
     def update(self, **changes: Any) -> None:
         """Change fields of the progress and publish it."""
         assert changes.keys() <= RunProgress.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
         before, self.progress = self.progress, self.progress.model_copy(update=changes)
+        self._count(before)
         self._update_search_attributes(before)
         request = self.progress.input_request
         self._notifications.update(self.progress.status, request.model_dump_json() if request else "")
@@ -34,6 +37,19 @@ class StatusPublisher:
     async def wait_for_notifications(self) -> None:
         """Wait until all notifications have started."""
         await self._notifications.wait_until_started()
+
+    def _count(self, before: RunProgress) -> None:
+        """Count the phases that begin and the end of the run."""
+        after, meter = self.progress, workflow.metric_meter()
+        if after.phase != before.phase or not self._published:
+            meter.create_counter(RUN_PHASES.name, RUN_PHASES.description).add(1, {"phase": after.phase})
+        if after.phase != before.phase:
+            seconds = (workflow.now() - self._phase_start).total_seconds()
+            durations = meter.create_histogram_float(PHASE_SECONDS.name, PHASE_SECONDS.description)
+            durations.record(max(seconds, 0.0), {"phase": before.phase})
+            self._phase_start = workflow.now()
+        if after.status != before.status and after.status in RESULT_STATUSES:
+            meter.create_counter(RUNS.name, RUNS.description).add(1, {"status": after.status})
 
     def _update_search_attributes(self, before: RunProgress) -> None:
         """Write the search attributes that changed."""

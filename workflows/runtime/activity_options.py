@@ -1,4 +1,7 @@
-"""Define the task queue, timeouts and retries of every activity in one table, and execute activities with them."""
+"""Define the task queue, timeouts and retries of every activity in one table, and execute activities with them.
+
+Every activity has a limit for one attempt and one for all attempts, so that nothing is retried for ever.
+"""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -11,13 +14,16 @@ from temporalio.workflow import ActivityCancellationType, ActivityConfig
 from workflows.runtime.task_queues import (
     BROWSER_QUEUE,
     EMBED_QUEUE,
+    INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
+    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
 
 with workflow.unsafe.imports_passed_through():
+    from activities.archive import ArchiveActivities
     from activities.graph import GraphActivities
     from activities.knowledge import KnowledgeActivities
     from activities.maintenance import MaintenanceActivities
@@ -47,8 +53,10 @@ RETRY_UPKEEP = RetryPolicy(maximum_attempts=5, maximum_interval=timedelta(minute
 NO_RETRY = RetryPolicy(maximum_attempts=1)
 """No retries, for calls with unknown side effects."""
 
-HEARTBEAT_TIMEOUT = timedelta(seconds=10)
-"""Time without a heartbeat after which a worker counts as dead and another attempt starts."""
+HEARTBEAT_TIMEOUT = timedelta(seconds=7)
+"""Time without a heartbeat after which a worker counts as dead and another attempt starts: three intervals of the
+heartbeats of synchronous activities, and short enough that a run continues within ten seconds after a crash.
+"""
 
 SCHEDULE_TO_CLOSE_TIMEOUT = timedelta(hours=12)
 """Time for all attempts of one activity of a run."""
@@ -61,9 +69,7 @@ MODEL_CALL_TIMEOUT = timedelta(seconds=(budget.MAX_ANSWERS_PER_CALL + 1) * MAX_M
 may wait as long for its turn. A dead worker is noticed earlier, by its missing heartbeats."""
 
 
-def _config(
-    task_queue: str, start_to_close: timedelta, schedule_to_close: timedelta | None = None, **others: Any
-) -> ActivityConfig:
+def _config(task_queue: str, start_to_close: timedelta, schedule_to_close: timedelta, **others: Any) -> ActivityConfig:
     """Return options with a heartbeat timeout and unlimited retries unless `others` says otherwise."""
     defaults = {"heartbeat_timeout": HEARTBEAT_TIMEOUT, "retry_policy": RETRY_UNTIL_TIMEOUT}
     timeouts = {"start_to_close_timeout": start_to_close, "schedule_to_close_timeout": schedule_to_close}
@@ -73,12 +79,13 @@ def _config(
 MODEL_CALL = _config(MODEL_QUEUE, MODEL_CALL_TIMEOUT, SCHEDULE_TO_CLOSE_TIMEOUT)
 """Options of every role."""
 
-_LOOKUP = _config(EMBED_QUEUE, timedelta(minutes=5), timedelta(hours=1))
+_LOOKUP = _config(SEARCH_QUEUE, timedelta(minutes=5), timedelta(hours=1))
 _UPKEEP = _config(EMBED_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP)
-_SELECT = _config(EMBED_QUEUE, timedelta(minutes=30), timedelta(hours=2))
 _WEB = _config(WEB_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT)
 _SANDBOX = _config(SANDBOX_QUEUE, timedelta(minutes=10), SCHEDULE_TO_CLOSE_TIMEOUT)
-_MCP = _config(WEB_QUEUE, timedelta(hours=1), schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT)
+_MCP = _config(
+    WEB_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT, schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT
+)
 
 _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
@@ -99,30 +106,38 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.store_memories,
         ),
     ),
-    (_SELECT, (TableActivities.query_tables, TableActivities.export_query)),
-    (_config(EMBED_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),
-    (_config(EMBED_QUEUE, timedelta(hours=24)), (KnowledgeActivities.ingest_corpus,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.query_tables,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.read_pages,)),
+    (
+        _config(
+            SEARCH_QUEUE,
+            timedelta(minutes=2),
+            timedelta(hours=1),
+            heartbeat_timeout=None,
+            retry_policy=RETRY_BRIEFLY,
+        ),
+        (KnowledgeActivities.manage_corpora,),
+    ),
+    (
+        _config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2), retry_policy=RETRY_BRIEFLY),
+        (MemoryActivities.forget_memories, MemoryActivities.list_memories),
+    ),
+    (_config(INGEST_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.export_query,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),
+    (_config(INGEST_QUEUE, timedelta(hours=24), timedelta(days=3)), (KnowledgeActivities.ingest_corpus,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.fork_corpus,)),
     (
         _config(
             EMBED_QUEUE,
             timedelta(days=7),
+            timedelta(days=14),
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            priority=Priority(priority_key=5),  # searches go first
+            priority=Priority(priority_key=5),  # upkeep goes first
         ),
         (KnowledgeActivities.embed_corpus,),
     ),
-    (_config(EMBED_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.read_pages,)),
-    (_config(EMBED_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.fork_corpus,)),
     (
-        _config(EMBED_QUEUE, timedelta(minutes=2), heartbeat_timeout=None, retry_policy=RETRY_BRIEFLY),
-        (KnowledgeActivities.manage_corpora,),
-    ),
-    (
-        _config(EMBED_QUEUE, timedelta(minutes=30), retry_policy=RETRY_BRIEFLY),
-        (MemoryActivities.forget_memories, MemoryActivities.list_memories),
-    ),
-    (
-        _config(EMBED_QUEUE, timedelta(hours=1)),
+        _config(EMBED_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT),
         (GraphActivities.list_unread_passages, GraphActivities.refresh_relations),
     ),
     (
@@ -158,6 +173,11 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
         _config(TENURE_QUEUE, timedelta(minutes=5), timedelta(hours=1)),
         (ReportActivities.assemble_report, ReportActivities.check_quotes),
+    ),
+    (_config(TENURE_QUEUE, timedelta(minutes=15), timedelta(hours=24)), (ArchiveActivities.archive_run,)),
+    (
+        _config(TENURE_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP),
+        (ArchiveActivities.archive_missing_runs,),
     ),
     (
         _config(

@@ -9,18 +9,18 @@ from collections.abc import Awaitable, Callable
 
 from temporalio import workflow
 
-from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.control import ControllableWorkflow, send_signal
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.budget import add_amounts, is_sufficient, subtract_amounts
+    from tenure.algorithms.control.budget import add_amounts, is_sufficient, refuse, subtract_amounts
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest
     from tenure.contracts.run.run import RunLimits
 
 PREFETCH_CALLS = 4
 """Calls that one request covers if the budget is large enough."""
 
-BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant"]]
-"""Function that answers a budget request."""
+BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant | None"]]
+"""Function that answers a budget request; None if the request did not arrive."""
 
 
 class BudgetLease:
@@ -71,7 +71,7 @@ class BudgetLease:
         """Reserve the wanted amounts, or the minimum if there is no more; None if even that is not granted."""
         while not is_sufficient(self.remaining, minimum, self._workflow.apply_budget_revision(self._limits)):
             request = self._build_request(wanted, minimum, for_writing=for_writing)
-            grant = await self._source(request)
+            grant = await self._source(request) or refuse(request, self._workflow.apply_budget_revision(self._limits))
             revision = grant.budget_revision
             await workflow.wait_condition(lambda: self._current_revision >= revision)  # noqa: B023 - awaited at once
             if request.budget_revision != self._current_revision:
@@ -108,8 +108,10 @@ class BudgetLease:
 def request_by_signal(child: ControllableWorkflow, run: str) -> BudgetSource:
     """Return the budget source of a child workflow: the account of its run, requested by signal."""
 
-    async def source(request: BudgetRequest) -> BudgetGrant:
-        await workflow.get_external_workflow_handle(run).signal("request_budget", request)
+    async def source(request: BudgetRequest) -> BudgetGrant | None:
+        handle = workflow.get_external_workflow_handle(run)
+        if not await send_signal(handle, "request_budget", request):
+            return None
         await workflow.wait_condition(lambda: request.number in child.grants)
         return child.grants.pop(request.number)
 

@@ -10,7 +10,7 @@ import asyncio
 from typing import Any, Protocol
 
 from temporalio import workflow
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import apply_bounds, find_feedback_excess
@@ -148,10 +148,12 @@ class ControllableWorkflow:
 async def send_signal(
     handle: workflow.ChildWorkflowHandle[Any, Any] | workflow.ExternalWorkflowHandle[Any], signal: str, *args: Any
 ) -> bool:
-    """Signal a workflow and return whether it received the signal: it may just have ended."""
+    """Signal a workflow and return whether it received the signal: it may have ended, or its server refuses it."""
     try:
         await handle.signal(signal, args=args)
     except FailureError as error:
+        if is_cancelled_exception(error):
+            raise
         workflow.logger.info("workflow %s did not receive signal %s: %s", handle.id, signal, error)
         return False
     return True

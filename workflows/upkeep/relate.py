@@ -127,4 +127,8 @@ class RelateWorkflow(ControllableWorkflow):
 
     def _continue_as_new(self, after: str) -> None:
         changes = {"control": self.control, "after": after, "report": self.report}
-        workflow.continue_as_new(self.request.model_copy(update=changes))
+        # A corpus may take days: the rest of it may use the current version of the code.
+        workflow.continue_as_new(
+            self.request.model_copy(update=changes),
+            initial_versioning_behavior=workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE,
+        )

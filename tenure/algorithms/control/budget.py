@@ -228,6 +228,14 @@ def compute_used_shares(limits: RunLimits, amounts: BudgetAmounts, seconds: floa
     return shares if limits.max_seconds is None else shares | {"time": seconds / limits.max_seconds}
 
 
+def refuse(request: BudgetRequest, limits: RunLimits) -> BudgetGrant:
+    """Return an empty grant, which names the limited resource that was requested."""
+    names = [name for name, _ in _iterate_limits(limits) if getattr(request.minimum, name) > 0]
+    assert names, "amounts without a limit are not requested"
+    exhausted = _RESOURCE_NAMES[names[0]]
+    return BudgetGrant(number=request.number, exhausted=exhausted, budget_revision=request.budget_revision)
+
+
 def list_limits(limits: RunLimits) -> dict[BudgetResource, float]:
     """Return each limited resource with its limit."""
     ceilings: dict[BudgetResource, float] = {_RESOURCE_NAMES[name]: limit for name, limit in _iterate_limits(limits)}

@@ -8,19 +8,18 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.client import WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.commands.start import find_reservation_price
 from tenure.cli.delivery import UNPROVED
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import truncate_bytes
-from tenure.cli.ownership import read_ownership
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import ASK_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
+from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.cli.session.run_request import decode_argument, read_request
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import make_stderr_console, print_json, print_markdown, print_note
@@ -53,11 +52,11 @@ def ask(arguments: Namespace, settings: Settings) -> int:
 async def _ask_and_print(arguments: Namespace, place: ServerTarget) -> int:
     """Ask, wait for the answer and print it."""
     client = await open_session(place)
-    request = await _build_request(client, arguments, place.settings)
-    name = _thread_id(arguments.id)
+    record, name = await open_run(place, arguments.id, client), _thread_id(arguments.id)
+    thread = None if arguments.new else await find_run(place, name, client)
+    request = await _build_request(record, thread, arguments, place.settings)
     try:
         with explain_refusals(name):
-            about = await client.get_workflow_handle(arguments.id).describe()
             handle: WorkflowHandle[object, AskReply] = await client.start_workflow(
                 ASK_WORKFLOW,
                 request,
@@ -65,7 +64,7 @@ async def _ask_and_print(arguments: Namespace, place: ServerTarget) -> int:
                 task_queue=TENURE_QUEUE,
                 result_type=AskReply,
                 static_summary=truncate_bytes(request.question),
-                priority=read_ownership(about),
+                priority=record.priority,
             )
     except WorkflowAlreadyStartedError as error:
         raise CommandError(
@@ -81,18 +80,17 @@ def _thread_id(run_id: str) -> str:
     return f"{run_id}/ask"
 
 
-async def _build_request(client: Client, arguments: Namespace, settings: Settings) -> AskRequest:
+async def _build_request(
+    record: RunRecord, conversation: RunRecord | None, arguments: Namespace, settings: Settings
+) -> AskRequest:
     """Return the question with the corpora it may read and the earlier turns.
 
     Raises:
         UsageError: the run reads nothing that could be asked about.
     """
-    handle = client.get_workflow_handle(arguments.id, result_type=Result)
-    with explain_refusals(arguments.id):
-        run = await read_request(client, handle)
-        thread = None if arguments.new else await _read_conversation(client, arguments.id)
-        if thread is None:
-            thread = Thread(sources=await _number_sources(handle))
+    with explain_refusals(arguments.id), record.explain_damage():
+        run = await read_request(record.source, arguments.id)
+        thread = await _read_thread(conversation) if conversation else Thread(sources=await _number_sources(record))
     limits = _build_limits(arguments, run, settings)
     corpora = _list_corpora(arguments.id, run, web=bool(limits.web) or thread.read_web)
     if not corpora:
@@ -108,28 +106,20 @@ async def _build_request(client: Client, arguments: Namespace, settings: Setting
     )
 
 
-async def _read_conversation(client: Client, run_id: str) -> Thread | None:
+async def _read_thread(conversation: RunRecord) -> Thread:
     """Return the turns of the latest execution, including the earlier ones it continued."""
-    handle: WorkflowHandle[object, AskReply] = client.get_workflow_handle(_thread_id(run_id), result_type=AskReply)
-    try:
-        description = await handle.describe()
-    except RPCError as error:
-        if error.status != RPCStatusCode.NOT_FOUND:
-            raise
-        return None
-    if description.status == WorkflowExecutionStatus.COMPLETED:
-        return (await handle.result()).thread
-    async for event in handle.fetch_history_events(page_size=1):
-        started = event.workflow_execution_started_event_attributes
-        return (await decode_argument(client, started.input.payloads, AskRequest)).thread
-    raise AssertionError("a history begins with an event")
+    if conversation.is_completed:
+        return (await conversation.read_result(AskReply)).thread
+    event = await conversation.source.fetch_first_event(conversation.id)
+    payloads = event.workflow_execution_started_event_attributes.input.payloads
+    return (await decode_argument(conversation.source.converter, payloads, AskRequest)).thread
 
 
-async def _number_sources(handle: WorkflowHandle[object, Result]) -> tuple[SourceId, ...]:
+async def _number_sources(record: RunRecord) -> tuple[SourceId, ...]:
     """Return the sources of the report by number; empty without a report."""
-    if (await handle.describe()).status != WorkflowExecutionStatus.COMPLETED:
+    if not record.is_completed:
         return ()
-    return tuple(SourceId(source.id) for source in (await handle.result()).sources)
+    return tuple(SourceId(source.id) for source in (await record.read_result(Result)).sources)
 
 
 def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]:

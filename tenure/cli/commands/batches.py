@@ -19,24 +19,30 @@ from pydantic import ValidationError
 from rich.table import Table
 from temporalio.client import (
     Client,
-    WorkflowExecutionDescription,
-    WorkflowExecutionStatus,
     WorkflowHandle,
     WorkflowQueryFailedError,
 )
 from temporalio.common import Priority, WorkflowIDConflictPolicy
-from temporalio.service import RPCError, RPCStatusCode
+from temporalio.service import RPCError
 
 from tenure.cli.argument_types import parse_duration
 from tenure.cli.delivery import UNPROVED
 from tenure.cli.display import ProgressDisplay, choose_display
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.run_ids import slugify
-from tenure.cli.session.connection import BATCH_WORKFLOW, NO_ANSWER, QUERY_TIMEOUT, explain_refusals
+from tenure.cli.session.connection import (
+    BATCH_WORKFLOW,
+    NO_ANSWER,
+    QUERY_TIMEOUT,
+    explain_ended_query,
+    explain_refusals,
+    open_session,
+)
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
+from tenure.cli.session.run_records import RunRecord, find_run
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
 from tenure.contracts.result.batch import (
@@ -96,7 +102,7 @@ async def run_batch(
 ) -> int:
     """Start or continue a batch, follow it to its end and print the summary."""
     with explain_refusals(chosen):
-        handle = await _start_or_continue(client, request, chosen, parse_ownership(arguments))
+        handle = await _start_or_continue(client, place, request, chosen, parse_ownership(arguments))
     print_note(f"batch {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""))
     if not arguments.detach:
         return await follow_batch(arguments, place, client, handle)
@@ -116,11 +122,22 @@ async def follow_batch(arguments: Namespace, place: ServerTarget, client: Client
     return print_summary(arguments, handle.id, report)
 
 
-async def show_batch(arguments: Namespace, handle: Batch) -> int:
+async def show_batch(arguments: Namespace, place: ServerTarget, record: RunRecord) -> int:
     """Print the state of a batch; the exit code is that of the query, not of the batch."""
-    report = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-    print_summary(arguments, handle.id, report)
+    print_summary(arguments, record.id, await _read_report(place, record))
     return 0
+
+
+async def _read_report(place: ServerTarget, record: RunRecord) -> BatchReport:
+    """Return the report of a completed batch, or the state of another one, which a worker knows."""
+    if record.is_completed:
+        return await record.read_result(BatchReport)
+    if record.is_archived:
+        raise CommandError(f"batch {record.id} has ended without a report; its runs are in `python client.py list`")
+    handle = get_batch_handle(await open_session(place), record.id)
+    with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
+        report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+    return report
 
 
 def print_summary(arguments: Namespace, name: str, report: BatchReport) -> int:
@@ -140,21 +157,22 @@ def get_batch_handle(client: Client, name: str) -> Batch:
     return client.get_workflow_handle(name, result_type=BatchReport)
 
 
-async def _start_or_continue(client: Client, request: BatchRequest, chosen: str, priority: Priority) -> Batch:
+async def _start_or_continue(
+    client: Client, place: ServerTarget, request: BatchRequest, chosen: str, priority: Priority
+) -> Batch:
     """Start the batch, continue the running one, or retry the failed questions of a finished one.
 
     Raises:
         UsageError: the id belongs to another kind of workflow.
     """
-    handle = get_batch_handle(client, chosen)
-    found = await _describe_existing(handle)
+    found = await find_run(place, chosen, client)
     if found is not None:
         if found.workflow_type != BATCH_WORKFLOW:
             raise UsageError(f"the id {chosen} is in use by a {found.workflow_type}: choose another --id")
-        if found.status == WorkflowExecutionStatus.RUNNING:
+        if found.is_running:
             print_note(f"batch {chosen} is running: following it")
-            return handle
-        before: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
+            return get_batch_handle(client, chosen)
+        before = await _read_report(place, found)
         known = tuple(outcome for outcome in before.outcomes if outcome.status in ANSWERED_STATUSES)
         print_note(f"{format_count(len(known), 'question')} of batch {chosen} answered before")
         request = request.model_copy(update={"earlier_outcomes": known})
@@ -169,16 +187,6 @@ async def _start_or_continue(client: Client, request: BatchRequest, chosen: str,
         priority=priority,
     )
     return started
-
-
-async def _describe_existing(handle: Batch) -> WorkflowExecutionDescription | None:
-    """Return the description of the workflow with the id of a batch, or None if there is none."""
-    try:
-        return await handle.describe()
-    except RPCError as error:
-        if error.status == RPCStatusCode.NOT_FOUND:
-            return None
-        raise
 
 
 async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:

@@ -4,11 +4,10 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
-from temporalio.client import Client, WorkflowExecutionStatus
-
 from tenure.cli.errors import CommandError
 from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import explain_refusals, open_session
+from tenure.cli.session.connection import explain_refusals
+from tenure.cli.session.run_records import open_run
 from tenure.cli.session.run_request import read_request
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, write_file
@@ -28,8 +27,7 @@ def diff(arguments: Namespace, settings: Settings) -> int:
 
 async def _compare_and_deliver(arguments: Namespace, place: ServerTarget) -> int:
     """Compare two results and deliver the difference."""
-    client = await open_session(place)
-    found = compare_results(await _read_result(client, arguments.a), await _read_result(client, arguments.b))
+    found = compare_results(await _read_result(place, arguments.a), await _read_result(place, arguments.b))
     if arguments.output is not None:
         write_file(arguments.output, render_diff(found, Path.cwd()).encode())
         print_note(f"difference written to {arguments.output}")
@@ -40,19 +38,17 @@ async def _compare_and_deliver(arguments: Namespace, place: ServerTarget) -> int
     return 0
 
 
-async def _read_result(client: Client, run_id: str) -> Result:
+async def _read_result(place: ServerTarget, run_id: str) -> Result:
     """Return the result of a finished run.
 
     Raises:
         CommandError: the run is still running, or failed.
     """
-    handle = client.get_workflow_handle(run_id, result_type=Result)
-    with explain_refusals(run_id):
-        await read_request(client, handle)
-        if (await handle.describe()).status == WorkflowExecutionStatus.RUNNING:
-            raise CommandError(
-                f"run {run_id} is still running and has no report to compare: "
-                f"`python client.py watch {run_id}` follows it"
-            )
-        result: Result = await handle.result()
-    return result
+    record = await open_run(place, run_id)
+    with explain_refusals(run_id), record.explain_damage():
+        await read_request(record.source, run_id)
+    if record.is_running:
+        raise CommandError(
+            f"run {run_id} is still running and has no report to compare: `python client.py watch {run_id}` follows it"
+        )
+    return await record.read_result(Result)

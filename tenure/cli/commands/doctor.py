@@ -31,6 +31,7 @@ from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
+from tenure.temporal.stack.workers import get_worker_command
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -177,7 +178,7 @@ def check_embedding(settings: Settings) -> Check:
 
 def check_sandbox(settings: Settings) -> Check:
     """Check the sandbox's isolation, in a separate process."""
-    root = Path(local.get_worker_command()[1]).parent
+    root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", "tenure.sandbox", "--check", "--json"]
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
@@ -272,7 +273,7 @@ def _run_module(settings: Settings, *module: str) -> bytes:
     Raises:
         _ProbeFailed: the process ended without a result.
     """
-    root = Path(local.get_worker_command()[1]).parent
+    root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", *module]
     environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:

@@ -3,12 +3,18 @@
 import asyncio
 from argparse import Namespace
 
-from tenure.cli.commands.start import find_reservation_price, follow_started_run, start_workflow
+from tenure.cli.commands.start import (
+    find_reservation_price,
+    follow_started_run,
+    refuse_archived_id,
+    start_workflow,
+)
 from tenure.cli.delivery import check_delivery
 from tenure.cli.errors import UsageError
-from tenure.cli.ownership import override_ownership, parse_ownership, read_ownership
+from tenure.cli.ownership import override_ownership, parse_ownership
 from tenure.cli.run_ids import check_run, make_fork_id
 from tenure.cli.session.connection import explain_refusals, open_session, register_search_attributes
+from tenure.cli.session.run_records import open_run
 from tenure.cli.session.run_request import read_origin
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
@@ -40,11 +46,12 @@ async def _start_fork(arguments: Namespace, place: ServerTarget, chosen: str) ->
     """Start the fork and follow it to its end."""
     client = await open_session(place)
     await register_search_attributes(client, place)
-    with explain_refusals(arguments.origin):
-        request, origin = await read_origin(client, arguments.origin, arguments.cycle)
-        whose = override_ownership(
-            arguments, read_ownership(await client.get_workflow_handle(arguments.origin).describe())
-        )
+    record = await open_run(place, arguments.origin, client)
+    with explain_refusals(arguments.origin), record.explain_damage():
+        request, origin = await read_origin(record.source, arguments.origin, arguments.cycle)
+    whose = override_ownership(arguments, record.priority)
+    if arguments.id:
+        await refuse_archived_id(place, chosen)
     bounded = _build_request(request, arguments, place.settings)
     forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, arguments.feedback))
     handle = await start_workflow(client, forked, chosen, whose)

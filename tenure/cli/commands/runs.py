@@ -2,34 +2,43 @@
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.table import Table
+from temporalio.api.common.v1 import Payload
 from temporalio.client import Client, WorkflowExecution, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import SearchAttributeKey
+from temporalio.converter import DataConverter
 
 from tenure.cli.commands import batches
 from tenure.cli.delivery import check_delivery, deliver
 from tenure.cli.display import RunSnapshot, choose_display, iterate_changes
-from tenure.cli.errors import CommandError
+from tenure.cli.errors import CommandError, Unreachable
 from tenure.cli.formatting import truncate_line
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import (
     AGENT_WORKFLOW,
     BATCH_WORKFLOW,
     QUERY_TIMEOUT,
+    explain_ended_query,
     explain_refusals,
     open_session,
     register_search_attributes,
 )
 from tenure.cli.session.follow import follow_workflow
+from tenure.cli.session.run_records import explain_archive_errors, may_have_archive, open_run, read_archive
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
+from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.report import RunState
+from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
 from tenure.report.render.program import render_attempt, to_attempt_records
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
+from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
 
@@ -40,6 +49,9 @@ _ENDED_BADLY = {
     WorkflowExecutionStatus.CANCELED: "cancelled",
 }
 """Ends that a workflow cannot write to its own search attributes."""
+
+_MAX_QUERIED_IDS = 100
+"""Ids in one query of the server."""
 
 _BY_THE_SERVER = {"failed": "Failed", "terminated": "Terminated", "cancelled": "Canceled"}
 """The same ends in the server's query language."""
@@ -77,13 +89,17 @@ def _handle(client: Client, run_id: str) -> WorkflowHandle[Any, Result]:
 
 async def _watch(arguments: Namespace, place: ServerTarget) -> int:
     """Follow a run to its end and deliver its report."""
+    record = await open_run(place, arguments.id)
+    if record.is_archived:
+        print_note(f"run {arguments.id} is archived")
+        if record.workflow_type == BATCH_WORKFLOW:
+            return batches.print_summary(arguments, record.id, await record.read_result(BatchReport))
+        return deliver(await record.read_result(Result), arguments)
     client = await open_session(place)
     handle = _handle(client, arguments.id)
-    with explain_refusals(arguments.id):
-        description = await handle.describe()
     if place.ui:
         print_note(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}")
-    if description.workflow_type == BATCH_WORKFLOW:
+    if record.workflow_type == BATCH_WORKFLOW:
         return await batches.follow_batch(arguments, place, client, batches.get_batch_handle(client, arguments.id))
     with choose_display(make_stderr_console()) as display:
         result = await follow_workflow(client, place, handle, display)
@@ -92,27 +108,28 @@ async def _watch(arguments: Namespace, place: ServerTarget) -> int:
 
 async def _report(arguments: Namespace, place: ServerTarget) -> int:
     """Deliver the report of a finished run; the exit code is that of the query, not of the run."""
-    client = await open_session(place)
-    handle = _handle(client, arguments.id)
-    with explain_refusals(arguments.id):
-        description = await handle.describe()
-        if description.workflow_type == BATCH_WORKFLOW:
-            return await batches.show_batch(arguments, batches.get_batch_handle(client, arguments.id))
-        if description.status == WorkflowExecutionStatus.RUNNING:
-            raise CommandError(
-                f"run {arguments.id} is still running: `python client.py watch {arguments.id}` follows it, "
-                f"`python client.py finish {arguments.id}` finishes it with what it has"
-            )
-        result = await handle.result()
-    deliver(result, arguments)
+    record = await open_run(place, arguments.id)
+    if record.workflow_type == BATCH_WORKFLOW:
+        return await batches.show_batch(arguments, place, record)
+    if record.is_running:
+        raise CommandError(
+            f"run {arguments.id} is still running: `python client.py watch {arguments.id}` follows it, "
+            f"`python client.py finish {arguments.id}` finishes it with what it has"
+        )
+    deliver(await record.read_result(Result), arguments)
     return 0
 
 
 async def _state(arguments: Namespace, place: ServerTarget) -> int:
     """Print the state of a run."""
+    record = await open_run(place, arguments.id)  # reports an unknown id immediately, even without a worker
+    if record.is_archived:
+        raise CommandError(
+            f"run {arguments.id} is archived, and only its histories remain: "
+            f"`python client.py trace {arguments.id}` shows what happened"
+        )
     handle = _handle(await open_session(place), arguments.id)
-    with explain_refusals(arguments.id):
-        await handle.describe()  # reports an unknown id immediately, even without a worker
+    with explain_refusals(arguments.id), explain_ended_query(arguments.id, is_running=record.is_running):
         found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
     if arguments.json:
         print_json(found.model_dump(mode="json"))
@@ -136,7 +153,32 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
 
 async def _list(arguments: Namespace, place: ServerTarget) -> int:
     """Print the latest runs."""
-    client = await open_session(place)
+    rows = await _collect_rows(arguments, place)
+    if arguments.json:
+        urls = ["" if row["archived"] else place.build_run_link(row["id"]) for row in rows]
+        print_json([row | {"archived": bool(row["archived"]), "url": url} for row, url in zip(rows, urls, strict=True)])
+    elif rows:
+        print_table(_build_table(rows))
+    else:
+        print_note(_print_empty(arguments))
+    return 0
+
+
+async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[str, str]]:
+    """Return the latest runs of the server, and those of the archive that the server does not have.
+
+    Raises:
+        Unreachable: the server does not answer, and no run is archived.
+    """
+    archive = asyncio.create_task(_list_archived(arguments, place.settings))
+    try:
+        client = await open_session(place)
+    except Unreachable as error:
+        archived = await archive
+        if not archived:
+            raise
+        print_note(f"only archived runs are listed: {error}")
+        return [await _describe_archived(run, make_data_converter(place.settings)) for run in archived]
     if arguments.owner:
         await register_search_attributes(client, place)  # an older stack may not know it yet
     with explain_refusals("list"):
@@ -144,13 +186,61 @@ async def _list(arguments: Namespace, place: ServerTarget) -> int:
             await _describe_run(execution)
             async for execution in client.list_workflows(_build_query(arguments), limit=arguments.limit)
         ]
-    if arguments.json:
-        print_json([row | {"url": place.build_run_link(row["id"])} for row in rows])
-    elif rows:
-        print_table(_build_table(rows))
-    else:
-        print_note(_print_empty(arguments))
-    return 0
+        present = {row["id"] for row in rows}
+        missing = [run for run in await archive if run.id not in present]
+        present |= await _list_present(client, [run.id for run in missing])
+    archived_rows = [await _describe_archived(run, client.data_converter) for run in missing if run.id not in present]
+    if not archived_rows:
+        return rows
+    return sorted((*rows, *archived_rows), key=lambda row: row["started"], reverse=True)[: arguments.limit]
+
+
+async def _list_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
+    """Return the latest archived runs that the arguments ask for, each id once; none if they cannot be read."""
+    if not may_have_archive(settings):
+        return []
+    try:
+        found = await read_archive(lambda: _read_archived(arguments, settings), settings)
+    except CommandError as error:
+        print_note(f"no archived runs are listed: {error}")
+        return []
+    return list({run.id: run for run in reversed(found)}.values())[::-1][: arguments.limit]
+
+
+def _read_archived(arguments: Namespace, settings: Settings) -> list[RunDescription]:
+    # Imported when needed: the database takes a second.
+    from tenure.temporal.archive.access import list_archived_runs
+
+    with explain_archive_errors():
+        return list_archived_runs(settings, AGENT_WORKFLOW, arguments.owner or "", arguments.status or "")
+
+
+async def _list_present(client: Client, ids: Sequence[str]) -> set[str]:
+    """Return the ids of those runs that the server lists."""
+    present: set[str] = set()
+    for at in range(0, len(ids), _MAX_QUERIED_IDS):
+        names = ", ".join(map(_quote, ids[at : at + _MAX_QUERIED_IDS]))
+        query = f"WorkflowType = '{AGENT_WORKFLOW}' AND WorkflowId IN ({names})"
+        present |= {execution.id async for execution in client.list_workflows(query)}
+    return present
+
+
+async def _describe_archived(run: RunDescription, converter: DataConverter) -> dict[str, str]:
+    """Return an archived run; its question is empty if it is encrypted for another owner."""
+    try:
+        (question,) = await converter.decode([Payload.FromString(run.question)], [str]) if run.question else [""]
+    except (DecryptionError, KeyError):
+        question = ""
+    return {
+        "id": run.id,
+        "status": run.status,
+        "phase": run.phase,
+        "mode": run.mode,
+        "owner": run.owner,
+        "started": datetime.fromisoformat(run.started_at).isoformat(timespec="seconds"),
+        "archived": "yes",
+        "question": question,
+    }
 
 
 def _print_empty(arguments: Namespace) -> str:
@@ -192,6 +282,7 @@ async def _describe_run(execution: WorkflowExecution) -> dict[str, str]:
         "mode": _read_attribute(execution, MODE),
         "owner": _read_attribute(execution, OWNER),
         "started": execution.start_time.isoformat(timespec="seconds"),
+        "archived": "",
         "question": await _read_question(execution),
     }
 
@@ -210,9 +301,10 @@ def _read_attribute(execution: WorkflowExecution, key: SearchAttributeKey[str]) 
 
 
 def _build_table(rows: list[dict[str, str]]) -> Table:
-    """Return runs as a table; owners are shown if there are any."""
+    """Return runs as a table; owners and archived runs are marked if there are any."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    headings = ["id", "status", "phase", "mode", *(["owner"] if any(row["owner"] for row in rows) else []), "started"]
+    optional = [name for name in ("owner", "archived") if any(row[name] for row in rows)]
+    headings = ["id", "status", "phase", "mode", *optional, "started"]
     for heading in headings:
         table.add_column(heading, no_wrap=True)
     table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)

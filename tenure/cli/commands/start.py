@@ -12,15 +12,16 @@ from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, re
 from tenure.cli.commands.corpora import ask_corpora
 from tenure.cli.delivery import check_delivery, deliver
 from tenure.cli.display import choose_display
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.paths import allow_reading, find_manual, resolve_paths
-from tenure.cli.program_files import read_files, read_tests
+from tenure.cli.program_files import read_files, read_tests, upload_files
 from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
 from tenure.cli.session.follow import follow_workflow
+from tenure.cli.session.run_records import LazyArchive
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import make_stderr_console, print_json, print_note
 from tenure.cli.web_options import parse_web_scope
@@ -54,7 +55,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, request.ingest)
+    allow_reading(settings, request.ingest, request.files)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
@@ -79,7 +80,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     )
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, shared.ingest)
+    allow_reading(settings, shared.ingest, shared.files)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 
@@ -123,7 +124,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
             ingest=tuple(ingest),
             corpora=tuple(corpora),
             databases=databases,
-            files=read_files(arguments.files, include_secrets=arguments.include_secrets),
+            files=upload_files(read_files(arguments.files, include_secrets=arguments.include_secrets), settings),
             tests=tests,
             limits=_build_limits(arguments, settings, web),
             memory=settings.memory if arguments.memory is None else arguments.memory,
@@ -201,6 +202,8 @@ async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, c
     client = await open_session(place)
     await register_search_attributes(client, place)
     await check_corpora(client, request)
+    if arguments.id:
+        await refuse_archived_id(place, chosen)
     handle = await start_workflow(client, request, chosen, parse_ownership(arguments))
     return await follow_started_run(arguments, place, client, handle)
 
@@ -279,7 +282,26 @@ async def start_workflow(
                 ),
             )
     except WorkflowAlreadyStartedError as error:
-        raise UsageError(
-            f"the id {chosen} is in use: see it with `python client.py report {chosen}`, or choose another --id"
-        ) from error
+        raise _describe_used_id(chosen) from error
     return handle
+
+
+async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
+    """Refuse the id of an archived run, whose report would be hidden; the server knows only the ids that it still has.
+
+    Raises:
+        UsageError: there is such a run.
+    """
+    try:
+        found = await LazyArchive(place.settings, chosen).load()
+    except CommandError as error:
+        print_note(f"the archive was not searched for a run {chosen}: {error}")
+        return
+    if found is not None:
+        raise _describe_used_id(chosen)
+
+
+def _describe_used_id(chosen: str) -> UsageError:
+    return UsageError(
+        f"the id {chosen} is in use: see it with `python client.py report {chosen}`, or choose another --id"
+    )

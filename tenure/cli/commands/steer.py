@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from temporalio.client import (
-    WorkflowExecutionStatus,
     WorkflowHandle,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -31,6 +30,7 @@ from tenure.cli.session.connection import (
     explain_refusals,
     open_session,
 )
+from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
@@ -107,22 +107,20 @@ async def _send(arguments: Namespace, place: ServerTarget, steering: RunCommand)
     """Send the command to the run; workflows of other types are cancelled by the server."""
     client = await open_session(place)
     handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(arguments.id)
+    record = await open_run(place, arguments.id, client)
+    if not record.is_running:
+        raise CommandError(f"run {arguments.id} is finished: `python client.py report {arguments.id}` shows its report")
     with explain_refusals(arguments.id):
-        description = await handle.describe()
-        if description.status != WorkflowExecutionStatus.RUNNING:
-            raise CommandError(
-                f"run {arguments.id} is finished: `python client.py report {arguments.id}` shows its report"
-            )
-        if description.workflow_type == AGENT_WORKFLOW:
+        if record.workflow_type == AGENT_WORKFLOW:
             affects = await _send_update(handle, steering)
-        elif steering.name == "cancel" and description.workflow_type == BATCH_WORKFLOW:
+        elif steering.name == "cancel" and record.workflow_type == BATCH_WORKFLOW:
             await handle.signal("cancel")
             affects = "It starts nothing more and stops its running steps."
         elif steering.name == "cancel":
             await handle.cancel()
             affects = "It stops at its next step."
         else:
-            raise UsageError(f"{arguments.id} is not a run but a {description.workflow_type}: it can only be cancelled")
+            raise UsageError(f"{arguments.id} is not a run but a {record.workflow_type}: it can only be cancelled")
     if arguments.json:
         print_json({"id": arguments.id, "command": steering.name, "acknowledged": affects != LEFT, "effect": affects})
     else:

@@ -1,15 +1,21 @@
-"""Command `up`: start the local stack of this home, or a worker for another server."""
+"""Commands `up` and `versions`: start the stack or a worker, and show the versions of the code that workers run."""
 
 import asyncio
 import time
 from argparse import Namespace
+from collections.abc import Sequence
 from datetime import UTC, datetime
+
+from rich.table import Table
 
 from tenure.cli.commands.stack import print_status
 from tenure.cli.errors import Unreachable
+from tenure.cli.session.connection import open_session
 from tenure.cli.session.monitor import count_polling_workers
+from tenure.cli.session.server_target import locate_server
 from tenure.cli.session.server_target import start_missing as bring_up
-from tenure.cli.terminal import print_note
+from tenure.cli.session.versions import CodeVersion, list_code_versions, make_installed_version_current
+from tenure.cli.terminal import print_json, print_line, print_note, print_table
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
@@ -27,6 +33,34 @@ def start_stack(arguments: Namespace, settings: Settings) -> int:
     asyncio.run(_wait_for_worker(settings, status))
     print_status(arguments, status)
     return 0
+
+
+def show_versions(arguments: Namespace, settings: Settings) -> int:
+    """Run `versions`."""
+    found = asyncio.run(_list_versions(settings, make_current=arguments.make_current))
+    if arguments.json:
+        print_json({"versions": [version.model_dump(mode="json") for version in found]})
+    elif found:
+        print_table(_build_table(found))
+    else:
+        print_line("the server knows no versioned worker")
+    return 0
+
+
+async def _list_versions(settings: Settings, *, make_current: bool) -> list[CodeVersion]:
+    """Return the versions that the server knows, after a change if one is wanted."""
+    client = await open_session(locate_server(settings))
+    if make_current:
+        await make_installed_version_current(client)
+    return await list_code_versions(client)
+
+
+def _build_table(found: Sequence[CodeVersion]) -> Table:
+    """Return the versions as a table."""
+    table = Table("version", "status", "running workflows", "workers", box=None, padding=(0, 2, 0, 0))
+    for version in found:
+        table.add_row(version.build_id, version.status, str(version.running_workflows), str(version.workers))
+    return table
 
 
 async def _wait_for_worker(settings: Settings, status: StackStatus) -> None:

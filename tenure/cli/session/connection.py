@@ -15,6 +15,7 @@ from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
+from tenure.temporal.histories import UnknownHistory
 from workflows.runtime.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
@@ -67,8 +68,33 @@ def explain_refusals(run_id: str) -> Iterator[None]:
         raise CommandError(f"run {run_id} cannot answer: {reason}") from error
     except RPCError as error:
         raise describe_refusal(error, run_id) from error
+    except UnknownHistory as error:
+        raise describe_missing_run(run_id) from error
     except DecryptionError as error:
         raise CommandError(f"{run_id} cannot be read: {error}") from error
+
+
+def describe_missing_run(run_id: str) -> CommandError:
+    """Return a readable message for a run that does not exist."""
+    return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
+
+
+@contextmanager
+def explain_ended_query(run_id: str, *, is_running: bool) -> Iterator[None]:
+    """Turn a missing answer of an ended workflow into an error: only a worker of its version can compute it.
+
+    Raises:
+        CommandError: the workflow has ended, and no worker of its version answers.
+    """
+    try:
+        yield
+    except RPCError as error:
+        if error.status not in NO_ANSWER or is_running:
+            raise
+        raise CommandError(
+            f"{run_id} has ended, and no worker answers for the version of the code that it ran under: "
+            f"`python client.py report {run_id}` shows its report"
+        ) from error
 
 
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:
@@ -78,7 +104,7 @@ def describe_refusal(error: RPCError, run_id: str) -> CommandError:
     if error.status == RPCStatusCode.NOT_FOUND and "amespace" in error.message:
         return Unreachable(f"{truncate_line(error.message, 150)}: check TEMPORAL_NAMESPACE")
     if error.status == RPCStatusCode.NOT_FOUND:
-        return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
+        return describe_missing_run(run_id)
     if error.status in NO_ANSWER:
         return Unreachable(f"no worker answers for {run_id}: start one with `python client.py up`")
     if error.status == RPCStatusCode.UNAVAILABLE:

@@ -12,6 +12,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.cli.display import RunSnapshot
 from tenure.cli.session.connection import NO_ANSWER
 from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.session.versions import MAX_POLL_AGE
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.run import RunProgress
 from tenure.temporal.stack import local
@@ -22,9 +23,6 @@ INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus")
 
 POLL_TIMEOUT = timedelta(seconds=3)
 """Time one poll waits for the run's own answer."""
-
-MAX_POLL_AGE = timedelta(seconds=90)
-"""Maximum age of a worker's last poll: polls last a minute, and the server lists gone workers for longer."""
 
 
 async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, query: bool = True) -> RunSnapshot:

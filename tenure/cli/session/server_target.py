@@ -12,6 +12,7 @@ The rules, in order:
 
 import asyncio
 import http.client
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,6 +20,7 @@ from urllib.parse import quote
 
 from tenure.cli.errors import CommandError
 from tenure.cli.session.retention import raise_retention
+from tenure.cli.session.versions import read_version_states, wait_for_version
 from tenure.cli.terminal import print_note
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -27,6 +29,7 @@ from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.local import StackStatus
+from tenure.temporal.stack.versions import VersionState
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,29 @@ def start_missing(settings: Settings) -> StackStatus:
     address = connection.load_profile().address
     if address:
         asyncio.run(connection.connect(settings))
-        return local.start_stack(settings, external=address)
+        return _start_stack(settings, external=address)
     try:
         return _start_stack(settings)
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
-        return local.start_stack(settings, external=connection.get_local_address(settings))
+        return _start_stack(settings, external=connection.get_local_address(settings))
 
 
-def _start_stack(settings: Settings) -> StackStatus:
-    """Start the local stack, and let a new or updated one keep finished runs as long as the settings say."""
-    status = local.start_stack(settings)
-    if status.started:
+def _start_stack(settings: Settings, external: str | None = None) -> StackStatus:
+    """Start the local stack, or a worker for another server, and wait until new runs use the current code.
+
+    A new or updated server keeps finished runs as long as the settings say.
+    """
+
+    def read_versions(build_ids: Collection[str]) -> dict[str, VersionState]:
+        return asyncio.run(read_version_states(settings, build_ids))
+
+    status = local.start_stack(settings, external=external, read_versions=read_versions)
+    if status.started and external is None:
         asyncio.run(raise_retention(settings))
+    if status.build_id and (status.started or status.draining):
+        asyncio.run(wait_for_version(settings, status))
     return status
 
 

@@ -1,15 +1,18 @@
 """Cache embeddings: on disk for chunks, in memory for sentences and tokens."""
 
 import threading
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tenure.algorithms.text.passage import TokenEncoder, Vectors
+from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store
@@ -44,8 +47,16 @@ def read_vector_column(column: pa.ChunkedArray, dimensions: int) -> Vectors:
     return rows
 
 
+def compute_checksum(vector: Vectors) -> int:
+    """Return the CRC-32 of a vector; the database does not detect inverted bits."""
+    return zlib.crc32(np.ascontiguousarray(vector, dtype="<f4").tobytes())
+
+
 class EmbeddingCache:
-    """Table `embedding_cache`: vectors by model and text, so that no text is embedded twice."""
+    """Table `embedding_cache`: vectors by model and text, so that no text is embedded twice.
+
+    A damaged cache costs only the computation of its vectors.
+    """
 
     def __init__(self, store: Store, model: EmbeddingModel, metrics: SearchMetrics | None = None) -> None:
         """Cache the vectors of `model` in `store`, and count lookups in `metrics`."""
@@ -79,12 +90,18 @@ class EmbeddingCache:
         return EmbeddingResult(vectors, len(missing))
 
     def _lookup(self, keys: list[str]) -> dict[str, Vectors]:
-        if not self._store.count_rows(CACHE):
+        """Return the cached vectors of keys; damaged rows, and all rows of a damaged table, count as missing."""
+        try:
+            if not self._store.count_rows(CACHE):
+                return {}
+            rows = self._store.read_rows_in(CACHE, ["key", "vector", "checksum"], "key", list(dict.fromkeys(keys)))
+        except CorruptTable as error:
+            self._store.replace_cache(CACHE, error)
             return {}
-        rows = self._store.read_rows_in(CACHE, ["key", "vector"], "key", list(dict.fromkeys(keys)))
-        return dict(
-            zip(rows["key"].to_pylist(), read_vector_column(rows["vector"], self._model.dimensions), strict=True)
-        )
+        rows = rows.filter(pc.equal(pc.list_value_length(rows["vector"]), self._model.dimensions))
+        vectors = read_vector_column(rows["vector"], self._model.dimensions)
+        triples = zip(rows["key"].to_pylist(), vectors, rows["checksum"].to_pylist(), strict=True)
+        return {key: vector for key, vector, checksum in triples if checksum in (None, compute_checksum(vector))}
 
     def _compute(self, missing: dict[str, str], found: dict[str, Vectors], progress: Callable[[int], None]) -> None:
         # Longest first: texts of similar length share a forward pass, which reduces padding.
@@ -98,6 +115,7 @@ class EmbeddingCache:
                 "key": order,
                 "model": [self._model.name] * len(order),
                 "vector": [found[key] for key in order],
+                "checksum": [compute_checksum(found[key]) for key in order],
             }
             self._store.upsert(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
 

@@ -36,6 +36,8 @@ _MAX_MEMORY_MB = 2048
 _START_TIMEOUT_SECONDS = 60.0
 _MEASURE_SECONDS = 0.2
 """Interval in which the computing time of a reader is measured."""
+_STOPPED_CPU_SECONDS = 1.0
+"""Computing time below which a reader that has reached its limit of passed time counts as stopped."""
 _PREFETCH_FILES = 12
 """Files per reader that are parsed ahead of the writer: enough to keep it busy, few enough for memory."""
 _FOREVER = float("inf")
@@ -70,13 +72,26 @@ class ReaderProcess:
     def read(self, task: ReaderTask) -> ReaderOutcome:
         """Parse one file or page; a crash or a timeout is reported as an unreadable file.
 
+        A process that ends or stops computing for the first time is replaced: the reason may be outside of the file,
+        such as lack of memory.
+
         Raises:
             ReaderFailed: the process does not start.
         """
+        outcome, is_final = self._read_once(task)
+        if is_final or self._stopped:
+            return outcome
+        seconds = self.last_seconds
+        outcome, _ = self._read_once(task)
+        self.last_seconds += seconds
+        return outcome
+
+    def _read_once(self, task: ReaderTask) -> tuple[ReaderOutcome, bool]:
+        """Return the outcome, and whether a repetition in another process would have the same."""
         if self._running is None:
             self._running = self._start()
         if self._stopped:
-            return UnreadableFile(task.path, "was not read: the ingestion was stopped")
+            return UnreadableFile(task.path, "was not read: the ingestion was stopped"), True
         process, connection = self._running
         size, timeout = (len(task.body), _PAGE_TIMEOUT_SECONDS) if isinstance(task, PageTask) else (task.size, _FOREVER)
         cpu_limit, wall_limit = limit_file(size, min(self._timeout, timeout))
@@ -91,14 +106,14 @@ class ReaderProcess:
             else:
                 outcome: ReaderOutcome = connection.recv()
                 self.last_seconds = _measure_cpu(process) - cpu_before
-                return outcome
+                return outcome, True
         except (EOFError, OSError):
             self._end_slow(began)
-            return UnreadableFile(task.path, "crashed its parser")
+            return UnreadableFile(task.path, "crashed its parser"), False
         self._end_slow(began)
         if cpu > cpu_limit:
-            return UnreadableFile(task.path, f"needed more than {cpu_limit:.0f} s of computing time to parse")
-        return UnreadableFile(task.path, f"took longer than {wall_limit:.0f} s to parse")
+            return UnreadableFile(task.path, f"needed more than {cpu_limit:.0f} s of computing time to parse"), True
+        return UnreadableFile(task.path, f"took longer than {wall_limit:.0f} s to parse"), cpu > _STOPPED_CPU_SECONDS
 
     def _end_slow(self, began: float) -> None:
         """End the process and record the time since the start of the task."""

@@ -1,16 +1,19 @@
-"""Cache fetched web pages for all runs.
+"""Cache fetched web pages for all runs; a damaged page is fetched again.
 
 A page is stored under its canonical URL. Each URL that redirected to it has a row with its target, so that the same
 request finds the page without network access.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
+import structlog
 
+from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.schema import PAGES, PAGES_SCHEMA
 from tenure.knowledge.store.store import Store
 
@@ -64,9 +67,13 @@ class PageCache:
 
     def load_metadata(self, urls: Iterable[str]) -> dict[str, PageMetadata]:
         """Return the metadata of canonical URLs and of their redirect targets, by URL."""
-        found = self._read_metadata(sorted(set(urls)))
-        targets = sorted({page.target_url for page in found.values()} - found.keys())
-        return found | self._read_metadata(targets)
+        try:
+            found = self._read_metadata(sorted(set(urls)))
+            targets = sorted({page.target_url for page in found.values()} - found.keys())
+            return found | self._read_metadata(targets)
+        except CorruptTable as error:
+            self._store.replace_cache(PAGES, error)
+            return {}
 
     def store_pages(self, pages: Sequence[CachedPage]) -> None:
         """Insert or replace pages."""
@@ -80,13 +87,24 @@ class PageCache:
         self._store.update_columns(PAGES, pa.Table.from_pylist(list(rows.values()), schema=schema), "url")
 
     def load_pages(self, urls: Iterable[str], batch_size: int = 16) -> Iterator[CachedPage]:
-        """Yield the cached pages of canonical URLs, in order, reading at most `batch_size` bodies ahead."""
+        """Yield the cached pages of canonical URLs, in order, reading at most `batch_size` bodies ahead.
+
+        Pages whose body is damaged are removed, so that they are fetched again.
+        """
         wanted = list(dict.fromkeys(urls))
         for start in range(0, len(wanted), batch_size):
             part = wanted[start : start + batch_size]
             rows = self._store.read_rows_in(PAGES, PAGES_SCHEMA.names, "url", part).to_pylist()
-            there = {row["url"]: CachedPage(_read_metadata(row), row["body"]) for row in rows}
+            self._remove_damaged(rows)
+            there = {row["url"]: CachedPage(_read_metadata(row), row["body"]) for row in rows if _is_intact(row)}
             yield from (there[url] for url in part if url in there)
+
+    def _remove_damaged(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Remove the rows with a damaged body."""
+        damaged = [row["url"] for row in rows if not _is_intact(row)]
+        if damaged:
+            structlog.get_logger().warning("damaged pages are removed from the cache", urls=damaged)
+            self._store.delete_rows_in(PAGES, "url", damaged)
 
     def _read_metadata(self, urls: Sequence[str]) -> dict[str, PageMetadata]:
         rows = self._store.read_rows_in(PAGES, _METADATA_COLUMNS, "url", urls).to_pylist()
@@ -118,6 +136,11 @@ def build_redirect(url: str, to: PageMetadata) -> CachedPage:
 
 def _read_metadata(row: dict[str, Any]) -> PageMetadata:
     return PageMetadata(**{name: row[name] for name in PageMetadata._fields})
+
+
+def _is_intact(row: dict[str, Any]) -> bool:
+    """Return whether a body has its hash; a redirect has neither."""
+    return not row["content_hash"] or hashlib.sha256(row["body"]).hexdigest() == row["content_hash"]
 
 
 def _to_row(page: CachedPage) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.knowledge.store.errors import UnknownChunk, UnknownCorpus
+from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
 from tenure.knowledge.store.schema import (
     CORPORA,
     CORPORA_SCHEMA,
@@ -25,6 +25,7 @@ from tenure.knowledge.store.schema import (
     STATEMENTS,
     build_chunk_table_name,
     is_knowledge_table,
+    make_chunk_id,
 )
 from tenure.knowledge.store.store import Store, TableState, quote_list, quote_literal
 from tenure.sources.tables.catalogue import TABLE_FORMATS
@@ -236,13 +237,15 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
 
     Raises:
         UnknownChunk: a chunk is not stored.
+        CorruptTable: the text of a chunk is not the one that was stored.
     """
     columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind"]
     wanted = list(dict.fromkeys(ref.chunk for ref in refs))
-    rows = {
-        row["id"]: row
-        for row in store.read_rows_in(build_chunk_table_name(dimensions), columns, "id", wanted).to_pylist()
-    }
+    table = build_chunk_table_name(dimensions)
+    rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", wanted).to_pylist()}
+    # The database does not detect inverted bits, and a changed text would be quoted.
+    if any(make_chunk_id(row["source_id"], row["start"], row["end"], row["text"]) != id for id, row in rows.items()):
+        raise CorruptTable(table, store.uri, "a text does not match its id")
     if missing := [chunk for chunk in wanted if chunk not in rows]:
         raise UnknownChunk(missing)
     return tuple(_to_passage(rows[ref.chunk], ref) for ref in refs)

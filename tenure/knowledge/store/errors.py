@@ -23,6 +23,9 @@
 
 from collections.abc import Sequence
 
+_ARCHIVE = "runs"
+"""Table of finished runs, which are not ingested."""
+
 
 class KnowledgeError(Exception):
     """Base of all errors of the knowledge base."""
@@ -108,9 +111,12 @@ class CorruptTable(KnowledgeError):
 
     def __init__(self, table: str, uri: str, reason: str) -> None:
         """Build the message from the table, its location and the error of the database."""
+        repair = (
+            "runs that the server still has are archived again" if table == _ARCHIVE else "ingest the documents again"
+        )
         super().__init__(
             f"table {table!r} of the knowledge base at {uri} cannot be read ({reason}). Nothing was changed: restore "
-            f"it from a backup, or move {table}.lance away and ingest the documents again"
+            f"it from a backup, or move {table}.lance away, and {repair}"
         )
         self.table, self.uri, self.reason = table, uri, reason
 

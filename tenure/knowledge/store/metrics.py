@@ -2,15 +2,16 @@
 
 The counters are stored in a small SQLite file of the home directory, so that they survive restarts and add up over
 processes; each machine counts for itself. The 95th percentile covers the latest searches. A count that cannot be
-written is logged and lost, because statistics must not fail a search.
+written is logged and lost, because statistics must not fail a search. A damaged file is replaced by an empty one.
 """
 
 import sqlite3
 import statistics
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Protocol
 
 import structlog
 
@@ -28,17 +29,31 @@ CREATE TABLE IF NOT EXISTS vectors (id INTEGER PRIMARY KEY, hits INTEGER NOT NUL
 """
 
 
+class SearchObserver(Protocol):
+    """Receiver of the same counts, such as an export of metrics."""
+
+    def count_search(self, mode: str, seconds: float) -> None:
+        """Count a search and its latency in seconds."""
+        ...
+
+    def count_cache_lookups(self, hits: int, misses: int) -> None:
+        """Count lookups in the embedding cache."""
+        ...
+
+
 class SearchMetrics:
     """Counters of searches and cache lookups; safe to share between threads and, by file, between processes."""
 
-    def __init__(self, path: Path) -> None:
-        """Count in the file at `path`; create it on first use."""
-        self._path = path
+    def __init__(self, path: Path, observer: SearchObserver | None = None) -> None:
+        """Count in the file at `path`, created on first use, and forward every count to an observer."""
+        self._path, self._observer = path, observer
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
     def count_search(self, mode: str, seconds: float) -> None:
         """Count a search and its latency in seconds."""
+        if self._observer:
+            self._observer.count_search(mode, seconds)
         self._write(
             (
                 "INSERT INTO searches VALUES (:mode, 1, :ms) ON CONFLICT (mode) "
@@ -52,6 +67,8 @@ class SearchMetrics:
 
     def count_cache_lookups(self, hits: int, misses: int) -> None:
         """Count vectors found in the embedding cache and vectors that had to be computed."""
+        if self._observer:
+            self._observer.count_cache_lookups(hits, misses)
         self._write(
             (
                 "INSERT INTO vectors VALUES (1, :hits, :misses) ON CONFLICT (id) "
@@ -62,9 +79,8 @@ class SearchMetrics:
 
     def load_search_stats(self) -> tuple[QueryStats, ...]:
         """Return the statistics of each search mode, in alphabetical order."""
-        with self._open() as database:
-            kinds = database.execute("SELECT mode, count, total_ms FROM searches ORDER BY mode").fetchall()
-            latest = database.execute("SELECT mode, ms FROM latest").fetchall()
+        kinds = self._load("SELECT mode, count, total_ms FROM searches ORDER BY mode")
+        latest = self._load("SELECT mode, ms FROM latest")
         return tuple(
             QueryStats(
                 mode=mode, count=count, mean_ms=total / count, p95_ms=_p95([ms for m, ms in latest if m == mode])
@@ -74,9 +90,8 @@ class SearchMetrics:
 
     def load_cache_stats(self) -> CacheStats:
         """Return hits and misses of the embedding cache."""
-        with self._open() as database:
-            row = database.execute("SELECT hits, misses FROM vectors").fetchone()
-        return CacheStats(hits=row[0], misses=row[1]) if row else CacheStats()
+        rows = self._load("SELECT hits, misses FROM vectors")
+        return CacheStats(hits=rows[0][0], misses=rows[0][1]) if rows else CacheStats()
 
     def _write(self, statements: Sequence[str], values: Mapping[str, str | float]) -> None:
         try:
@@ -85,6 +100,30 @@ class SearchMetrics:
                     database.execute(statement, values)
         except (sqlite3.Error, OSError) as error:
             structlog.get_logger().warning("search statistics not written", file=str(self._path), reason=str(error))
+            self._replace_if_damaged(error)
+
+    def _load(self, query: str) -> list[Any]:
+        """Return the rows of a query; those of an empty file if the file is damaged."""
+        for _ in range(2):
+            try:
+                with self._open() as database:
+                    return database.execute(query).fetchall()
+            except sqlite3.DatabaseError as error:
+                if not self._replace_if_damaged(error):
+                    raise
+        return []
+
+    def _replace_if_damaged(self, error: Exception) -> bool:
+        """Move a damaged file aside; return False if the file is not the cause of the error."""
+        # The lowest byte is the primary result code.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return False
+        self.close()
+        with suppress(OSError):  # another process was faster, or the folder is read-only
+            for suffix in ("-wal", "-shm"):
+                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+            self._path.replace(self._path.with_name(self._path.name + ".damaged"))
+        return True
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:

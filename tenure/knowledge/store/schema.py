@@ -25,6 +25,7 @@ RELATIONS = "relations"
 PAGES = "pages"
 READINGS = "readings"
 MEMORY_USES = "memory_uses"
+RUNS = "runs"
 
 
 class FilterColumn(NamedTuple):
@@ -111,6 +112,7 @@ CACHE_SCHEMA = pa.schema(
         _key_field("key"),  # hash of model and embedded text
         pa.field("model", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
+        pa.field("checksum", pa.int64()),  # CRC-32 of the vector; null in rows of earlier versions
     ]
 )
 
@@ -254,6 +256,23 @@ MEMORY_USES_SCHEMA = pa.schema(
 )
 """Uses have a table of their own, so that counting a use rewrites no vector."""
 
+RUNS_SCHEMA = pa.schema(
+    [
+        _key_field("execution"),  # id of the execution that ended the run
+        pa.field("id", pa.string(), nullable=False),  # of the workflow
+        pa.field("type", pa.string(), nullable=False),  # of the workflow
+        pa.field("status", pa.string(), nullable=False),
+        pa.field("phase", pa.string(), nullable=False),
+        pa.field("mode", pa.string(), nullable=False),
+        pa.field("owner", pa.string(), nullable=False),  # search attribute of the run, not the owner in its id
+        pa.field("started_at", pa.string(), nullable=False),  # ISO 8601 in UTC, like the next one
+        pa.field("closed_at", pa.string(), nullable=False),
+        pa.field("question", pa.binary(), nullable=False),  # payload as Temporal stores it, encrypted or not
+        pa.field("version", pa.int64(), nullable=False),  # of the format of the next column
+        pa.field("archive", pa.large_binary(), nullable=False),  # compressed histories, with their encoded payloads
+    ]
+)
+
 SCHEMAS = {
     SOURCES: SOURCES_SCHEMA,
     CORPORA: CORPORA_SCHEMA,
@@ -267,6 +286,7 @@ SCHEMAS = {
     PAGES: PAGES_SCHEMA,
     READINGS: READINGS_SCHEMA,
     MEMORY_USES: MEMORY_USES_SCHEMA,
+    RUNS: RUNS_SCHEMA,
 }
 """Schema of every table except those of chunks and memories, by name."""
 
@@ -276,7 +296,7 @@ def is_knowledge_table(table: str) -> bool:
     return table in SCHEMAS or bool(re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table))
 
 
-ADDED_COLUMNS = frozenset({"corpora"})
+ADDED_COLUMNS = frozenset({"corpora", "checksum"})
 """Columns that tables of earlier versions lack; they may be null."""
 
 

@@ -7,9 +7,10 @@ loses a race is repeated after a random pause.
 import os
 import random
 import re
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,14 +21,17 @@ os.environ.setdefault("LANCE_LOG", "error")
 
 import lancedb
 import pyarrow as pa
+import structlog
 from lancedb.index import IndexConfig
 from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
 from lancedb.table import Table
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
+from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
+from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
 from tenure.knowledge.store.schema import (
     ADDED_COLUMNS,
     CHUNKS_PREFIX,
@@ -51,6 +55,8 @@ _MIN_REFINED = 100
 """Minimum number of candidates of the quantized index whose full vectors are compared."""
 _MIN_PROBES = 20
 """Minimum number of index partitions that are searched; a narrow filter extends the search to more."""
+_NATIVE_PANIC = "RustPanic"
+"""Name of the error of a damaged file that the database did not expect; the class cannot be imported."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
@@ -76,23 +82,6 @@ def quote_literal(value: str) -> str:
 def quote_list(values: Sequence[str]) -> str:
     """Return texts as an SQL list."""
     return "(" + ", ".join(map(quote_literal, values)) + ")"
-
-
-def build_storage_options(uri: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the connection options of an S3 store that the database does not find automatically.
-
-    It reads keys, tokens and profiles from the usual `AWS_*` variables, but not the region and the endpoint from the
-    names
-    that most tools use.
-    """
-    if not uri.startswith("s3://"):
-        return {}
-    region = environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION")
-    endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
-    options = {"region": region, "endpoint": endpoint}
-    if endpoint and endpoint.startswith("http://"):
-        options["allow_http"] = "true"
-    return {name: value for name, value in options.items() if value}
 
 
 class Store:
@@ -166,6 +155,8 @@ class Store:
         schema = _build_schema(name)
         if name not in self.list_table_names():
             return self._db.create_table(name, schema=schema, exist_ok=True)
+        if self.folder is not None and (count := remove_interrupted_versions(self.folder / f"{name}.lance")):
+            structlog.get_logger().warning("a loss of power interrupted a commit", table=name, versions=count)
         return self._db.open_table(name)
 
     def read_rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
@@ -315,6 +306,23 @@ class Store:
                 indexes=tuple(table.list_indices()),
             )
 
+    def replace_cache(self, name: str, error: CorruptTable) -> None:
+        """Move the files of a damaged cache aside, so that an empty table replaces it.
+
+        The files remain as `NAME.damaged` until the next damage. In an object store, the table stays as it is.
+        """
+        structlog.get_logger().warning("a damaged cache is replaced", table=name, why=error.reason)
+        if self.folder is None:
+            return
+        damaged, kept = self.folder / f"{name}.lance", self.folder / f"{name}.damaged"
+        with self._lock:
+            self._tables.pop(name, None)
+            try:
+                shutil.rmtree(kept, ignore_errors=True)
+                damaged.rename(kept)
+            except OSError as failure:  # another process was faster, or the folder is read-only
+                structlog.get_logger().warning("a damaged cache was not moved", table=name, why=str(failure))
+
     @contextmanager
     def _translate_connection_errors(self) -> Iterator[None]:
         try:
@@ -326,13 +334,19 @@ class Store:
     def _translate_read_errors(self, name: str) -> Iterator[None]:
         try:
             yield
-        except (RuntimeError, OSError, ValueError) as error:
-            raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
+        except Exception as error:
+            if isinstance(error, (RuntimeError, OSError, ValueError)) or type(error).__name__ == _NATIVE_PANIC:
+                raise CorruptTable(name, self.uri, str(error).splitlines()[0][:300]) from error
+            raise
 
     def _retry(self, name: str, commit: Callable[[], T]) -> T:
+        """Commit, again after a conflict; return when the commit is on the disk."""
         for attempt in range(_MAX_ATTEMPTS):
             try:
-                return commit()
+                done = commit()
+                if self.folder is not None:
+                    flush_folder(self.folder)
+                return done
             except (RuntimeError, OSError, ValueError) as error:
                 if not _is_conflict(error):
                     raise

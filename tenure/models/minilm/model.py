@@ -91,7 +91,9 @@ class MiniLM:
         model = self._model()
         ids = [self._cut(encoding.ids) for encoding in model.tokenizer.encode_batch(list(texts))]
         batches = list(_batches(ids))
-        results = model.lanes.map(lambda rows: model.encoder.forward_batch([ids[row] for row in rows]), batches)
+        # A single batch, such as a query, does not wait behind the many batches of an ingestion.
+        run = map if len(batches) == 1 else model.lanes.map
+        results = run(lambda rows: model.encoder.forward_batch([ids[row] for row in rows]), batches)
         for rows, output in zip(batches, results, strict=True):
             states = np.asarray(output.last_hidden_state, dtype=np.float32)
             yield from ((row, text[: len(ids[row])]) for row, text in zip(rows, states, strict=True))

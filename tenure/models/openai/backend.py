@@ -24,6 +24,7 @@ from tenure.models.openai.api_errors import UnsupportedParameter, classify_error
 from tenure.models.openai.capabilities import Capabilities, CapabilityCache
 from tenure.models.openai.endpoint import NO_KEY, ModelEndpoint, format_host, validate_base_url, validate_key
 from tenure.models.openai.request import OpenAIRequest
+from tenure.models.openai.traced_client import TracedClient
 from tenure.models.routes import ModelRoutes
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -73,7 +74,7 @@ class OpenAIBackend(ABC):
             max_retries=0,
             # The library accepts clients of httpx and of its successor, but declares only the latter. With an httpx
             # client all connection errors are httpx's, also those in the middle of a body.
-            http_client=cast(Any, http_client or httpx.AsyncClient(timeout=timeout, follow_redirects=True)),
+            http_client=cast(Any, http_client or TracedClient(timeout=timeout, follow_redirects=True)),
         )
         self._server = ModelEndpoint(format_host(self._client), key)
         self._capability_cache = CapabilityCache(f"{self._server.host}{self._client.base_url.path}", capabilities_file)

@@ -67,18 +67,21 @@ def build_link(key: str, url: str, now: float | None = None) -> str:
 
 
 class AccessPolicy:
-    """Rules of one HTTP service on the loopback interface.
+    """Rules of one HTTP service, on the loopback interface or under a URL of its own.
 
     Args:
-        key: key of the home.
+        key: key of the home, or a token in its place.
         port: port of the service.
         origins: further origins whose pages may send requests, with the cookie of this service.
         hint: sentence about the command that prints a link, for the page that refuses.
+        url: `https` URL of a service for other machines; empty for the loopback interface.
     """
 
-    def __init__(self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT) -> None:
+    def __init__(self, key: str, port: int, origins: Collection[str] = (), hint: str = HINT, url: str = "") -> None:
         self._key, self._port, self._hint = key, port, hint
-        self.origin = f"http://{HOST}:{port}"
+        self._is_local = not url
+        # Browsers leave out the standard port.
+        self.origin = url.lower().rstrip("/").removesuffix(":443") or f"http://{HOST}:{port}"
         self.cookie_name = f"tenure_{port}"
         self._cookie = _sign(key, f"cookie {port}")
         self._origins = {self.origin, *origins}
@@ -108,7 +111,8 @@ class AccessPolicy:
 
     def make_cookie(self) -> str:
         """Return the value of the header that sets the cookie."""
-        return f"{self.cookie_name}={self._cookie}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
+        secure = "" if self._is_local else "; Secure"
+        return f"{self.cookie_name}={self._cookie}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict{secure}"
 
     def remove_cookie(self, header: str) -> str:
         """Return a `Cookie` header without the cookie of this service."""
@@ -126,9 +130,9 @@ class AccessPolicy:
             HttpError: the request names another host.
         """
         host = request.get_header("host")
-        if host == f"{HOST}:{self._port}":
+        if host.lower() == urlsplit(self.origin).netloc:
             return None
-        if host.lower() == f"localhost:{self._port}" and request.method in _READING:
+        if self._is_local and host.lower() == f"localhost:{self._port}" and request.method in _READING:
             return Response(HTTPStatus.TEMPORARY_REDIRECT, headers=(("location", self.origin + request.target),))
         raise HttpError(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
 

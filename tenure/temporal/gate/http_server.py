@@ -6,6 +6,7 @@ method, path, headers and body are read, checked and written again.
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -115,10 +116,17 @@ class HttpServer:
         handler: returns the response to a request, or raises `HttpError`.
         accepts: decides whether a connection is served; None serves every connection.
         timeouts: time limits.
+        tls: encryption of connections over the network; None for none.
     """
 
-    def __init__(self, handler: Handler, accepts: PeerCheck | None = None, timeouts: Timeouts | None = None) -> None:
-        self._handler, self._accepts, self._timeouts = handler, accepts, timeouts or Timeouts()
+    def __init__(
+        self,
+        handler: Handler,
+        accepts: PeerCheck | None = None,
+        timeouts: Timeouts | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._handler, self._accepts, self._timeouts, self._tls = handler, accepts, timeouts or Timeouts(), tls
         self._connections = 0
 
     @asynccontextmanager
@@ -126,8 +134,16 @@ class HttpServer:
         """Serve the sockets inside the `with` block."""
         async with AsyncExitStack() as running:
             for listener in listeners:
-                start = asyncio.start_unix_server if listener.family == socket.AF_UNIX else asyncio.start_server
-                server = await start(self._converse, sock=listener, limit=_CHUNK_BYTES)
+                if listener.family == socket.AF_UNIX:
+                    server = await asyncio.start_unix_server(self._converse, sock=listener, limit=_CHUNK_BYTES)
+                else:
+                    server = await asyncio.start_server(
+                        self._converse,
+                        sock=listener,
+                        limit=_CHUNK_BYTES,
+                        ssl=self._tls,
+                        ssl_handshake_timeout=self._timeouts.header if self._tls else None,
+                    )
                 running.callback(server.close)
             yield
 

@@ -22,14 +22,25 @@ KEY_FILE = "stack.key"
 _CLIENT_SETTINGS = {"owner", "owner_token"}
 """Settings of commands that a worker must not know."""
 
-_IGNORED_SETTINGS = {"home", "temporal_port", "ui_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
+_PLACE_SETTINGS = {"home", "temporal_port", "ui_port"}
+"""Settings that name the home and its server."""
+
+_IGNORED_SETTINGS = _PLACE_SETTINGS | {"health_port"} | _CLIENT_SETTINGS | set(RunLimits.model_fields)
 """Settings that do not affect a worker: the limits of a run are part of its request."""
 
 
-def build_worker_environment(settings: Settings) -> dict[str, str | None]:
-    """Return all settings by the names of their environment variables, None for unset ones."""
+def build_worker_environment(settings: Settings, *, changed_only: bool = False) -> dict[str, str | None]:
+    """Return all settings by the names of their environment variables, None for unset ones.
+
+    With `changed_only`, settings with their default value are unset: a worker of other code has defaults of its own.
+    """
+    left_out = _CLIENT_SETTINGS | {
+        name
+        for name in Settings.model_fields
+        if changed_only and name not in _PLACE_SETTINGS and _is_default(settings, name)
+    }
     return {
-        get_environment_variable(name): None if name in _CLIENT_SETTINGS else _text(getattr(settings, name))
+        get_environment_variable(name): None if name in left_out else _text(getattr(settings, name))
         for name in Settings.model_fields
     }
 
@@ -37,14 +48,27 @@ def build_worker_environment(settings: Settings) -> dict[str, str | None]:
 def compute_fingerprint(settings: Settings, address: str) -> str:
     """Return the keyed hash of the environment of a worker for this server address.
 
+    Only settings with another value than their default count: code that adds a setting leaves the hash as it is, so
+    that the workers of earlier versions are not replaced.
+
     Raises:
         PricesError: the price file cannot be used.
     """
-    known = {name: _text(getattr(settings, name)) for name in Settings.model_fields if name not in _IGNORED_SETTINGS}
-    temporal = {name: value for name, value in os.environ.items() if name.startswith("TEMPORAL_")}
+    known = {
+        name: _text(getattr(settings, name))
+        for name in Settings.model_fields
+        if name not in _IGNORED_SETTINGS and not _is_default(settings, name)
+    }
+    temporal = {name: value for name, value in os.environ.items() if name.startswith(("TEMPORAL_", "OTEL_"))}
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
     message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
     return hmac.new(read_or_create_secret(settings.home / KEY_FILE), message, hashlib.sha256).hexdigest()
+
+
+def _is_default(settings: Settings, name: str) -> bool:
+    """Return whether a setting has its default value."""
+    default = Settings.model_fields[name].get_default(call_default_factory=True, validated_data={})
+    return _text(getattr(settings, name)) == _text(default)
 
 
 def _text(value: object) -> str | None:

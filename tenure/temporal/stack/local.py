@@ -1,41 +1,47 @@
 """Run the local stack of a home: one Temporal server and one worker, both detached.
 
 There is one stack per home. `up` makes it match the settings: it starts what is not running, and replaces a worker
-whose settings or code are out of date, which delays running workflows only briefly. A lock serialises `up` and
-`down`, so two concurrent commands never start two stacks.
+whose settings are out of date, which delays running workflows only briefly. A worker whose code is out of date keeps
+running next to the new one until the runs of its version have ended (`workers.py`). A lock serialises `up` and `down`,
+so two concurrent commands never start two stacks.
 
 Servers outside this home are never started, stopped or inspected here. For such a server the caller passes its
 address as `external`, and the stack consists of the worker only. The caller decides whether the program on a taken
 port (`PortTaken`) is a Temporal server: that needs a Temporal client, and this module imports nothing of the SDK.
 """
 
-import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
-import tenure
 from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
 from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET
-from tenure.temporal.stack import processes, server
+from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
-from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 from tenure.temporal.stack.record import StackRecord, clear, load, save
-from tenure.temporal.stack.source import ROOT, compute_source_hash
+from tenure.temporal.stack.source import ROOT
+from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
+from tenure.temporal.stack.workers import get_worker_log as get_worker_log
 
 LOCK_SECONDS = 120.0
 """Time one command waits for another one that starts or stops the same stack."""
 
-WORKER_GRACE_SECONDS = 30.0
-"""Time a worker gets to finish or hand back its activities."""
-
 SERVER_GRACE_SECONDS = 15.0
+
+
+class DrainingStatus(BaseModel):
+    """State of the worker of an earlier version."""
+
+    model_config = ConfigDict(frozen=True)
+
+    build_id: str
+    pid: int | None
+    """Process id, or None if it is not running."""
 
 
 class StackStatus(BaseModel):
@@ -50,6 +56,10 @@ class StackStatus(BaseModel):
     """Process id of this home's worker, or None if it is not running."""
     worker_created: float = 0.0
     """Start time of the worker in seconds since the epoch."""
+    build_id: str = ""
+    """Version of the worker's code; empty without versioning."""
+    draining: tuple[DrainingStatus, ...] = ()
+    """Workers of earlier versions, which finish the runs that began under them."""
     port: int
     """Port of the Temporal server."""
     ui_port: int
@@ -67,14 +77,23 @@ class StackStatus(BaseModel):
 
 
 def start_stack(
-    settings: Settings, *, external: str | None = None, worker_command: Sequence[str] | None = None
+    settings: Settings,
+    *,
+    external: str | None = None,
+    worker_command: Sequence[str] | None = None,
+    read_versions: VersionReader | None = None,
+    root: Path = ROOT,
 ) -> StackStatus:
     """Start the stack of a home; processes that already run with the right code and settings are left alone.
 
     Args:
         settings: the home, its ports, and the worker's configuration.
         external: address of a server outside this home; only the worker is started then.
-        worker_command: command that starts a worker; `worker.py` of this repository by default.
+        worker_command: command that starts a worker without versioning; by default, a versioned worker is started from
+            a copy of the source, unless the settings turn versioning off.
+        read_versions: function that asks the server for the states of versions; without it, the workers of earlier
+            versions are left alone.
+        root: folder of the source.
 
     Raises:
         PortTaken: another program listens on the server's port.
@@ -91,9 +110,9 @@ def start_stack(
         before = record
         if external is None:
             record = _ensure_server(settings, record, notes)
-        address = external or f"127.0.0.1:{settings.temporal_port}"
-        record = _ensure_worker(settings, record, address, worker_command or get_worker_command(), notes)
-        started = (record.server, record.worker) != (before.server, before.worker)
+        context = workers.WorkerContext(settings, external, read_versions, notes)
+        record = workers.ensure_workers(context, record, worker_command, root)
+        started = (record.server, *record.workers) != (before.server, *before.workers)
     return _describe(settings, record, notes, started=started)
 
 
@@ -105,23 +124,29 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
     """
     home = settings.home.absolute()
     if not home.is_dir():
-        return _end_strays(home) or ("no stack is running",)
+        return _end_strays(settings) or ("no stack is running",)
     with _locked(home):
         try:
             record = load(home)
         except StackError:
-            ended = _end_strays(home)
+            ended = _end_strays(settings)
             clear(home)
             return (*ended, "the damaged stack record was cleared")
-        done = [
-            f"{name} stopped (process {process.pid})"
-            for name, process, grace in (
-                ("worker", record.worker, WORKER_GRACE_SECONDS),
-                ("Temporal server", record.server, SERVER_GRACE_SECONDS),
-            )
-            if process is not None and processes.stop(process, grace)
+        named = [("worker", record.worker)]
+        named += [(f"worker of {worker.build_id}", worker.process) for worker in record.draining]
+        parts = [
+            *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in named),
+            ("Temporal server", record.server, SERVER_GRACE_SECONDS),
         ]
-        stopped = tuple(done) or _end_strays(home)
+        running = [part for part in parts if processes.is_alive(part[1])]
+        # All at the same time: each may need its whole grace period.
+        for worker in record.workers:
+            processes.request_stop(worker)
+        done = []
+        for name, process, grace in running:
+            processes.stop(process, grace)
+            done.append(f"{name} stopped (process {process.pid if process else 0})")
+        stopped = tuple(done) or _end_strays(settings)
         clear(home)
     return stopped or ("no stack is running",)
 
@@ -139,19 +164,20 @@ def get_status(settings: Settings) -> StackStatus:
     if record.worker and not processes.is_alive(record.worker):
         last = processes.read_last_line(get_worker_log(settings.home))
         notes.append(f"the worker has stopped (last log line: {last}): run `python client.py up`")
+    notes += [
+        f"the worker (process {worker.pid}) is frozen ({fault}): run `python client.py up`, which replaces it"
+        for worker in record.workers
+        if (fault := find_worker_fault(settings.home, worker))
+    ]
+    notes += [
+        f"the worker of the earlier version {worker.build_id} has stopped: `python client.py up` starts it again if "
+        "runs need it"
+        for worker in record.draining
+        if not processes.is_alive(worker.process)
+    ]
     if processes.is_alive(record.server) and record.port != settings.temporal_port:
         notes.append(_other_port(record))
     return _describe(settings, record, notes, started=False)
-
-
-def get_worker_command() -> tuple[str, ...]:
-    """Return the command that starts this repository's worker."""
-    return (sys.executable, str(ROOT / "worker.py"))
-
-
-def get_worker_log(home: Path) -> Path:
-    """Return the path of the worker's log."""
-    return home.absolute() / "logs" / "worker.log"
 
 
 def get_server_log(home: Path) -> Path:
@@ -223,48 +249,6 @@ def _ensure_server(settings: Settings, record: StackRecord, notes: list[str]) ->
     return record
 
 
-def _ensure_worker(
-    settings: Settings, record: StackRecord, address: str, command: Sequence[str], notes: list[str]
-) -> StackRecord:
-    """Return a record whose worker runs the current code with the current settings."""
-    today = {
-        "tenure": tenure.__version__,
-        "fingerprint": compute_fingerprint(settings, address),
-        "source": compute_source_hash(),
-    }
-    if record.owners and not settings.owners:
-        raise StackError(
-            "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
-            "`python client.py down`"
-        )
-    alive = processes.is_alive(record.worker)
-    reason = _why_replace(record, today)
-    if alive and not reason:
-        return record
-    if alive:
-        processes.stop(record.worker, WORKER_GRACE_SECONDS)
-        notes.append(f"the worker was restarted: {reason}")
-    elif record.worker:
-        last = processes.read_last_line(get_worker_log(settings.home))
-        notes.append(f"the worker (process {record.worker.pid}) had ended and was restarted; its last log line: {last}")
-    changes = build_worker_environment(settings)
-    environment = {name: value for name, value in os.environ.items() if name not in changes}
-    environment |= {name: value for name, value in changes.items() if value is not None}
-    process = processes.spawn(command, environment, settings.home.absolute(), get_worker_log(settings.home))
-    record = record.model_copy(update={"worker": process, "owners": bool(settings.owners), **today})
-    save(settings.home.absolute(), record)
-    return record
-
-
-def _why_replace(record: StackRecord, today: Mapping[str, str]) -> str:
-    """Return the reason for replacing a running worker, or an empty string."""
-    if record.tenure != today["tenure"]:
-        return f"it ran Tenure {record.tenure}, this is {today['tenure']}"
-    if record.source != today["source"]:
-        return "its code changed"
-    return "" if record.fingerprint == today["fingerprint"] else "the settings changed"
-
-
 def _other_port(record: StackRecord) -> str:
     """Return the message for a stack that runs on other ports."""
     return (
@@ -279,7 +263,7 @@ def _check_strays(home: Path, record: StackRecord) -> None:
     Raises:
         StackError: a stack runs; its folder was deleted or restored, so its data is not in this home.
     """
-    if processes.is_alive(record.server) or processes.is_alive(record.worker):
+    if any(map(processes.is_alive, (record.server, *record.workers))):
         return
     if strays := processes.find_stack_processes(home):
         pids = ", ".join(str(process.pid) for process in strays)
@@ -289,12 +273,12 @@ def _check_strays(home: Path, record: StackRecord) -> None:
         )
 
 
-def _end_strays(home: Path) -> tuple[str, ...]:
+def _end_strays(settings: Settings) -> tuple[str, ...]:
     """Stop processes that run for a home although no record names them."""
     return tuple(
         f"process {process.pid} stopped"
-        for process in processes.find_stack_processes(home)
-        if processes.stop(process, WORKER_GRACE_SECONDS)
+        for process in processes.find_stack_processes(settings.home.absolute())
+        if processes.stop(process, get_worker_grace(settings))
     )
 
 
@@ -309,6 +293,13 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
         server_pid=record.server.pid if record.server and server_alive else None,
         worker_pid=record.worker.pid if record.worker and worker_alive else None,
         worker_created=record.worker.created if record.worker and worker_alive else 0.0,
+        build_id=record.build_id,
+        draining=tuple(
+            DrainingStatus(
+                build_id=worker.build_id, pid=worker.process.pid if processes.is_alive(worker.process) else None
+            )
+            for worker in record.draining
+        ),
         port=port,
         ui_port=ui_port,
         ui_url=build_link(load_key(settings.home), url) if server_alive else url,

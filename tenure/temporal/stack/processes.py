@@ -8,6 +8,7 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -68,6 +69,22 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, 
 def is_alive(record: ProcessRecord | None) -> bool:
     """Return whether the recorded process is running, and not a later one with the same id."""
     return record is not None and _find(record) is not None
+
+
+def request_stop(record: ProcessRecord) -> None:
+    """Ask a process to end, without waiting for it; `stop` waits."""
+    with suppress(psutil.Error):
+        if (process := _find(record)) is not None:
+            process.terminate()
+
+
+def is_suspended(record: ProcessRecord) -> bool:
+    """Return whether the recorded process is stopped by a signal, as SIGSTOP does."""
+    process = _find(record)
+    try:
+        return process is not None and process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
 
 
 def stop(record: ProcessRecord | None, grace_seconds: float) -> bool:

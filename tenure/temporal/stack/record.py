@@ -12,7 +12,7 @@ from tenure.private_files import open_private
 from tenure.temporal.stack.errors import StackError
 
 FILE = "stack.json"
-FORMAT = 1
+FORMAT = 2
 """Version of the format; raised when an older Tenure could not read the record."""
 
 
@@ -26,6 +26,18 @@ class ProcessRecord(BaseModel):
     """Start time as psutil reports it, in seconds since the epoch."""
 
 
+class DrainingWorker(BaseModel):
+    """Worker of an earlier version, which finishes the runs that began under it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    build_id: str
+    """Version of the worker."""
+    process: ProcessRecord
+    fingerprint: str
+    """Keyed hash of the settings the worker was started with."""
+
+
 class StackRecord(BaseModel):
     """Processes of a home's stack as last started."""
 
@@ -36,6 +48,11 @@ class StackRecord(BaseModel):
     """Version of Tenure that the worker runs."""
     server: ProcessRecord | None = None
     worker: ProcessRecord | None = None
+    """Worker of the current version."""
+    build_id: str = ""
+    """Version of the worker; empty if it takes part in no versioning."""
+    draining: tuple[DrainingWorker, ...] = ()
+    """Workers of earlier versions, by build id."""
     port: int = 0
     ui_port: int = 0
     binary: str = ""
@@ -46,6 +63,11 @@ class StackRecord(BaseModel):
     """Whether the worker was started with owners."""
     source: str = ""
     """Hash of the code the worker was started with."""
+
+    @property
+    def workers(self) -> tuple[ProcessRecord, ...]:
+        """All workers, the current version's first."""
+        return tuple(filter(None, (self.worker, *(worker.process for worker in self.draining))))
 
 
 def load(home: Path) -> StackRecord:

@@ -20,6 +20,7 @@ from tenure.algorithms.control.budget import (
     estimate_tokens,
     is_sufficient,
     list_limits,
+    refuse,
 )
 from tenure.contracts.run.budget import BudgetAmounts, BudgetRequest, BudgetResource, CallBudget, Price
 from tenure.contracts.run.run import RunLimits, Usage
@@ -83,6 +84,16 @@ def test_grants_shrink_with_the_remaining_budget() -> None:
     assert first.amounts.searches == 4
     account = BudgetAccount(limits=RunLimits(max_searches=100), granted={"b": BudgetAmounts(searches=90)})
     assert account.grant(draw(BudgetAmounts(searches=1), BudgetAmounts(searches=4)))[1].amounts.searches == 1
+
+
+def test_a_refusal_names_a_limited_resource() -> None:
+    """A request that did not arrive is refused by the name of the first limited resource that it needs."""
+    request = draw(BudgetAmounts(tokens=9, calls=1)).model_copy(update={"number": 7, "budget_revision": 2})
+    grant = refuse(request, RunLimits(max_calls=5, max_searches=3))
+
+    assert (grant.exhausted, grant.amounts) == ("calls", BudgetAmounts())
+    assert (grant.number, grant.budget_revision) == (7, 2)
+    assert refuse(draw(BudgetAmounts(searches=1)), RunLimits(max_calls=5, max_searches=3)).exhausted == "searches"
 
 
 def test_settling_frees_unused_amounts() -> None:

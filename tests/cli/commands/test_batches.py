@@ -1,5 +1,6 @@
 """Test `start --batch`: file formats, and continuing an existing batch."""
 
+import io
 import json
 from argparse import Namespace
 from pathlib import Path
@@ -7,16 +8,20 @@ from uuid import uuid4
 
 import pytest
 
-from tenure.cli.commands.batches import make_batch_id, read_batch, run_batch
+from tenure.cli.commands.batches import make_batch_id, read_batch, run_batch, show_batch
 from tenure.cli.commands.start import start
 from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
+from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings
+from tenure.temporal.archive.access import export_runs
+from tenure.temporal.archive.container import iterate_runs
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive
+from tests.support.histories import delete_histories, wait_until_archived
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -141,3 +146,34 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
         ["done"] * 2
     ] * 2
     assert documents[1] == documents[2]
+
+
+@slow
+async def test_an_archived_batch_is_shown_exported_and_continued(
+    serving: Serving, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without its history the summary stays, the file has the runs as well, and only new questions are asked."""
+    chosen = f"test-batch-{uuid4().hex[:8]}"
+    items = tuple(BatchItem(key=key, question=f"Quantum {key}dynamics?") for key in ("chromo", "flavour"))
+    shared = RunRequest(question="?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.05))
+    request = BatchRequest(shared=shared, items=items[:1], max_parallel=1)
+    quiet = Namespace(json=True, detach=False, owner=None, priority=None)
+    place = ServerTarget(Settings(_env_file=None, lancedb_uri=str(tmp_path / "archive")), "", "default", False, "")
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        await run_batch(quiet, place, stage.client, request, chosen)
+        first = json.loads(capsys.readouterr().out)
+        await wait_until_archived(stage.client)
+        for name in (chosen, f"{chosen}-chromo"):
+            await delete_histories(stage.client, name)
+        record = await open_run(place, chosen, stage.client)
+        code = await show_batch(quiet, place, record)
+        shown = json.loads(capsys.readouterr().out)
+        exported = export_runs(place.settings, chosen)
+        await run_batch(quiet, place, stage.client, request.model_copy(update={"items": items}), chosen)
+        second = json.loads(capsys.readouterr().out)
+        repeated = [one.id async for one in stage.client.list_workflows(f"WorkflowId STARTS_WITH '{chosen}-'")]
+
+    assert (code, record.is_archived, shown) == (0, True, first)
+    assert exported and {run.id for run in iterate_runs(io.BytesIO(exported))} == {chosen, f"{chosen}-chromo"}
+    assert [one["status"] for one in second["outcomes"]] == ["no_evidence", "no_evidence"]
+    assert not [name for name in repeated if name.startswith(f"{chosen}-chromo")]

@@ -1,9 +1,13 @@
 """Test the embedding caches."""
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
+import pytest
 
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, CachedTokenEncoder, EmbeddingCache
-from tenure.knowledge.store.schema import CACHE
+from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
 from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import TokenWords, WordVectors
 
@@ -21,6 +25,43 @@ def test_cache_entries_belong_to_a_model(uri: str, model: WordVectors) -> None:
     assert np.array_equal(first.vectors[0], first.vectors[2])
     assert heard[1] == 3
     assert store.count_rows(CACHE) == 3
+
+
+def test_a_damaged_vector_is_computed_again(uri: str, model: WordVectors) -> None:
+    """A vector with inverted bits, which the database does not detect, is never returned; older rows are unchecked."""
+    store = Store(uri)
+    good = EmbeddingCache(store, model).embed(["a", "b"]).vectors
+    rows = store.read_rows(CACHE, CACHE_SCHEMA.names).to_pylist()
+    changed = [rows[0] | {"vector": [-x for x in rows[0]["vector"]]}, rows[1] | {"checksum": None}]
+    store.upsert(CACHE, pa.Table.from_pylist(changed, schema=CACHE_SCHEMA), "key")
+    again = EmbeddingCache(store, model).embed(["a", "b"])
+
+    assert again.computed == 1
+    assert np.array_equal(good, again.vectors)
+    assert EmbeddingCache(store, model).embed(["a", "b"]).computed == 0
+
+
+@pytest.mark.parametrize("part", ["data", "_versions"])
+def test_a_damaged_cache_is_replaced(uri: str, model: WordVectors, part: str) -> None:
+    """A table that cannot be read is moved aside, and its vectors are computed again."""
+    EmbeddingCache(Store(uri), model).embed(["a", "b"])
+    for file in Path(uri, f"{CACHE}.lance", part).iterdir():
+        file.write_bytes(file.read_bytes()[:9])
+    store = Store(uri)
+
+    assert EmbeddingCache(store, model).embed(["a", "b"]).computed == 2
+    assert EmbeddingCache(store, model).embed(["a", "b"]).computed == 0
+    assert Path(uri, f"{CACHE}.damaged").is_dir()
+
+
+def test_a_cache_of_an_earlier_version_is_used(uri: str, model: WordVectors) -> None:
+    """A table without checksums gains the column, and its vectors are not computed again."""
+    store = Store(uri)
+    EmbeddingCache(store, model).embed(["a"])
+    store.open_table(CACHE).drop_columns(["checksum"])
+    again = EmbeddingCache(Store(uri), model).embed(["a", "b"])
+
+    assert again.computed == 1
 
 
 def test_recent_sentences_are_cached(model: WordVectors) -> None:

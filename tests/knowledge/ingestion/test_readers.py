@@ -98,6 +98,48 @@ def test_crash_affects_one_file(tmp_path: Path, reader: ReaderProcess) -> None:
     assert isinstance(reader.read(FileTask(str(tmp_path / "calm.md"))), ParsedFile)
 
 
+class KilledOnce:
+    """Token counter whose first use ends the process, as the system does when memory is short."""
+
+    def __init__(self, marker: Path) -> None:
+        self._marker = marker
+
+    def __call__(self, text: str) -> int:
+        if not self._marker.exists():
+            self._marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return len(text.split())
+
+
+def test_file_of_a_killed_reader_is_read_again(docs: Path, tmp_path: Path) -> None:
+    """A reader that ends once for a reason outside of the file costs no document."""
+    reader = ReaderProcess(ReadingOptions(60, 254, KilledOnce(tmp_path / "killed")))
+    outcome = reader.read(FileTask(str(docs / "bread.md")))
+    reader.close()
+
+    assert isinstance(outcome, ParsedFile)
+
+
+class StoppedOnce(KilledOnce):
+    """Token counter whose first use stops the process."""
+
+    def __call__(self, text: str) -> int:
+        if not self._marker.exists():
+            self._marker.touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return len(text.split())
+
+
+@slow
+def test_file_of_a_stopped_reader_is_read_again(docs: Path, tmp_path: Path) -> None:
+    """A reader that has stopped computing is replaced, and the document is read."""
+    reader = ReaderProcess(ReadingOptions(60, 254, StoppedOnce(tmp_path / "stopped")), timeout=3)
+    outcome = reader.read(FileTask(str(docs / "bread.md")))
+    reader.close()
+
+    assert isinstance(outcome, ParsedFile)
+
+
 class Unpicklable:
     """Model that cannot be unpickled in another process."""
 

@@ -1,15 +1,18 @@
 """Test the page cache: lookup, concurrent writers, and trimming by maintenance."""
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time, trim_pages
 from tenure.knowledge.store.errors import CommitConflict
-from tenure.knowledge.store.schema import PAGES
+from tenure.knowledge.store.schema import PAGES, PAGES_SCHEMA
 from tenure.knowledge.store.store import Store
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -26,7 +29,7 @@ def page(name: str, body: bytes = b"body", fetched: datetime = NOON) -> CachedPa
         etag='"1"',
         media_type="text/html",
         charset="utf-8",
-        content_hash=f"hash of {name}",
+        content_hash=hashlib.sha256(body).hexdigest(),
         size=len(body),
     )
     return CachedPage(known, body)
@@ -76,10 +79,35 @@ def test_confirmed_page_keeps_its_body(cache: PageCache) -> None:
     """A confirmation updates times and validators of an existing page, and creates none."""
     kept = page("a", b"long body")
     cache.store_pages([kept])
-    newer = page("a", fetched=NOON + timedelta(days=1)).known._replace(etag='"2"', size=len(b"long body"))
+    newer = page("a", b"long body", NOON + timedelta(days=1)).known._replace(etag='"2"', size=len(b"long body"))
     cache.confirm([newer, page("none").known])
 
     assert list(cache.load_pages([newer.url, page("none").known.url])) == [CachedPage(newer, b"long body")]
+
+
+def test_a_damaged_body_is_removed(cache: PageCache, store: Store) -> None:
+    """A body that does not have its hash is neither returned nor kept, so that the page is fetched again."""
+    cache.store_pages([page("a"), page("b")])
+    row = store.read_rows(PAGES, PAGES_SCHEMA.names, "url LIKE '%/a'").to_pylist()
+    store.upsert(PAGES, pa.Table.from_pylist([row[0] | {"body": b"bodY"}], schema=PAGES_SCHEMA), "url")
+
+    assert [one.known.url for one in cache.load_pages([page("a").known.url, page("b").known.url])] == [
+        page("b").known.url
+    ]
+    assert cache.load_metadata([page("a").known.url]) == {}
+
+
+def test_a_damaged_cache_is_replaced(cache: PageCache, uri: str) -> None:
+    """A table that cannot be read is moved aside, and pages are stored in an empty one."""
+    cache.store_pages([page("a")])
+    for file in Path(uri, f"{PAGES}.lance", "data").iterdir():
+        file.write_bytes(file.read_bytes()[:9])
+    fresh = PageCache(Store(uri))
+
+    assert fresh.load_metadata([page("a").known.url]) == {}
+    fresh.store_pages([page("b")])
+    assert [*fresh.load_metadata([page("a").known.url, page("b").known.url])] == [page("b").known.url]
+    assert Path(uri, f"{PAGES}.damaged").is_dir()
 
 
 def test_bodies_are_loaded_in_order(cache: PageCache) -> None:

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.store.errors import KnowledgeError
+from tenure.knowledge.store.errors import CorruptTable, KnowledgeError
+from tenure.knowledge.store.schema import build_chunk_schema, build_chunk_table_name
+from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
 from tests.support.tiers import slow
 
@@ -36,6 +39,20 @@ def test_unknown_chunk_raises_an_error(knowledge: KnowledgeBase) -> None:
 
     with pytest.raises(KnowledgeError, match="gone"):
         knowledge.corpora.load_passages([ref])
+
+
+def test_a_changed_text_is_never_returned(knowledge: KnowledgeBase, ingest: Ingest, docs: Path, uri: str) -> None:
+    """Inverted bits in the text of a chunk, which the database does not detect, are an error that names the table."""
+    ingest(docs / "bread.md")
+    refs = knowledge.retrieval.search(SearchRequest(query="oven", corpora=("c",))).passages
+    store, table = Store(uri), build_chunk_table_name(256)
+    rows = store.read_rows(table, store.open_table(table).schema.names, f"id = '{refs[0].chunk}'").to_pylist()
+    changed = [rows[0] | {"text": rows[0]["text"].replace("e", "d", 1)}]
+    store.upsert(table, pa.Table.from_pylist(changed, schema=build_chunk_schema(256)), "id")
+
+    with pytest.raises(CorruptTable, match=r"'chunks_256'.*does not match its id"):
+        knowledge.corpora.load_passages(refs)
+    assert len(knowledge.corpora.load_passages(refs[1:])) == len(refs) - 1
 
 
 @slow

@@ -56,6 +56,25 @@ def test_searches_are_counted_by_mode(metrics: SearchMetrics) -> None:
     assert (hybrid.mean_ms, hybrid.p95_ms) == pytest.approx((50.5, 95.05))
 
 
+@pytest.mark.parametrize("damage", ["overwritten", "half"])
+def test_a_damaged_file_is_replaced(tmp_path: Path, damage: str) -> None:
+    """Counting starts again in an empty file, and the damaged one is kept under another name."""
+    path = tmp_path / "searches.db"
+    first = SearchMetrics(path)
+    for _ in range(300):
+        first.count_search("dense", 0.001)
+    first.close()
+    content = path.read_bytes()
+    path.write_bytes(b"x" * len(content) if damage == "overwritten" else content[: len(content) // 2])
+    metrics = SearchMetrics(path)
+    metrics.count_search("dense", 0.001)
+    metrics.count_search("dense", 0.001)
+
+    assert [stats.count for stats in metrics.load_search_stats()] == [1]
+    assert path.with_name("searches.db.damaged").exists()
+    metrics.close()
+
+
 def test_percentile_covers_the_latest_searches(metrics: SearchMetrics, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches of other modes do not displace them."""
     monkeypatch.setattr(meter_module, "MAX_RECENT_SEARCHES", 10)
@@ -81,14 +100,25 @@ def test_counts_of_several_processes_add_up(metrics: SearchMetrics, tmp_path: Pa
     assert (metrics.load_cache_stats().hits, metrics.load_cache_stats().misses) == (100, 200)
 
 
-def test_unwritable_statistics_do_not_fail_a_search(tmp_path: Path) -> None:
-    """A file that is no database is left unchanged, and nothing is counted."""
+def test_a_file_of_another_kind_does_not_fail_a_search(tmp_path: Path) -> None:
+    """A file that is no database is kept under another name."""
     (tmp_path / "searches.db").write_bytes(b"not a database, but long enough to look like a header of one" * 20)
     broken = SearchMetrics(tmp_path / "searches.db")
 
     broken.count_search("dense", 0.001)
     broken.count_cache_lookups(1, 1)
-    assert (tmp_path / "searches.db").read_bytes().startswith(b"not a database")
+    assert (tmp_path / "searches.db.damaged").read_bytes().startswith(b"not a database")
+    broken.close()
+
+
+def test_unwritable_statistics_do_not_fail_a_search(tmp_path: Path) -> None:
+    """Nothing is counted, and the existing folder is left unchanged."""
+    (tmp_path / "searches.db").mkdir()
+    broken = SearchMetrics(tmp_path / "searches.db")
+
+    broken.count_search("dense", 0.001)
+    broken.count_cache_lookups(1, 1)
+    assert (tmp_path / "searches.db").is_dir()
 
 
 @slow

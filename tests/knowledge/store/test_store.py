@@ -123,6 +123,22 @@ def test_damaged_table_raises_a_clear_error(ingest: Ingest, docs: Path, uri: str
         KnowledgeBase(uri, WordVectors()).corpora.load_stats()
 
 
+def test_a_crash_of_the_database_means_a_damaged_table(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged manifest can crash the native part of the database, whose error is of an unknown class."""
+
+    class RustPanic(Exception):
+        pass
+
+    def crash(self: object, where: str | None) -> int:
+        raise RustPanic("rust future panicked: unknown error")
+
+    store = Store(uri)
+    monkeypatch.setattr(type(store.open_table(CACHE)), "count_rows", crash)
+
+    with pytest.raises(CorruptTable, match="rust future panicked"):
+        store.count_rows(CACHE)
+
+
 def test_long_lists_of_ids_are_split(uri: str) -> None:
     """More ids than fit one condition are all found, also with quotes in them."""
     store = Store(uri)

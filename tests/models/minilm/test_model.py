@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -138,3 +139,20 @@ def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     with pytest.raises(WeightsMissing, match="no-such-package-of-weights"):
         minilm_weights.ensure_converted_model(tmp_path)
+
+
+def test_a_query_does_not_wait_for_an_ingestion(model: MiniLM) -> None:
+    """While many texts are embedded, single texts wait for one batch at most, not for all of them."""
+    model.embed(["warm up"])
+    many = [f"{number} {_TEXTS[-1]}" for number in range(300)]
+    waits = []
+    with ThreadPoolExecutor(1) as pool:
+        began = time.monotonic()
+        ingestion = pool.submit(model.embed, many)
+        while not ingestion.done():
+            asked = time.monotonic()
+            model.embed(["a query"])
+            waits.append(time.monotonic() - asked)
+        total = time.monotonic() - began
+
+    assert max(waits) < total / 3

@@ -36,6 +36,14 @@ def test_settings_that_are_lists_reach_the_worker(tmp_path: Path, monkeypatch: p
         assert Settings(_env_file=None).fetch_allow == listed
 
 
+def test_another_endpoint_of_traces_makes_another_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose variables of OpenTelemetry have changed is replaced."""
+    before = compute_fingerprint(settings(tmp_path), "a")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+
+    assert compute_fingerprint(settings(tmp_path), "a") != before
+
+
 def test_a_database_more_makes_another_worker(tmp_path: Path) -> None:
     """A worker that does not know a database is replaced by one that does."""
     with_shop = settings(tmp_path, databases={"shop": SecretStr(SHOP)})

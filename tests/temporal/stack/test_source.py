@@ -59,3 +59,13 @@ def test_what_no_worker_runs_does_not_count(root: Path) -> None:
         (root / name).write_bytes(b"changed")
 
     assert before == compute_source_hash(root)
+
+
+def test_files_that_are_no_code_count_if_a_worker_reads_them(root: Path) -> None:
+    """A changed template or a pinned package makes another version."""
+    hashes = [compute_source_hash(root)]
+    for name in ("tenure/a/page.css", "pyproject.toml"):
+        (root / name).write_text("changed", encoding="utf-8")
+        hashes.append(compute_source_hash(root))
+
+    assert len(set(hashes)) == 3

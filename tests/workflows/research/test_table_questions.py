@@ -7,7 +7,6 @@ from typing import Any
 from markdown_it import MarkdownIt
 from temporalio.client import WorkflowHandle
 
-from tenure.cli.session.history import read_histories
 from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef
@@ -19,6 +18,7 @@ from tenure.report.render.markdown import render_markdown
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
 from tenure.sandbox.engine import ContainedSandbox
+from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from tests.roles.invalid_actions import build_action
@@ -115,7 +115,7 @@ async def test_a_failing_program_is_corrected_by_its_writer(serving: Serving) ->
     async with serving(chat, knowledge, box) as stage:
         handle = await stage.start(build_request())
         result = await handle.result()
-        trace = build_trace(await read_histories(stage.client, handle.id))
+        trace = build_trace(await read_histories(ServerHistories(stage.client), handle.id))
 
     first, again = [prompt for role, prompt in chat.asked if role == "analyst"]
     assert "ValueError: crash" in again and "ValueError: crash" not in first

@@ -7,7 +7,6 @@ from typing import Any
 from temporalio.client import WorkflowHandle
 
 from tenure.algorithms.memory.scoring import classify_memory
-from tenure.cli.session.history import read_histories
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import (
@@ -26,6 +25,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
+from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving, Stage
 from tests.knowledge.memory.test_origins import put_sources
 from tests.knowledge.word_vectors import WordVectors
@@ -71,7 +71,7 @@ def remembered(knowledge: MemoryKnowledge) -> MemorySearchReply:
 
 async def memory_of(stage: Stage, run: WorkflowHandle[Any, Result]) -> TracedMemory | None:
     """Return the memory part of a run's trace."""
-    return told(await read_histories(stage.client, run.id)).memory
+    return told(await read_histories(ServerHistories(stage.client), run.id)).memory
 
 
 def left(run: str, knowledge: MemoryKnowledge) -> InheritReply:
@@ -173,7 +173,7 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
             handles.append(await stage.start(request))
             await handles[-1].result()
         first, same, other = [await memory_of(stage, handle) for handle in handles]
-        histories = await read_histories(stage.client, handles[2].id)
+        histories = await read_histories(ServerHistories(stage.client), handles[2].id)
         results = [await handle.result() for handle in handles]
 
     assert [request.corpora for request in knowledge.memories.asked] == [("kitchen",)] * 4 + [("library",)] * 2

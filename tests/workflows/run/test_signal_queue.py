@@ -96,6 +96,20 @@ async def test_waiting_commands_are_replaced_by_later_ones(server: WorkflowEnvir
     assert notes[0].startswith("1 signals were not read")
 
 
+async def test_a_replaced_command_leaves_no_bytes_behind(server: WorkflowEnvironment) -> None:
+    """A large `cancel` that a later one replaces, and those never dropped, take no place from the feedback behind."""
+    filler = [("feedback", n) for n in range(MAX_SIGNALS_PER_TASK)]
+    large = {"discard": True, "reason": "x" * (MAX_QUEUED_BYTES // 2)}
+    third = "y" * (MAX_QUEUED_BYTES // 3)
+    burst = [*filler, ("cancel", large), ("cancel", None), *[("feedback", third)] * 3]
+    applied, notes = await _deliver_at_once(server, [*burst, ("finish", None)], "finish")
+
+    commands = [(name, argument) for name, argument, _ in applied if name != "feedback"]
+    assert commands == [("cancel", None), ("finish", None)]
+    assert sum(argument == third for _, argument, _ in applied) == 2
+    assert notes[0].startswith("1 signals were not read")
+
+
 async def test_a_run_ends_after_a_burst_of_feedback(serving: Serving) -> None:
     """A run that receives more feedback than it accepts keeps what its limit allows, names the limit and ends."""
     held = Held(text(("All about it.", 1)))

@@ -47,7 +47,7 @@ def cached_workflows() -> int:
 
 
 def settings(tmp_path: Path, hours: float) -> Settings:
-    return Settings(home=tmp_path, maintenance_hours=hours, consolidation_hours=0)
+    return Settings(home=tmp_path, maintenance_hours=hours, consolidation_hours=0, archive_hours=0)
 
 
 async def test_schedule_follows_the_settings(server: WorkflowEnvironment, tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from uuid import uuid4
 
 import pytest
+from temporalio import workflow
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, RelateReport, RelateRequest
@@ -55,6 +56,26 @@ def knowledge(tmp_path: Path) -> KnowledgeBase:
     paths = tuple(str(tmp_path / f"{name}.md") for name in names)
     knowledge.corpora.ingest(IngestRequest(corpus="towns", paths=paths), lambda progress: None)
     return knowledge
+
+
+@slow
+async def test_the_rest_of_a_reading_may_use_newer_code(
+    serving: Serving, knowledge: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reading that continues as new asks the server for the current version of the code."""
+    asked: list[Any] = []
+    continue_as_new = workflow.continue_as_new
+
+    def observe(*arguments: Any, **options: Any) -> NoReturn:
+        asked.append(options.get("initial_versioning_behavior"))
+        continue_as_new(*arguments, **options)
+
+    monkeypatch.setattr(workflow, "continue_as_new", observe)
+    async with serving(ScriptedChat({"relation_extractor": reader}), knowledge) as stage:  # type: ignore[arg-type]
+        report = await _relate(stage, limits=RunLimits(max_history_events=1))
+
+    assert report.stop_reason == "complete"
+    assert set(asked) == {workflow.ContinueAsNewVersioningBehavior.AUTO_UPGRADE}
 
 
 async def _relate(stage: Stage, **others: Any) -> RelateReport:

@@ -97,7 +97,8 @@ async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:
         text=" ".join(texts),
         assumption=" ".join(assumptions),
     )
-    await request_input(loop.request.run, request)
+    if not await request_input(loop.request.run, request):
+        return False
     await workflow.wait_condition(lambda: number in loop.parent.input_replies)
     reply = loop.parent.input_replies.pop(number)
     if reply.feedback:

@@ -8,6 +8,7 @@ from temporalio import workflow
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.report_state import ReportState
 from workflows.research.verification import verify_drafts
+from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
@@ -41,7 +42,8 @@ async def finalize(context: ReportContext) -> ReportDraft:
     else:
         front = FrontMatter(format_heading(context.request.question), Draft(), state.research.synthesis)
     line = _select_reasoning(context, front.abstract)
-    await context.send_progress("compose", "the text is written", ended=True)
+    if not await context.send_progress("compose", "the text is written", ended=True):
+        context.add_notes([UNHEARD])
     return _assemble(context, front, line)
 
 

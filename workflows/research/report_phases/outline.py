@@ -121,7 +121,8 @@ async def _wait_for_approval(context: ReportContext) -> None:
         text="Is this the right outline?",
         assumption="the outline is followed as it is",
     )
-    await request_input(context.request.run, request)
+    if not await request_input(context.request.run, request):
+        return
     replies = context.parent.input_replies
     while APPROVAL_NUMBER not in replies:
         await workflow.wait_condition(lambda: APPROVAL_NUMBER in replies or context.pending_outline is not None)

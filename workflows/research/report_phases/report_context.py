@@ -66,11 +66,11 @@ class ReportContext:
         outline = self.pending_outline
         return outline is not None and topic.heading in apply_outline(self.state.topics, outline).dropped
 
-    async def send_progress(self, phase: RunPhase, last: str = "", *, ended: bool = False) -> None:
-        """Report a phase to the run."""
+    async def send_progress(self, phase: RunPhase, last: str = "", *, ended: bool = False) -> bool:
+        """Report a phase to the run, and return whether the run received it."""
         state, has_outline = self.state, phase in PHASES_WITH_OUTLINE
         researched = state.research.topics or (self.forked_state.topics if self.forked_state else ())
-        await send_progress(
+        return await send_progress(
             self.request.run,
             ProgressUpdate(
                 reporter=workflow.info().workflow_id,

@@ -1,0 +1,62 @@
+"""Archive finished runs, so that their reports outlive their histories on the Temporal server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+
+from activities.errors import translate_errors
+from activities.heartbeat import send_heartbeats
+from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReply, ArchiveReport, ArchiveRequest
+
+SERVER_UNAVAILABLE = "ServerUnavailable"
+"""The Temporal server does not answer a request of an activity; the activity is retried."""
+
+
+class Archiver(Protocol):
+    """Writer of the archive; `tenure/temporal/archive/archiver.py` implements it."""
+
+    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
+        """Archive one run when it has ended."""
+
+    async def archive_missing(self, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+        """Archive all ended runs that the archive lacks."""
+
+
+class ArchiveActivities:
+    """Activities on one archive."""
+
+    def __init__(self, archiver: Archiver) -> None:
+        """Archive with `archiver`."""
+        self._archiver = archiver
+
+    @activity.defn
+    async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
+        """Archive one run when it has ended."""
+        with _translate_server_errors(), translate_errors():
+            async with send_heartbeats():
+                return await self._archiver.archive_run(request)
+
+    @activity.defn
+    async def archive_missing_runs(self) -> ArchiveReport:
+        """Archive all ended runs that the archive lacks; the heartbeat's details are an `ArchiveProgress`."""
+        progress = ArchiveProgress()
+
+        def update(latest: ArchiveProgress) -> None:
+            nonlocal progress
+            progress = latest
+
+        with _translate_server_errors(), translate_errors():
+            async with send_heartbeats(lambda: (progress,)):
+                return await self._archiver.archive_missing(update)
+
+
+@contextmanager
+def _translate_server_errors() -> Iterator[None]:
+    try:
+        yield
+    except RPCError as error:
+        raise ApplicationError(f"the Temporal server refuses: {error.message}", type=SERVER_UNAVAILABLE) from error

@@ -1,0 +1,68 @@
+"""Archive of finished runs: descriptions of runs, requests and replies of activities."""
+
+from tenure.contracts.base import Contract, RunId
+
+
+class ArchiveRequest(Contract):
+    """Request to archive a run when it has ended."""
+
+    run: RunId
+    """Workflow id of the run."""
+    execution: str
+    """Id of the execution that ends the run."""
+
+
+class ArchiveReply(Contract):
+    """Archived run; the numbers are 0 if the server has removed the run."""
+
+    workflows: int = 0
+    """Number of executions: of the run, its continuations and its children."""
+    events: int = 0
+    """Number of their events."""
+    size: int = 0
+    """Compressed size in bytes."""
+
+
+class ArchiveProgress(Contract):
+    """Progress of archiving all runs, sent in heartbeats."""
+
+    done: int = 0
+    """Number of processed runs."""
+    total: int = 0
+    """Number of runs to archive."""
+
+
+class ArchiveReport(Contract):
+    """Result of archiving all ended runs."""
+
+    archived: int = 0
+    """Number of runs that were archived now."""
+    known: int = 0
+    """Number of runs that were archived before."""
+    failed: tuple[str, ...] = ()
+    """Runs that could not be archived, with the reason."""
+
+
+class RunDescription(Contract):
+    """Description of an archived run."""
+
+    execution: str
+    """Id of the execution that ended the run."""
+    id: str
+    """Workflow id."""
+    type: str
+    """Workflow type."""
+    status: str
+    """Status of the run; empty for a completed workflow without a status."""
+    phase: str
+    """Last phase; empty for workflows without phases."""
+    mode: str
+    """Mode; empty for workflows without one."""
+    owner: str
+    """Owner for the fair sharing of workers; empty for none."""
+    started_at: str
+    """Start time, ISO 8601 in UTC."""
+    closed_at: str
+    """End time, ISO 8601 in UTC."""
+    question: bytes
+    """Question as the payload that Temporal stores; empty for none."""

@@ -1,0 +1,98 @@
+"""Store finished runs, so that their reports do not depend on the Temporal server.
+
+A row holds the histories of a run as an opaque archive. Payloads stay encoded, so that everything the server stores
+encrypted is encrypted here as well. The key of a row is the execution that ended the run, so a repeated write replaces
+the row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow as pa
+
+from tenure.contracts.knowledge.archive import RunDescription
+from tenure.knowledge.store.schema import RUNS, RUNS_SCHEMA
+from tenure.knowledge.store.store import Store, quote_list, quote_literal
+
+_DESCRIPTION = [name for name in RUNS_SCHEMA.names if name not in ("version", "archive")]
+
+
+@dataclass(frozen=True)
+class ArchivedRun:
+    """A finished run with its histories."""
+
+    description: RunDescription
+    """Description."""
+    version: int
+    """Version of the archive's format."""
+    archive: bytes
+    """Compressed histories."""
+
+
+class ArchivedRuns:
+    """Archive of the finished runs of one store."""
+
+    def __init__(self, store: Store) -> None:
+        """Store runs in `store`."""
+        self._store = store
+
+    @classmethod
+    def open(cls, uri: str) -> Self | None:
+        """Return the archive of a knowledge base, or None if it has none; nothing is created.
+
+        Raises:
+            StoreUnreachable: the folder or object store cannot be accessed.
+        """
+        if "://" not in uri and not Path(uri).is_dir():
+            return None
+        store = Store(uri)
+        return cls(store) if RUNS in store.list_table_names() else None
+
+    def save_run(self, run: ArchivedRun) -> None:
+        """Insert or replace a run."""
+        row = {**run.description.model_dump(), "version": run.version, "archive": run.archive}
+        self._store.upsert(RUNS, pa.Table.from_pylist([row], schema=RUNS_SCHEMA), "execution")
+
+    def find_run(self, id: str) -> ArchivedRun | None:
+        """Return the latest run with a workflow id, or None if there is none."""
+        described = self.describe_runs(id)
+        return self.load_run(described[0].execution) if described else None
+
+    def load_run(self, execution: str) -> ArchivedRun | None:
+        """Return the run that an execution ended, or None if it is not archived."""
+        rows = self._store.read_rows(RUNS, RUNS_SCHEMA.names, f"execution = {quote_literal(execution)}").to_pylist()
+        return _to_run(rows[0]) if rows else None
+
+    def describe_runs(self, id: str) -> list[RunDescription]:
+        """Return the runs with a workflow id, latest first: an id may be used again."""
+        return self._describe(f"id = {quote_literal(id)}")
+
+    def describe_related_runs(self, id: str) -> list[RunDescription]:
+        """Return the runs with a workflow id and the follow-up questions to them, latest first."""
+        return self._describe(f"id = {quote_literal(id)} OR id = {quote_literal(f'{id}/ask')}")
+
+    def list_runs(self, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
+        """Return the runs of a workflow type, latest first; with an owner or status only theirs."""
+        wanted = {"type": type, "owner": owner, "status": status}
+        return self._describe(" AND ".join(f"{name} = {quote_literal(text)}" for name, text in wanted.items() if text))
+
+    def list_executions(self) -> frozenset[str]:
+        """Return the executions that ended the archived runs."""
+        return frozenset(self._store.read_rows(RUNS, ["execution"])["execution"].to_pylist())
+
+    def delete_runs(self, executions: Sequence[str]) -> None:
+        """Delete the runs that these executions ended."""
+        if executions:
+            self._store.delete_rows(RUNS, f"execution IN {quote_list(executions)}")
+
+    def _describe(self, where: str) -> list[RunDescription]:
+        rows = self._store.read_rows(RUNS, _DESCRIPTION, where).to_pylist()
+        found = [RunDescription(**row) for row in rows]
+        return sorted(found, key=lambda run: (run.started_at, run.closed_at), reverse=True)
+
+
+def _to_run(row: dict[str, Any]) -> ArchivedRun:
+    description = RunDescription(**{name: row[name] for name in _DESCRIPTION})
+    return ArchivedRun(description=description, version=row["version"], archive=row["archive"])

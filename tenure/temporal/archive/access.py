@@ -1,0 +1,170 @@
+"""Find, list, export, import and delete archived runs of a home; no server and no worker is needed."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from temporalio.converter import DataConverter
+
+from tenure.contracts.knowledge.archive import RunDescription
+from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
+from tenure.knowledge.store.errors import KnowledgeError
+from tenure.knowledge.store.store import Store
+from tenure.ownership import get_owner
+from tenure.private_files import PRIVATE_UMASK
+from tenure.settings import Settings
+from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, decode_run, encode_run, iterate_runs
+from tenure.temporal.archive.reading import ArchivedHistories, describe_run, list_batch_runs
+
+
+class ArchiveUnreadable(Exception):
+    """The archive of a home, or a file, cannot be read or written; the message is one line that says what to do."""
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A run in the archive."""
+
+    description: RunDescription
+    """Description."""
+    histories: ArchivedHistories
+    """Its histories."""
+
+
+def find_archived_run(settings: Settings, run_id: str, converter: DataConverter) -> FoundRun | None:
+    """Return the latest archived run with a workflow id, or None if there is none.
+
+    Raises:
+        ArchiveUnreadable: the archive cannot be read.
+    """
+    with _explain_errors(f"run {run_id} cannot be read: its archive"):
+        runs = ArchivedRuns.open(settings.knowledge_uri)
+        found = runs.find_run(run_id) if runs else None
+        return None if found is None else FoundRun(found.description, ArchivedHistories(_decode(found), converter))
+
+
+def list_archived_runs(settings: Settings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
+    """Return the archived runs of a workflow type, latest first; with an owner or status only theirs.
+
+    Raises:
+        ArchiveUnreadable: the archive cannot be read.
+    """
+    with _explain_errors("archived runs cannot be listed: the archive"):
+        runs = ArchivedRuns.open(settings.knowledge_uri)
+        return runs.list_runs(type, owner, status) if runs else []
+
+
+def export_runs(settings: Settings, run_id: str) -> bytes | None:
+    """Return the archives of a run, of its earlier executions and of the follow-up questions to it; None without any.
+
+    The archives of a batch include those of its runs.
+
+    Raises:
+        ArchiveUnreadable: the archive cannot be read, or the run belongs to another owner.
+    """
+    check_owner(settings, run_id)
+    with _explain_errors(f"run {run_id} cannot be exported: its archive"):
+        runs = ArchivedRuns.open(settings.knowledge_uri)
+        described = _list_related(runs, run_id) if runs else []
+        loaded = [runs.load_run(run.execution) for run in described] if runs else []
+        return b"".join(run.archive for run in loaded if run) or None
+
+
+def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
+    """Store the runs of a file in the archive, all or none; runs that it has already are written again.
+
+    Raises:
+        ArchiveUnreadable: the file is no archive, belongs to another owner, or contains a run whose id is in use.
+    """
+    with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
+        described = tuple(describe_run(tree) for tree in _read_file(path))
+        for run in described:
+            check_owner(settings, run.id)
+        runs = ArchivedRuns(Store(settings.knowledge_uri))
+        for run in described:
+            others = {known.execution for known in runs.describe_runs(run.id)} - {one.execution for one in described}
+            if others and run.type == "AgentWorkflow":
+                raise ArchiveUnreadable(f"{path} cannot be imported: there is another run {run.id} in this home")
+        for tree in _read_file(path):
+            runs.save_run(ArchivedRun(description=describe_run(tree), version=VERSION, archive=encode_run(tree)))
+    return described
+
+
+def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
+    """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
+
+    Raises:
+        ArchiveUnreadable: the archive cannot be written, or the run belongs to another owner.
+    """
+    check_owner(settings, run_id)
+    with _explain_errors(f"run {run_id} cannot be deleted: its archive"):
+        runs = ArchivedRuns.open(settings.knowledge_uri)
+        described = runs.describe_related_runs(run_id) if runs else []
+        if runs:
+            runs.delete_runs([run.execution for run in described])
+        return tuple(dict.fromkeys(run.id for run in described))
+
+
+def _list_related(runs: ArchivedRuns, run_id: str) -> Sequence[RunDescription]:
+    """Return a run, the follow-up questions to it, and for a batch the same of its runs."""
+    found = runs.describe_related_runs(run_id)
+    batches = [runs.load_run(run.execution) for run in found if run.type == "BatchWorkflow"]
+    members = dict.fromkeys(name for batch in batches if batch for name in list_batch_runs(_decode(batch)))
+    return [*found, *(run for name in members for run in runs.describe_related_runs(name))]
+
+
+def _decode(run: ArchivedRun) -> RunTree:
+    if run.version > VERSION:
+        raise ArchiveError("was made by a newer version of Tenure: update Tenure first")
+    tree = decode_run(run.archive)
+    if (tree.id, tree.execution) != (run.description.id, run.description.execution):
+        raise ArchiveError("is that of another run")
+    return tree
+
+
+def _read_file(path: Path) -> Iterator[RunTree]:
+    """Yield the runs of a file.
+
+    Raises:
+        ArchiveError: it is malformed.
+        ArchiveUnreadable: it is no file.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ArchiveUnreadable(f"{path} is not a file")
+    with path.open("rb") as file:
+        yield from iterate_runs(file)
+
+
+def check_owner(settings: Settings, run_id: str) -> None:
+    """Refuse a run of another owner.
+
+    Raises:
+        ArchiveUnreadable: the settings name an owner, and the id names another.
+    """
+    if settings.owner and get_owner(run_id) not in (None, settings.owner):
+        raise ArchiveUnreadable(f"run {run_id} belongs to another owner than TENURE_OWNER, {settings.owner}")
+
+
+@contextmanager
+def _write_privately() -> Iterator[None]:
+    """Create files that only this user can read."""
+    before = os.umask(PRIVATE_UMASK)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@contextmanager
+def _explain_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except ArchiveError as error:
+        raise ArchiveUnreadable(f"{what} {error}") from error
+    except KnowledgeError as error:
+        raise ArchiveUnreadable(" ".join(str(error).split())) from error
+    except OSError as error:
+        raise ArchiveUnreadable(f"{error.filename}: {error.strerror}") from error

@@ -1,0 +1,440 @@
+"""Record research runs: outline, cycles, sections, revisions, and the commands of people to them."""
+
+import asyncio
+from typing import Any
+
+from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, flood
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
+from tenure.contracts.run.control import OutlineTopic
+from tenure.contracts.run.run import Feedback
+from tenure.models.errors import RequestRejected
+from tests.histories.recorder import REQUEST, SHORT, Handle, Recorder, limit, tell, wait_for_signal
+from tests.support.worlds import (
+    ENOUGH,
+    FINISH,
+    KITCHEN,
+    NO_CRITIQUE,
+    NOTHING_TO_ADD,
+    Held,
+    Line,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    in_turn,
+    plans,
+    says,
+    search,
+    story,
+    text,
+)
+from tests.workflows.test_long_run import Endless
+from workflows.run.agent import AgentWorkflow
+from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
+
+MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
+WRITTEN = text(("All about it.", 1))
+
+
+async def offline(recorder: Recorder) -> None:
+    """Record a run without a model."""
+    await recorder.run(None)
+
+
+async def revised(recorder: Recorder) -> None:
+    """Record a reviewed section, and a report that is written again after a critique."""
+    review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
+    wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
+    await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
+
+
+async def no_evidence(recorder: Recorder) -> None:
+    """Record a question on which the documents contain nothing."""
+    await recorder.run(None, REQUEST.model_copy(update={"question": "Quantum chromodynamics?"}))
+
+
+async def fallback(recorder: Recorder) -> None:
+    """Record a run in which the answers of one role do not fit its schema."""
+    await recorder.run(ScriptedChat(story(outliner=says("no"))))
+
+
+async def cycles(recorder: Recorder) -> None:
+    """Record a research of two cycles; feedback during the first decision reaches the second plan."""
+    held = Held(MORE)
+    added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
+    first = plans(
+        search("How long does the dough rise?", id="a"),
+        search("How long does dough rise?", id="b"),
+        search("Which milk curdles?", "Cheese", id="c", depends_on=["a"]),
+        added,
+    )
+    second = plans(
+        search("How long does dough rise?"),
+        search("What does the mould of blue cheese need?", "Cheese", id="d"),
+        {"action": "DROP_TOPIC", "target_outline_topic": "Wine"},
+    )
+    chat = ScriptedChat(story(planner=in_turn(first, second), decider=_first(held, says(ENOUGH))))
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.feedback, Feedback(text="More on mould", topic="Cheese"))
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/spiral"), "feedback")
+        held.released.set()
+
+    await recorder.run(chat, act=act)
+
+
+async def feedback(recorder: Recorder) -> None:
+    """Record feedback to a section that is being written."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.feedback, Feedback(text="More on mould", topic="Cheese"))
+        await wait_for_signal(handle, "feedback")
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+
+
+async def pause(recorder: Recorder) -> None:
+    """Record a run that is paused and resumed while its sections are written."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.pause)
+        held.released.set()
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/section-1"), "update_control")
+        await handle.signal(AgentWorkflow.resume)
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+
+
+async def finish(recorder: Recorder) -> None:
+    """Record a run that is asked to finish while its sections are written."""
+    await _signal_writers(recorder, "finish")
+
+
+async def cancel(recorder: Recorder) -> None:
+    """Record a run that is cancelled by signal while its sections are written."""
+    await _signal_writers(recorder, "cancel")
+
+
+async def _signal_writers(recorder: Recorder, name: str) -> None:
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(name)
+        await wait_for_signal(handle, name)
+        await asyncio.sleep(0.5)  # the children receive it as well
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+
+
+async def discarded(recorder: Recorder) -> None:
+    """Record a run whose results are discarded while its report is reviewed."""
+    held = Held(NOTHING_TO_ADD)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await tell(handle, "cancel", discard=True)
+
+    await recorder.run(ScriptedChat(story(report_reflector=held)), SHORT, act)
+    held.released.set()
+
+
+async def cancelled_outside(recorder: Recorder) -> None:
+    """Record a run that is cancelled by Temporal's own command while its sections are written."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.cancel()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+    held.released.set()
+
+
+async def cancelled_early(recorder: Recorder) -> None:
+    """Record a run that is cancelled before it has a child workflow."""
+    held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.cancel)
+
+    await recorder.run(ScriptedChat(story(router=held)), act=act)
+    held.released.set()
+
+
+async def finished_early(recorder: Recorder) -> None:
+    """Record a run that is asked to finish before it has a child workflow."""
+    held = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await handle.signal(AgentWorkflow.pause)
+        await tell(handle, "finish")
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(router=held)), act=act)
+
+
+async def failed(recorder: Recorder) -> None:
+    """Record a run that fails because the model server refuses its key."""
+    await recorder.run(ScriptedChat(story(router=refuse)))
+
+
+async def failed_late(recorder: Recorder) -> None:
+    """Record a run whose key expires after its sections are written: they are delivered."""
+    await recorder.run(ScriptedChat(story(title_writer=refuse)), SHORT)
+
+
+async def failed_sections(recorder: Recorder) -> None:
+    """Record a run in which no section can be written."""
+    await recorder.run(ScriptedChat(story(section_writer=refuse)), SHORT)
+
+
+async def failed_planner(recorder: Recorder) -> None:
+    """Record a research that fails before it has found anything."""
+    await recorder.run(ScriptedChat(story(planner=refuse)), SHORT)
+
+
+async def unchecked(recorder: Recorder) -> None:
+    """Record claims that cannot be checked."""
+    await recorder.run(ScriptedChat(story(claim_checker=refuse)), SHORT)
+
+
+async def sub_questions(recorder: Recorder) -> None:
+    """Record a question with parts, of which the last needs the answers to the others."""
+    parts = ["Which bread is sour?", "Which cheese is blue?", "What do that bread and that cheese need?"]
+    decomposed = {"sub_questions": parts, "dependencies": [{"question": 3, "needs": [1, 2]}]}
+    rewritten = {"question": "What do rye bread and blue cheese need?"}
+    chat = ScriptedChat(story(decomposer=says(decomposed), question_rewriter=says(rewritten)))
+    await recorder.run(chat, SHORT)
+
+
+async def replanned(recorder: Recorder) -> None:
+    """Record cycles that are planned twice: steps wait for each other, most steps find nothing, no step is valid."""
+    circle = plans(
+        search("How long does the dough rise?", id="a", depends_on=["b"]),
+        search("Which milk curdles?", "Cheese", id="b", depends_on=["a"]),
+    )
+    nothing = plans(
+        *(search(f"Who rules number{n} planet{n}?", id=f"n{n}", strategy="direct") for n in range(3)),
+    )
+    more = plans(search("Which sourdough is in rye bread?", id="c"))
+    chat = ScriptedChat(story(planner=in_turn(circle, more, nothing, plans(), FINISH), decider=says(MORE)))
+    await recorder.run(chat, limit(REQUEST, min_relevance=0.2, effort="complex", max_cycles=3))
+
+
+async def cancelled_before(recorder: Recorder) -> None:
+    """Record a run that is cancelled before a worker serves it."""
+    handle = await recorder.start(AgentWorkflow.run, SHORT)
+    await handle.signal(AgentWorkflow.cancel)
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        await recorder.wait_for_end()
+
+
+async def flooded(recorder: Recorder) -> None:
+    """Record a run whose first workflow task receives more signals than it queues."""
+    handle = await recorder.start(AgentWorkflow.run, SHORT)
+    count = MAX_SIGNALS_PER_TASK + MAX_QUEUED_SIGNALS + 20
+    await asyncio.gather(*(handle.signal("feedback", []) for _ in range(count)))
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        await recorder.wait_for_end()
+
+
+async def failed_section(recorder: Recorder) -> None:
+    """Record a run in which one of two sections cannot be written, and the other is not reviewed."""
+
+    async def write(prompt: str) -> Reply:
+        return await refuse(prompt) if "<topic>\nBread" in prompt else WRITTEN
+
+    await recorder.run(ScriptedChat(story(section_writer=write, section_reviewer=refuse, self_evaluator=refuse)))
+
+
+async def failed_search(recorder: Recorder) -> None:
+    """Record a task whose search fails, after which the cycle is planned again."""
+    broken = search("How long does the dough rise?", id="a", strategy="multi_hop")
+    planner = in_turn(plans(broken), plans(search("Which milk curdles?", "Cheese", id="b")), FINISH)
+    await recorder.run(ScriptedChat(story(planner=planner, query_refiner=refuse)))
+
+
+async def failed_research(recorder: Recorder) -> None:
+    """Record a research that ends with what it has, since a step of its second cycle fails."""
+    planner: list[Line] = [says(plans(search("How long does the dough rise?"))), refuse]
+    chat = ScriptedChat(story(planner=_in_lines(planner), decider=says(MORE)))
+    await recorder.run(chat)
+
+
+async def worse_rewrite(recorder: Recorder) -> None:
+    """Record claims that are rewritten and removed, and a rewrite that is undone."""
+    review = in_turn(
+        {"critique": "No mould.", "action": "REWRITE", "query": ""},
+        {"critique": "Worse.", "action": "REWRITE", "query": "", "worse": True},
+    )
+
+    async def check(prompt: str) -> Reply:
+        count = prompt.count("(cites ")
+        return {"verdicts": [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]}
+
+    rewrites = {"rewrites": [{"claim": 1, "text": "Bread is made from flour.", "passages": [1]}]}
+    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check, claim_rewriter=says(rewrites)))
+    await recorder.run(chat, limit(REQUEST, max_sections=1, max_section_revisions=3))
+
+
+async def low_score(recorder: Recorder) -> None:
+    """Record a report that is revised once because of its evaluation."""
+    bad = {
+        "rephrasings": ["Wine ferments.", "Grapes grow.", "Casks are old."],
+        "contradictions": ["Bread rises, bread falls."],
+        "components": [{"component": "How is bread made?", "addressed": False}],
+        "issues": ["It is vague."],
+        "suggestions": ["Say how bread is made."],
+    }
+    await recorder.run(ScriptedChat(story(self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0))
+
+
+async def weak_synthesis(recorder: Recorder) -> None:
+    """Record a synthesis that is improved after a reflection."""
+    weak = {
+        "overall_quality": "shallow",
+        "depth_assessment": "It is thin.",
+        "missing_core_insights": ["Why dough rises."],
+        "logic_issues": [],
+        "improvement_suggestions": [],
+    }
+    planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
+    await recorder.run(
+        ScriptedChat(story(planner=planner, synthesis_reflector=says(weak))), limit(REQUEST, effort="complex")
+    )
+
+
+async def outline_set(recorder: Recorder) -> None:
+    """Record an outline that is set before the research, and an outline that replaces it between two cycles."""
+    route = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
+    decision = Held(ENOUGH)
+    planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
+
+    async def act(handle: Handle) -> None:
+        await route.reached.wait()
+        await handle.signal(AgentWorkflow.outline, ["Bread | How is bread made?", "Cheese"])
+        await wait_for_signal(handle, "outline")
+        route.released.set()
+        await decision.reached.wait()
+        await tell(handle, "outline", outline=_topics("Bread => Loaves", "Wine"))
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/spiral"), "update_control")
+        decision.released.set()
+
+    await recorder.run(ScriptedChat(story(router=route, planner=planner, decider=decision)), act=act)
+
+
+async def outline_changed(recorder: Recorder) -> None:
+    """Record an outline that is changed while sections are written: one is dropped, one is added."""
+    held = Held(WRITTEN)
+    lines: list[Line] = [says(text(("Bread is what it is.", 1))), held, says(text(("Butter is what it is.", 2)))]
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await tell(handle, "outline", outline=_topics("Butter | How is cheese made?", "Bread => Loaves"))
+
+    chat = ScriptedChat(story(section_writer=_in_lines(lines)))
+    await recorder.run(chat, limit(REQUEST, parallel_sections=1), act)
+    held.released.set()
+
+
+async def outline_shortened(recorder: Recorder) -> None:
+    """Record an outline from which a section is dropped that waits to be written."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await tell(handle, "outline", outline=_topics("Bread"))
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), limit(REQUEST, parallel_sections=1), act)
+
+
+async def continued(recorder: Recorder) -> None:
+    """Record a research that is continued as new after each cycle."""
+    asked = ("What is bread made of?", "How does cheese ripen?", "Which sourdough is in rye bread?")
+    planner = in_turn(*(plans(search(query)) for query in asked), FINISH)
+    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
+    request = limit(REQUEST, max_history_events=20, effort="complex", max_cycles=3)
+    await recorder.run(chat, request)
+
+
+async def many_tasks(recorder: Recorder) -> None:
+    """Record two cycles of many concurrent tasks with ever new passages."""
+    numbers = iter(range(100))
+
+    async def planner(prompt: str) -> Reply:
+        n = next(numbers)
+        return plans(*(search(f"Does dough {n} rise in kitchen {n}-{k}, and why {'x' * k}?") for k in range(4)))
+
+    chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
+    request = limit(SHORT, effort="complex", max_cycles=2, subagents=4)
+    await recorder.run(chat, request, knowledge=Endless(dict(KITCHEN)))
+
+
+async def burst(recorder: Recorder) -> None:
+    """Record more signals than one workflow task applies, some of which are refused."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await asyncio.gather(*(handle.signal("feedback", f"Say more on mould {n}") for n in range(60)))
+        await asyncio.gather(*(handle.signal("feedback", [n]) for n in range(3)))
+        await handle.signal("pause")
+        await handle.signal("resume")
+        await asyncio.sleep(1.0)
+        held.released.set()
+
+    await recorder.run(ScriptedChat(story(section_writer=held)), SHORT, act)
+
+
+async def unheard(recorder: Recorder) -> None:
+    """Record a run whose server refuses the signals of its children after a flood, also their budget requests."""
+    held = Held(WRITTEN)
+
+    async def act(handle: Handle) -> None:
+        await held.reached.wait()
+        await flood(handle, 60, SHORT_FEEDBACK_LENGTH)
+        held.released.set()
+
+    chat = ScriptedChat(story(section_writer=held))
+    await recorder.run(chat, limit(SHORT, max_calls=60, max_call_output=256), act)
+
+
+async def reranked(recorder: Recorder) -> None:
+    """Record searches whose passages are ordered by the chat model and by their ages."""
+    chat = ScriptedChat(story(reranker=says({"order": [2, 1]})))
+    rerank = RerankOptions(recency=RecencyOptions())
+    await recorder.run(chat, limit(SHORT, rerank_listwise=True, rerank=rerank))
+
+
+def _topics(*lines: str) -> tuple[OutlineTopic, ...]:
+    return tuple(OutlineTopic.model_validate(line) for line in lines)
+
+
+def _first(held: Held, after: Line) -> Line:
+    """Return a line that waits the first time it is asked for, and another one afterwards."""
+    return _in_lines([held, after])
+
+
+def _in_lines(lines: list[Line]) -> Line:
+    """Return lines one after the other; the last one stays."""
+
+    async def line(prompt: str) -> Reply:
+        return await (lines.pop(0) if len(lines) > 1 else lines[0])(prompt)
+
+    return line
+
+
+async def refuse(prompt: str) -> Reply:
+    """Refuse to answer, as a server does whose key is wrong."""
+    raise RequestRejected("the key is not valid")

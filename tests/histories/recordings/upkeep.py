@@ -1,0 +1,169 @@
+"""Record the workflows that keep the knowledge base: documents, vectors, relations, tables, memories, maintenance."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from tenure.contracts.evidence.corpora import CorpusRequest, EmbedRequest, IngestRequest
+from tenure.contracts.evidence.tables import SqlRequest
+from tenure.contracts.knowledge.graph import RelatedRequest, RelateRequest
+from tenure.contracts.knowledge.memory import (
+    ForgetRequest,
+    MemoriesRequest,
+    MemoryRequest,
+    MemorySearchRequest,
+    NewMemory,
+    RememberRequest,
+)
+from tenure.contracts.run.run import RunLimits
+from tenure.knowledge.base import KnowledgeBase
+from tests.histories.recorder import SHORT, Recorder, wait_for_event
+from tests.knowledge.word_vectors import WordVectors
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat
+from tests.workflows.upkeep.test_embed import ColdKnowledge
+from tests.workflows.upkeep.test_relate import reader
+from workflows.run.agent import AgentWorkflow
+from workflows.upkeep.archive import ArchiveSweepWorkflow
+from workflows.upkeep.consolidation import ConsolidationWorkflow
+from workflows.upkeep.corpus import CorpusWorkflow
+from workflows.upkeep.embed import EmbedWorkflow
+from workflows.upkeep.graph import GraphWorkflow
+from workflows.upkeep.ingest import IngestWorkflow
+from workflows.upkeep.maintenance import MaintenanceWorkflow
+from workflows.upkeep.memory import MemoryWorkflow
+from workflows.upkeep.relate import RelateWorkflow
+from workflows.upkeep.sql import SqlWorkflow
+
+INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+async def archive(recorder: Recorder) -> None:
+    """Record a run that archives itself at its end, and a search for ended runs that did not."""
+    async with recorder.serve(None, MemoryKnowledge(dict(KITCHEN))):
+        run = await recorder.start(AgentWorkflow.run, SHORT.model_copy(update={"ingest": ()}))
+        await run.result()
+        await recorder.start(ArchiveSweepWorkflow.run, suffix="-sweep")
+        await recorder.wait_for_end()
+
+
+async def ingest(recorder: Recorder) -> None:
+    """Record an ingestion that leaves no vector to compute."""
+    await _run_alone(recorder, MemoryKnowledge(dict(KITCHEN)), IngestWorkflow.run, INGEST)
+
+
+async def ingest_and_embed(recorder: Recorder) -> None:
+    """Record an ingestion whose vectors are computed afterwards."""
+    knowledge = ColdKnowledge()
+    knowledge.released.set()
+    await _run_alone(recorder, knowledge, IngestWorkflow.run, INGEST)
+
+
+async def embed(recorder: Recorder) -> None:
+    """Record an embedding that is paused, resumed, and cancelled at last."""
+    knowledge = ColdKnowledge()
+    async with recorder.serve(None, knowledge):
+        handle = await recorder.start(EmbedWorkflow.run, EmbedRequest(corpus="kitchen"))
+        await knowledge.embedding()
+        await handle.signal(EmbedWorkflow.pause)
+        await wait_for_event(handle, lambda event: event.HasField("activity_task_canceled_event_attributes"))
+        await handle.signal(EmbedWorkflow.resume)
+        await knowledge.embedding()
+        await handle.cancel()
+        await recorder.wait_for_end()
+
+
+async def embed_in_background(recorder: Recorder) -> None:
+    """Record two runs on a corpus without vectors, of which only the first starts an embedding."""
+    knowledge = ColdKnowledge()
+    async with recorder.serve(None, knowledge):
+        for suffix in ("", "-second"):
+            run = await recorder.start(AgentWorkflow.run, SHORT, suffix=suffix)
+            await run.result()
+        knowledge.released.set()
+        await recorder.wait_for_end()
+
+
+async def relate(recorder: Recorder) -> None:
+    """Record the reading of a corpus that is continued as new, within a budget."""
+    knowledge = _build_towns(recorder)
+    request = RelateRequest(
+        corpus="towns", passages_per_call=1, limits=RunLimits(max_history_events=1, max_calls=9, max_call_output=256)
+    )
+    async with recorder.serve(ScriptedChat({"relation_extractor": reader}), knowledge):
+        await recorder.start(RelateWorkflow.run, request)
+        await recorder.wait_for_end()
+
+
+async def relate_finished(recorder: Recorder) -> None:
+    """Record the reading of a corpus that a person ends."""
+    held = Held({"passages": []})
+    async with recorder.serve(ScriptedChat({"relation_extractor": held}), _build_towns(recorder)):
+        handle = await recorder.start(RelateWorkflow.run, RelateRequest(corpus="towns", passages_per_call=1))
+        await held.reached.wait()
+        await handle.signal(RelateWorkflow.finish)
+        held.released.set()
+        await recorder.wait_for_end()
+
+
+async def graph(recorder: Recorder) -> None:
+    """Record the lookup of an entity."""
+    request = RelatedRequest(entity="Ghent", corpora=("towns",))
+    await _run_alone(recorder, _build_towns(recorder), GraphWorkflow.run, request)
+
+
+async def corpus(recorder: Recorder) -> None:
+    """Record the list of the corpora."""
+    await _run_alone(recorder, MemoryKnowledge(dict(KITCHEN)), CorpusWorkflow.run, CorpusRequest(action="list"))
+
+
+async def sql(recorder: Recorder) -> None:
+    """Record a query of a person, with documents that are read before."""
+    request = SqlRequest(sql="SELECT 1", ingest=(INGEST,), corpora=("kitchen",))
+    await _run_alone(recorder, MemoryKnowledge(dict(KITCHEN)), SqlWorkflow.run, request)
+
+
+async def maintenance(recorder: Recorder) -> None:
+    """Record a maintenance of the tables."""
+    await _run_alone(recorder, MemoryKnowledge({}), MaintenanceWorkflow.run)
+
+
+async def consolidation(recorder: Recorder) -> None:
+    """Record a consolidation of memories."""
+    await _run_alone(recorder, _build_memories(recorder), ConsolidationWorkflow.run)
+
+
+async def memories(recorder: Recorder) -> None:
+    """Record that memories are forgotten, searched and listed."""
+    request = MemoryRequest(
+        forget=ForgetRequest(owner="ann", all_memories=True),
+        search=MemorySearchRequest(query="bees dance", now=NOW),
+        page=MemoriesRequest(),
+    )
+    await _run_alone(recorder, _build_memories(recorder), MemoryWorkflow.run, request)
+
+
+async def _run_alone(recorder: Recorder, knowledge: Any, run: Any, *request: Any) -> None:
+    """Record one workflow without commands."""
+    async with recorder.serve(None, knowledge):
+        await recorder.start(run, *request)
+        await recorder.wait_for_end()
+
+
+def _build_memories(recorder: Recorder) -> KnowledgeBase:
+    knowledge = KnowledgeBase(str(recorder.folder / "knowledge"), WordVectors())
+    said = tuple(NewMemory(text=text, kind="long_term") for text in ("Bees dance.", "bees dance", "Bread bakes."))
+    knowledge.memories.remember(RememberRequest(memories=said[:1], owner="ann", now=NOW))
+    knowledge.memories.remember(RememberRequest(memories=said, now=NOW))
+    return knowledge
+
+
+def _build_towns(recorder: Recorder) -> Any:
+    """Return a knowledge base with a corpus of a dozen passages."""
+    towns = recorder.folder / "towns"
+    towns.mkdir()
+    for name in (f"{letter}stad" for letter in "ABCDEFGHIJKL"):
+        (towns / f"{name}.md").write_text(f"# {name}\n\n{name} lies near Ghent.\n", encoding="utf-8")
+    knowledge = KnowledgeBase(str(recorder.folder / "knowledge"), WordVectors())
+    request = IngestRequest(corpus="towns", paths=(str(towns),))
+    knowledge.corpora.ingest(request, lambda progress: None)
+    return knowledge

@@ -1,0 +1,225 @@
+"""Finished runs are copied into the archive and read there when the server has deleted them."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
+
+from tenure.contracts.base import RunId
+from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
+from tenure.contracts.result.ask import AskRequest
+from tenure.contracts.result.batch import BatchItem, BatchRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.report.trace.story import build_trace
+from tenure.settings import Settings
+from tenure.temporal.archive import container
+from tenure.temporal.archive.archiver import RunArchiver
+from tenure.temporal.archive.container import RunTree, decode_run
+from tenure.temporal.archive.reading import ArchivedHistories
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.histories import ServerHistories, read_histories
+from tenure.temporal.schedules import make_archive_id, schedule_upkeep
+from tests.conftest import Serving, open_archive
+from tests.support.histories import delete_histories, wait_until_archived
+from tests.support.tiers import slow
+from tests.support.worlds import KITCHEN, MemoryKnowledge
+from workflows.run.agent import AgentWorkflow
+from workflows.run.batch import BatchWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
+from workflows.upkeep.archive import ArchiveSweepWorkflow
+
+LIMITS = RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0)
+REQUEST = RunRequest(question="How is bread made?", corpora=("kitchen",), limits=LIMITS)
+NOTHING = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
+
+
+def read_archived(folder: Path, run_id: str) -> RunTree:
+    """Return the histories of the only archived run with an id."""
+    runs = open_archive(folder)
+    [described] = runs.describe_runs(run_id)
+    run = runs.load_run(described.execution)
+    assert run is not None
+    return decode_run(run.archive)
+
+
+async def test_an_ended_run_is_archived(serving: Serving, tmp_path: Path) -> None:
+    """Without any command the archive has the run once, with status and result, when it has ended."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(NOTHING)
+        result = await run.result()
+        await wait_until_archived(stage.client)
+        execution = (await run.describe()).run_id
+    [described] = open_archive(tmp_path).describe_runs(run.id)
+    source = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
+    last = await source.fetch_last_event(run.id)
+    payloads = last.workflow_execution_completed_event_attributes.result.payloads
+
+    assert (described.execution, described.type, described.status) == (execution, "AgentWorkflow", "no_evidence")
+    assert (described.phase, described.mode) == ("done", "RESEARCH")
+    assert described.started_at < described.closed_at
+    assert await DATA_CONVERTER.decode(payloads, [Result]) == [result]
+
+
+@slow
+async def test_a_deleted_run_has_its_whole_trace(serving: Serving, tmp_path: Path) -> None:
+    """The archive has every history of a run and its children, also when the server has only some of them left."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(REQUEST)
+        await run.result()
+        await wait_until_archived(stage.client)
+        before = build_trace(await read_histories(ServerHistories(stage.client), run.id))
+        archived = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
+        await stage.replay()
+        stage.forget()
+        await delete_histories(stage.client, f"{run.id}/research")
+        without_child = build_trace(await read_histories(ServerHistories(stage.client), run.id))
+        partly = build_trace(await read_histories(ServerHistories(stage.client, archived), run.id))
+        await delete_histories(stage.client, run.id)
+        after = build_trace(await read_histories(archived, run.id))
+
+    assert before.cycles and before.sections
+    assert not without_child.sections
+    assert partly == after == before
+
+
+async def test_a_cancelled_run_is_archived(serving: Serving, tmp_path: Path) -> None:
+    """A run that was cancelled from outside archives itself with this status."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"approve_plan": True})}))
+        await run.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await run.result()
+        await wait_until_archived(stage.client)
+
+    [described] = open_archive(tmp_path).describe_runs(run.id)
+    assert described.status == "cancelled"
+    assert read_archived(tmp_path, run.id).last_history.events
+
+
+@slow
+async def test_the_sweep_archives_what_could_not_do_so_itself(serving: Serving, tmp_path: Path) -> None:
+    """A terminated run is archived by the scheduled workflow, once, and runs that are archived are left alone."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        ended = await stage.start(NOTHING)
+        await ended.result()
+        run = await stage.start(REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"approve_plan": True})}))
+        await run.query(AgentWorkflow.progress)
+        await run.terminate("by hand")
+        await until_listed(stage.client, run.id)
+        await wait_until_archived(stage.client)
+        reports = [await sweep(stage.client) for _ in range(2)]
+
+    assert open_archive(tmp_path).describe_runs(run.id)[0].status == "terminated"
+    assert len(open_archive(tmp_path).describe_runs(ended.id)) == 1
+    assert reports[0].archived >= 1 and reports[1].archived == 0
+    assert reports[1].known >= 2 and reports[1].failed == ()
+
+
+async def until_listed(client: Client, run_id: str) -> None:
+    """Wait until the server lists a run as ended."""
+    query = f"WorkflowId = '{run_id}' AND ExecutionStatus = 'Terminated'"
+    while True:
+        if [one async for one in client.list_workflows(query)]:
+            return
+        await asyncio.sleep(0.05)
+
+
+async def sweep(client: Client) -> ArchiveReport:
+    """Run the scheduled workflow."""
+    report: ArchiveReport = await client.execute_workflow(
+        ArchiveSweepWorkflow.run, id=f"sweep-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+    )
+    return report
+
+
+@slow
+async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path) -> None:
+    """Follow-up questions and batches archive themselves; the runs of a batch have archives of their own."""
+    items = (BatchItem(key="1", question="Quantum chromodynamics?"),)
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        asked = await stage.ask(
+            AskRequest(run=RunId("r"), topic="Bread", question="What is rye?", corpora=("kitchen",), limits=LIMITS)
+        )
+        await asked.result()
+        batch: WorkflowHandle[Any, Any] = await stage.client.start_workflow(
+            BatchWorkflow.run,
+            BatchRequest(shared=REQUEST, items=items),
+            id=f"test-batch-{uuid4().hex[:8]}",
+            task_queue=TENURE_QUEUE,
+        )
+        stage.adopt(batch)
+        await batch.result()
+        await wait_until_archived(stage.client)
+    found = open_archive(tmp_path)
+
+    assert found.describe_runs(asked.id)[0].type == "AskWorkflow"
+    assert found.describe_runs(batch.id)[0].status == ""
+    assert set(read_archived(tmp_path, batch.id).histories) == {(batch.id, found.describe_runs(batch.id)[0].execution)}
+    assert found.describe_runs(f"{batch.id}-1")[0].status == "no_evidence"
+
+
+async def test_a_run_that_is_too_large_is_reported(
+    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its archiving fails with one line at the first attempt, and the sweep names it and archives the others."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(NOTHING)
+        await run.result()
+        await wait_until_archived(stage.client)
+        execution = (await run.describe()).run_id
+        archiver = RunArchiver(stage.client, open_archive(tmp_path / "other"))
+        monkeypatch.setattr(container, "MAX_RUN_BYTES", 10)
+        with pytest.raises(ApplicationError, match=f"run {run.id} is not archived, since its archive is too") as failed:
+            await archiver.archive_run(ArchiveRequest(run=RunId(run.id), execution=execution))
+        report = await archiver.archive_missing(lambda progress: None)
+
+    assert failed.value.non_retryable and "\n" not in failed.value.message
+    assert report.archived == 0 and any(line.startswith(f"{run.id}: its archive is too") for line in report.failed)
+
+
+@slow
+async def test_the_first_worker_archives_earlier_runs(serving: Serving, tmp_path: Path) -> None:
+    """The schedule of the sweep starts it when it is created, and again at the interval of the settings."""
+    settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=0, archive_hours=3)
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        schedule = stage.client.get_schedule_handle(make_archive_id(settings))
+        await schedule_upkeep(stage.client, settings)
+        while True:
+            if actions := (await schedule.describe()).info.recent_actions:
+                break
+            await asyncio.sleep(0.05)
+        intervals = (await schedule.describe()).schedule.spec.intervals
+        await schedule_upkeep(stage.client, settings)
+        await stage.client.get_workflow_handle(actions[0].action.workflow_id).result()  # type: ignore[attr-defined]
+        repeated = (await schedule.describe()).info.num_actions
+        await schedule_upkeep(stage.client, settings.model_copy(update={"archive_hours": 0}))
+        with pytest.raises(RPCError, match="not found"):
+            await schedule.describe()
+
+    assert [interval.every for interval in intervals] == [timedelta(hours=3)]
+    assert repeated == 1
+
+
+async def test_archiving_twice_leaves_one_row(serving: Serving, tmp_path: Path) -> None:
+    """A repeated activity writes the same row, and a run that the server has removed changes nothing."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(NOTHING)
+        await run.result()
+        await wait_until_archived(stage.client)
+        request = ArchiveRequest(run=RunId(run.id), execution=(await run.describe()).run_id)
+        first = open_archive(tmp_path).load_run(request.execution)
+        archiver = RunArchiver(stage.client, open_archive(tmp_path))
+        again = await archiver.archive_run(request)
+        gone = await archiver.archive_run(request.model_copy(update={"run": RunId("nowhere")}))
+
+    assert first is not None and open_archive(tmp_path).load_run(request.execution) == first
+    assert again.workflows == 1 and again.size == len(first.archive)
+    assert gone.workflows == 0
+    assert len(open_archive(tmp_path).list_executions()) == len(open_archive(tmp_path).list_runs("AgentWorkflow"))

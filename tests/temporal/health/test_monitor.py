@@ -1,0 +1,184 @@
+"""Test the health of a worker over real HTTP while it starts, works, freezes and stops."""
+
+import asyncio
+import os
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from temporalio import activity
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from tenure.settings import Settings
+from tenure.temporal.health import monitor
+from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.monitor import WorkerMonitor
+from tenure.temporal.health.probe import LIVE_PATH, READY_PATH, ProbeResult, probe_worker
+from tenure.temporal.health.record import FOLDER, load_record, save_record
+
+
+class Served:
+    """A monitor and its server."""
+
+    def __init__(self, watching: WorkerMonitor, server: HealthServer) -> None:
+        self.monitor, self.server = watching, server
+
+    async def ask(self, path: str = READY_PATH) -> ProbeResult:
+        """Ask as a health check does, while the event loop runs."""
+        return await asyncio.to_thread(probe_worker, "127.0.0.1", self.server.port, path)
+
+    async def wait_until(self, *, healthy: bool) -> ProbeResult:
+        """Ask until the worker is healthy, or is not."""
+        while (found := await self.ask(LIVE_PATH)).healthy != healthy:  # noqa: ASYNC110 - another process has no event
+            await asyncio.sleep(0.05)
+        return found
+
+    async def wait_for_pollers(self, queue: str) -> dict[str, object]:
+        """Return the state of a queue as soon as the server has been asked."""
+        while True:
+            found = (await self.ask()).reply["queues"][queue]["activity"]
+            if found["pollers"]:
+                return dict(found)
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def served(server: WorkflowEnvironment, tmp_path: Path) -> AsyncIterator[Served]:
+    """Serve the health of a worker that has not started yet."""
+    async with WorkerMonitor(server.client) as watching:
+        with HealthServer(Settings(home=tmp_path, _env_file=None), watching) as health:
+            yield Served(watching, health)
+
+
+def block(seconds: float) -> None:
+    """Block the event loop, as a faulty program does."""
+    time.sleep(seconds)
+
+
+async def test_a_worker_says_what_it_serves(
+    served: Served, server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer contains the age of the last tick, and pollers, last poll, running activities and slots by queue."""
+    monkeypatch.setattr(monitor, "POLL_CHECK_SECONDS", 0.1)
+    queue, begun, ended = f"health-{uuid4().hex[:8]}", asyncio.Event(), asyncio.Event()
+
+    @activity.defn
+    async def hold() -> None:
+        begun.set()
+        await ended.wait()
+
+    assert (await served.ask()).reason == "the worker is starting"
+    assert (await served.ask(LIVE_PATH)).healthy
+    options = {"max_concurrent_activities": 3, "interceptors": [served.monitor]}
+    async with Worker(server.client, task_queue=queue, activities=[hold], **options) as worker:  # type: ignore[arg-type]
+        served.monitor.watch([worker])
+        known = await served.wait_for_pollers(queue)
+        client = server.client
+        await client.start_activity(hold, id=queue, task_queue=queue, start_to_close_timeout=timedelta(minutes=1))
+        await begun.wait()
+        busy = await served.ask()
+        ended.set()
+
+        assert (known["pollers"], known["slots"], known["running"]) == (1, 3, 0)
+        assert busy.healthy
+        assert busy.reply["queues"][queue]["activity"]["running"] == 1
+        assert busy.reply["pid"] == os.getpid()
+        assert busy.reply["loop_age_seconds"] < monitor.MAX_LOOP_AGE_SECONDS
+    served.monitor.stop()
+    stopping = await served.ask()
+    assert (stopping.healthy, stopping.reason) == (False, "the worker is stopping")
+    assert (await served.ask(LIVE_PATH)).healthy
+
+
+async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The check fails within the limit although the loop cannot answer, and the log shows the blocking code."""
+    monkeypatch.setattr(monitor, "MAX_LOOP_AGE_SECONDS", 0.2)
+    served.monitor.watch([])
+    answers: list[ProbeResult] = []
+
+    def ask() -> None:
+        while not answers or answers[-1].healthy:
+            answers.append(probe_worker("127.0.0.1", served.server.port, LIVE_PATH))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    block(2.0)
+    asking.join()
+    await served.wait_until(healthy=True)
+
+    assert len(answers) > 1  # it was healthy before
+    assert "its event loop has not run for" in answers[-1].reason
+    assert answers[-1].reply["status"] == "stuck"
+    assert "in block" in capfd.readouterr().err
+
+
+async def test_a_queue_that_is_not_polled_is_a_fault_unless_it_is_full_or_the_server_is_away(
+    served: Served, server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only free slots without a poll, as the server saw them, are a reason for a restart."""
+    monkeypatch.setattr(monitor, "POLL_CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(monitor, "TICK_SECONDS", 0.05)
+    queue = f"health-{uuid4().hex[:8]}"
+
+    @activity.defn
+    async def unused() -> None:
+        return
+
+    unstarted = Worker(server.client, task_queue=queue, activities=[unused], max_concurrent_activities=2)
+    served.monitor.watch([unstarted])
+    monkeypatch.setattr(monitor, "MAX_POLL_AGE_SECONDS", 0.5)
+    found = await served.wait_until(healthy=False)
+    served.monitor._running[queue] = 2
+    await served.wait_until(healthy=True)
+
+    assert f"it has not polled {queue} for activity tasks" in found.reason
+
+
+async def test_the_port_is_found_by_the_process_id(served: Served, tmp_path: Path) -> None:
+    """A record belongs to one process, is removed with it, and those of ended processes go at the next start."""
+    gone = tmp_path / FOLDER / "4194303"
+    gone.write_text("{}")
+    save_record(tmp_path, 1, "127.0.0.1", 5)
+
+    assert not gone.exists()
+    assert load_record(tmp_path, os.getpid(), time.time() - 60) == ("127.0.0.1", served.server.port)
+    assert load_record(tmp_path, os.getpid(), time.time() + 60) is None
+    assert load_record(tmp_path, 2, 0) is None
+
+
+async def test_a_taken_port_is_an_error_that_names_the_setting(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """A worker whose configured port is taken does not start."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        settings = Settings(home=tmp_path, health_port=taken.getsockname()[1], _env_file=None)
+        with pytest.raises(ValueError, match=r"TENURE_HEALTH_PORT: .* cannot be used .*set it to a free port"):
+            HealthServer(settings, WorkerMonitor(server.client))
+
+
+async def test_a_home_that_cannot_be_written_does_not_stop_a_worker(
+    server: WorkflowEnvironment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The health port answers, and one line of the log says that commands do not find it."""
+    (tmp_path / "file").write_text("not a folder")
+    async with WorkerMonitor(server.client) as watching:
+        with HealthServer(Settings(home=tmp_path / "file", _env_file=None), watching) as health:
+            assert (await Served(watching, health).ask(LIVE_PATH)).healthy
+    assert "commands of this home cannot see this worker's health" in capsys.readouterr().out
+
+
+def test_other_servers_and_silence_are_told_apart() -> None:
+    """A closed port, a server that never answers and one of another kind each have a reason of their own."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        silence = probe_worker("127.0.0.1", port, LIVE_PATH, timeout=0.2)
+    closed = probe_worker("127.0.0.1", port, LIVE_PATH)
+
+    assert silence.reason == "it does not answer within 0.2 s"
+    assert closed.reason == f"nothing listens on its health port {port}"

@@ -1,0 +1,73 @@
+"""Test floods of signals to one run: it ends with its report and says what it has not read."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, describe_outcome, flood
+from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_LENGTH
+from tests.conftest import Serving, serving_at
+from tests.histories.record import serve_temporal
+from tests.support.tiers import slow
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
+from tests.workflows.run.test_agent import REQUEST
+from workflows.runtime.progress import UNHEARD
+
+MAX_SIGNALS = 40
+"""Signals that the server of a test accepts for one run; 10,000 by default."""
+
+
+@pytest.fixture
+async def strict_serving(tmp_path: Path) -> AsyncIterator[Serving]:
+    """Serve worlds at a server that accepts few signals for one run."""
+    async with serve_temporal(f"history.maximumSignalsPerExecution={MAX_SIGNALS}") as client:
+        yield serving_at(client, 1000, tmp_path)
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_calls": 60, "max_call_output": 256}], ids=["unlimited", "budget"])
+async def test_a_run_ends_when_its_server_accepts_no_more_signals(
+    strict_serving: Serving, limits: dict[str, int]
+) -> None:
+    """Signals of the parts of a run are refused as well: its report is complete and says what it does not know."""
+    held = Held(text(("All about it.", 1)))
+    request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
+    async with strict_serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(request)
+        await held.reached.wait()
+        refused = await flood(handle, 2 * MAX_SIGNALS, SHORT_FEEDBACK_LENGTH)
+        held.released.set()
+        result = await handle.result()
+
+    assert refused > MAX_SIGNALS
+    assert result.status in ("done", "finished_early")
+    assert result.sections and result.title == "Bread and cheese"
+    assert UNHEARD in result.notes
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("count", "length"),
+    [
+        (600, SHORT_FEEDBACK_LENGTH),
+        (200, MAX_FEEDBACK_LENGTH),
+        pytest.param(10_000, SHORT_FEEDBACK_LENGTH, marks=slow),
+        pytest.param(5_000, MAX_FEEDBACK_LENGTH, marks=slow),
+    ],
+    ids=["600-signals", "0.8-MB", "10000-signals", "20-MB"],
+)
+async def test_a_run_ends_after_a_flood(serving: Serving, count: int, length: int) -> None:
+    """A run that receives a flood of feedback ends with its report, which names the bound of what was read."""
+    held = Held(text(("All about it.", 1)))
+    async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+        handle = await stage.start(REQUEST)
+        await held.reached.wait()
+        refused = await flood(handle, count, length)
+        held.released.set()
+        outcome = await describe_outcome(handle, count, length, refused, (0.0, 0.0))
+
+    assert outcome.status == "done" and outcome.failed_tasks == 0
+    assert 0 < outcome.feedback <= MAX_FEEDBACK_ITEMS
+    assert outcome.bounds
+    assert outcome.refused_by_server < 100
+    assert (UNHEARD in outcome.bounds) == (outcome.refused_by_server > 0)

@@ -1,0 +1,54 @@
+"""Small workflows that call each other, to observe what they pass on."""
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import activity, workflow
+
+SHORT = timedelta(minutes=2)
+
+
+@activity.defn(name="note")
+async def note(text: str) -> str:
+    """Return a text."""
+    return text
+
+
+@workflow.defn
+class InnerWorkflow:
+    """Child with a cycle."""
+
+    @workflow.init
+    def __init__(self, name: str) -> None:
+        self.cycle = 3
+
+    @workflow.run
+    async def run(self, name: str) -> str:
+        await workflow.execute_local_activity(note, name, start_to_close_timeout=SHORT)
+        return await workflow.execute_activity(note, name, start_to_close_timeout=SHORT)
+
+
+@workflow.defn
+class OuterWorkflow:
+    """Run that continues as new once and has a child of its own and one of another run."""
+
+    @workflow.run
+    async def run(self, again: bool) -> str:
+        await workflow.execute_activity(note, "outer", start_to_close_timeout=SHORT)
+        if again:
+            workflow.continue_as_new(False)
+        own = workflow.info().workflow_id
+        await asyncio.gather(
+            workflow.execute_child_workflow(InnerWorkflow.run, "own", id=f"{own}/inner"),
+            workflow.execute_child_workflow(InnerWorkflow.run, "other", id=f"other-{own}"),
+        )
+        return own
+
+
+@workflow.defn
+class WaitingWorkflow:
+    """Run that waits until it is cancelled."""
+
+    @workflow.run
+    async def run(self) -> None:
+        await workflow.wait_condition(lambda: False)

@@ -1,0 +1,125 @@
+"""Tests of what workflows pass on and how they are traced, on a real server, with every task replayed."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import structlog
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
+
+from tenure.metrics import MetricRecorder
+from tenure.tracing.configuration import configure_tracing
+from tenure.tracing.positions import compute_trace_id
+from tenure.tracing.tracer import Tracer
+from tests.support.meters import RecordingMeter
+from tests.support.otlp import Collector
+from tests.workflows.runtime.observed import InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
+from worker import create_workflow_runner
+from workflows.runtime.observation import ObservationInterceptor
+
+
+class IdKeeper(Interceptor):
+    """Interceptor that keeps the ids that log lines of activities would have."""
+
+    def __init__(self) -> None:
+        self.ids: list[dict[str, Any]] = []
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        keeper = self
+
+        class Keeping(ActivityInboundInterceptor):
+            async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+                keeper.ids.append(dict(structlog.contextvars.get_contextvars()))
+                return await super().execute_activity(input)
+
+        return Keeping(next)
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    """Give a collector that the environment names."""
+    with Collector() as made:
+        for name, text in made.environment.items():
+            monkeypatch.setenv(name, text)
+        yield made
+    configure_tracing({})
+
+
+@asynccontextmanager
+async def observing(client: Client, queue: str, tracer: Tracer | None) -> AsyncIterator[IdKeeper]:
+    """Serve the workflows of this test without a cache, so that every task replays the history."""
+    keeper = IdKeeper()
+    interceptors = [ObservationInterceptor(MetricRecorder(RecordingMeter()), tracer), keeper]
+    async with Worker(
+        client,
+        task_queue=queue,
+        workflows=[OuterWorkflow, InnerWorkflow, WaitingWorkflow],
+        activities=[note],
+        workflow_runner=create_workflow_runner(),
+        interceptors=interceptors,
+        max_cached_workflows=0,
+    ):
+        yield keeper
+
+
+async def test_a_run_is_one_trace_over_children_and_continuations(
+    server: WorkflowEnvironment, collector: Collector
+) -> None:
+    """Each execution has one span although it was replayed, and another run has a trace of its own."""
+    tracer, run = configure_tracing(), f"run-{uuid4().hex[:8]}"
+    assert tracer is not None
+    async with observing(server.client, run, tracer) as keeper:
+        handle = await server.client.start_workflow(OuterWorkflow.run, True, id=run, task_queue=run)
+        await handle.result()
+    tracer.close()
+
+    trace = compute_trace_id(handle.first_execution_run_id or "")
+    spans = collector.trace(trace)
+    by_id = {span.id: span for span in spans}
+    (root,) = (span for span in spans if not span.parent)
+    (other,) = {span.trace for span in collector.spans} - {trace}
+    assert len(by_id) == len(spans)
+    # A local activity may be executed again by a replay that comes before its record.
+    names = sorted(span.name for span in spans if "activity.id" not in " ".join(span.attributes))
+    assert names == ["InnerWorkflow", "OuterWorkflow", "OuterWorkflow"]
+    assert len([span for span in spans if span.name == "note"]) >= 4
+    assert {span.parent for span in spans if span.parent} <= by_id.keys()
+    assert root.attributes["temporal.workflow.run_id"] == handle.first_execution_run_id
+    assert {span.name for span in collector.trace(other)} == {"InnerWorkflow", "note"}
+    assert [span.parent for span in collector.trace(other) if span.name == "InnerWorkflow"] == [""]
+    assert {line["run"] for line in keeper.ids} == {run, f"other-{run}"}
+    assert {line["trace_id"] for line in keeper.ids} == {trace, other}
+
+
+async def test_the_cycle_of_a_workflow_reaches_its_activities(server: WorkflowEnvironment) -> None:
+    """Activities of a workflow with a cycle name it without a tracer, those of other workflows name none."""
+    run = f"run-{uuid4().hex[:8]}"
+    async with observing(server.client, run, None) as keeper:
+        await server.client.execute_workflow(OuterWorkflow.run, False, id=run, task_queue=run)
+
+    assert [line.get("cycle") for line in keeper.ids if line["workflow"] == run] == [None]
+    assert {line["cycle"] for line in keeper.ids if line["workflow"] == f"{run}/inner"} == {3}
+    assert all("trace_id" not in line for line in keeper.ids)
+
+
+async def test_a_cancelled_workflow_has_a_span(server: WorkflowEnvironment, collector: Collector) -> None:
+    """A cancellation ends a span as an error; an execution that waits, evicted from the cache, has none yet."""
+    tracer, run = configure_tracing(), f"run-{uuid4().hex[:8]}"
+    assert tracer is not None
+    async with observing(server.client, run, tracer):
+        handle = await server.client.start_workflow(WaitingWorkflow.run, id=run, task_queue=run)
+        while len([event async for event in handle.fetch_history_events()]) < 4:
+            pass
+        early = list(collector.spans)
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+    tracer.close()
+
+    assert early == []
+    (span,) = collector.spans
+    assert (span.name, span.failed, span.attributes["error.type"]) == ("WaitingWorkflow", True, "cancelled")
