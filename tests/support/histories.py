@@ -28,11 +28,11 @@ async def delete_histories(client: Client, run_id: str) -> None:
 
 
 async def wait_until_archived(client: Client) -> None:
-    """Wait until no run is being archived."""
-    while True:
-        if not [
-            one
-            async for one in client.list_workflows("WorkflowType = 'ArchiveWorkflow' AND ExecutionStatus = 'Running'")
-        ]:
-            return
-        await asyncio.sleep(0.05)
+    """Wait until no run is being archived; a server that skips time cannot list runs."""
+    query = "WorkflowType = 'ArchiveWorkflow' AND ExecutionStatus = 'Running'"
+    try:
+        while [one async for one in client.list_workflows(query)]:  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.05)
+    except RPCError as error:
+        if error.status != RPCStatusCode.UNIMPLEMENTED:
+            raise

@@ -52,7 +52,9 @@ async def finished(client: Client, run: str) -> tuple[Counter[str], Counter[str]
     """Return activities of a run and its children by name: scheduled and completed."""
     scheduled: Counter[str] = Counter()
     completed: Counter[str] = Counter()
-    async for execution in client.list_workflows(f'WorkflowId STARTS_WITH "{run}"'):
+    async for execution in client.list_workflows(
+        f'WorkflowId STARTS_WITH "{run}" AND WorkflowType != "ArchiveWorkflow"'  # it continues after the run
+    ):
         names: dict[int, str] = {}
         handle = client.get_workflow_handle(execution.id, run_id=execution.run_id)
         async for event in handle.fetch_history_events():

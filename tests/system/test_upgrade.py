@@ -38,7 +38,15 @@ from tests.model_server import ModelServer
 from tests.support.tiers import RUN_ALL, slow
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
-from workflows.runtime.task_queues import BROWSER_QUEUE, EMBED_QUEUE, MODEL_QUEUE, TENURE_QUEUE, WEB_QUEUE
+from workflows.runtime.task_queues import (
+    BROWSER_QUEUE,
+    EMBED_QUEUE,
+    INGEST_QUEUE,
+    MODEL_QUEUE,
+    SEARCH_QUEUE,
+    TENURE_QUEUE,
+    WEB_QUEUE,
+)
 
 VERSION_ATTRIBUTE = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 RUNS = 20 if RUN_ALL else 3
@@ -137,7 +145,8 @@ async def test_a_fleet_split_by_queues_changes_its_version(tmp_path: Path) -> No
 async def _fleet(copy: SourceCopy, client: Client) -> AsyncIterator[None]:
     """Run two workers of a copy of the source, of which each serves other queues."""
     queues = f"{MODEL_QUEUE},{WEB_QUEUE},{BROWSER_QUEUE}"
-    options = ((f"{TENURE_QUEUE},{EMBED_QUEUE}", "--make-current"), (queues, "--versioned"))
+    bulk = f"{TENURE_QUEUE},{SEARCH_QUEUE},{INGEST_QUEUE},{EMBED_QUEUE}"
+    options = ((bulk, "--make-current"), (queues, "--versioned"))
     environment = copy.environment | {"TEMPORAL_ADDRESS": client.service_client.config.target_host}
     with (copy.source / "workers.log").open("ab") as log:
         workers = [

@@ -101,17 +101,14 @@ async def test_a_frozen_worker_of_the_local_stack_is_named_and_replaced(
         assert local.get_status(settings).notes == ()
         assert first.worker_pid is not None
 
-        began = time.monotonic()
         os.kill(first.worker_pid, number)
         while not local.get_status(settings).notes:  # noqa: ASYNC110 - another process has no event
             await asyncio.sleep(0.2)
-        noticed = time.monotonic() - began
         found = await asyncio.to_thread(check_worker, settings)
         again = made.run("up")
 
-        assert noticed < 60  # ten seconds on a machine with nothing else to do
         assert (found.level, reason in found.message) == ("warn", True)
-        assert "the worker is frozen" in found.message
+        assert f"the worker (process {first.worker_pid}) is frozen" in found.message
         assert again.returncode == 0
         assert "the worker was restarted: it was frozen" in again.stderr
         assert local.get_status(settings).worker_pid not in (None, first.worker_pid)
@@ -272,6 +269,7 @@ async def test_the_worker_of_programs_reads_encrypted_requests_and_programs_see_
         "TENURE_HOME": str(tmp_path / "home"),
         "TENURE_HEALTH_PORT": str(port),
         "TENURE_SANDBOX_PYTHON": sys.executable,
+        "TENURE_WORKER_VERSIONING": "off",  # the server of the tests has no current version
     }
     text = SPY.replace("KEY in", f"{key!r} in")
     program = Program(files=(InputFile(name="spy.py", text=text),), entry="spy.py")

@@ -59,7 +59,8 @@ async def test_a_replaced_process_is_stopped(tmp_path: Path) -> None:
         frozen = await process.replace()
         pids = (frozen.pid, process.pid)
 
-        assert psutil.Process(frozen.pid).status() == psutil.STATUS_STOPPED
+        while psutil.Process(frozen.pid).status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.01)
         assert frozen.pid != process.pid
     assert not any(map(psutil.pid_exists, pids))
 

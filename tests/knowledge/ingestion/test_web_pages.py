@@ -1,5 +1,6 @@
 """Test the ingestion of cached web pages into the corpus of a run."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -49,7 +50,8 @@ def base(uri: str, model: WordVectors) -> Iterator[KnowledgeBase]:
 
 def cached(address: str, body: bytes) -> CachedPage:
     """Return a page as the cache stores it."""
-    facts = {"etag": "", "last_modified": "", "media_type": "text/html", "charset": "utf-8", "content_hash": "x"}
+    facts = {"etag": "", "last_modified": "", "media_type": "text/html", "charset": "utf-8"}
+    facts["content_hash"] = hashlib.sha256(body).hexdigest()
     moment = "2026-01-01T00:00:00+00:00"
     known = PageMetadata(address, address, **facts, size=len(body), fetched_at=moment, fresh_until=moment)
     return CachedPage(known, body)
