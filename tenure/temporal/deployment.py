@@ -79,7 +79,7 @@ async def describe_deployment(client: Client) -> WorkerDeploymentInfo | None:
     """
     request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=DEPLOYMENT_NAME)
     try:
-        return (await client.workflow_service.describe_worker_deployment(request)).worker_deployment_info
+        return (await client.workflow_service.describe_worker_deployment(request, retry=True)).worker_deployment_info
     except RPCError as error:
         if error.status == RPCStatusCode.NOT_FOUND:
             return None
@@ -239,7 +239,8 @@ async def list_polled_queues(client: Client, build_id: str) -> set[str]:
 async def _describe_version(client: Client, build_id: str) -> WorkerDeploymentVersionInfo:
     version = VersionMessage(deployment_name=DEPLOYMENT_NAME, build_id=build_id)
     request = DescribeWorkerDeploymentVersionRequest(namespace=client.namespace, deployment_version=version)
-    reply = await client.workflow_service.describe_worker_deployment_version(request)
+    # The server limits requests about a deployment; the client waits and asks again.
+    reply = await client.workflow_service.describe_worker_deployment_version(request, retry=True)
     return reply.worker_deployment_version_info
 
 

@@ -158,7 +158,7 @@ async def wait_until(question: Callable[[], Any]) -> None:
     """Wait until a question has a true answer."""
     async with asyncio.timeout(60):
         while not await question():  # noqa: ASYNC110 - the server knows, not this process
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
 
 async def test_a_run_finishes_under_the_version_it_began_with(
