@@ -35,7 +35,7 @@ from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
 from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer
-from tests.support.tiers import RUN_ALL, slow
+from tests.support.tiers import RUN_ALL, exhaustive, slow
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import (
@@ -68,6 +68,7 @@ async def test_runs_of_three_versions_finish_under_their_own(tmp_path: Path) -> 
     assert [row["answers"] for row in rows] == [row["answers_used"] for row in rows]
 
 
+@exhaustive
 async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path: Path) -> None:
     """A worker killed with -9 whose source has changed since is started again from its copy, and the run ends."""
     with ModelServer() as model:
