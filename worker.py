@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -73,7 +73,13 @@ from tenure.temporal.deployment import (
 from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.schedules import schedule_upkeep
-from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS, end_process, limit_shutdown, stop_workers
+from tenure.temporal.shutdown import (
+    SHUTDOWN_MARGIN_SECONDS,
+    end_process,
+    limit_shutdown,
+    stop_workers,
+    wait_for_stop,
+)
 from tenure.temporal.stack.source import compute_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
@@ -429,8 +435,6 @@ async def serve(
             await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
             monitor = await running.enter_async_context(WorkerMonitor(client))
             running.enter_context(HealthServer(settings, monitor))
-            decryption = asyncio.create_task(serve_while_needed(settings))
-            running.callback(decryption.cancel)
             engines, visitor, chromium = (
                 FederatedSearch.from_settings(settings),
                 create_fetcher(settings),
@@ -466,7 +470,7 @@ async def serve(
                 if becomes_current
                 else _check_version(client, settings, build_id, served)
             )
-            await _wait_for_stop(stop, routing)
+            await wait_for_stop(stop, routing, serve_while_needed(settings))
             structlog.get_logger().info("worker is stopping")
             monitor.stop()
             if not await stop_workers(workers):
@@ -492,19 +496,6 @@ async def _check_version(client: Client, settings: Settings, build_id: str, queu
         structlog.get_logger().warning(
             "new runs use a version, and this worker has none: start it with --versioned", version=current
         )
-
-
-async def _wait_for_stop(stop: asyncio.Event, routing: Coroutine[Any, Any, None]) -> None:
-    """Wait for the signal to stop; an error of the routing ends the worker, which would get no work."""
-    task, stopping = asyncio.create_task(routing), asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait((task, stopping), return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            await task
-            await stopping
-    finally:
-        task.cancel()
-        stopping.cancel()
 
 
 def extend_workflow_tasks(worker: Worker) -> None:

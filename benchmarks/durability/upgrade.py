@@ -84,7 +84,7 @@ async def upgrade(folder: Path, model: ModelServer, runs: int, *, versioned: boo
                 for number in range(generation * runs // 3, (generation + 1) * runs // 3):
                     started.append((str(number), generation + 1, await _start(client, number)))
                 # Without versioning, the runs of the earlier code do not reach the model again.
-                due = len(started) if versioned else sum(begun == generation + 1 for _, begun, _ in started)
+                due = len(started) if versioned else sum(version == generation + 1 for _, version, _ in started)
                 await _wait_for_calls(model, due)
             if versioned:
                 await _restart_earlier_workers(copy, model, len(started))

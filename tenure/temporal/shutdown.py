@@ -4,14 +4,30 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from temporalio.worker import Worker
 
 SHUTDOWN_MARGIN_SECONDS = 10.0
 """Time for the rest of a shutdown: the cancellation of activities, and the closing of connections."""
+
+
+async def wait_for_stop(stop: asyncio.Event, *services: Coroutine[Any, Any, None]) -> None:
+    """Run services until the process is asked to stop, and end them; an error of a service ends the process as well."""
+    tasks = [asyncio.create_task(service) for service in services]
+    running, stopping = asyncio.gather(*tasks), asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if running.done():
+            await running
+            await stopping
+    finally:
+        for task in (*tasks, stopping):
+            task.cancel()
+        await asyncio.wait((*tasks, stopping))
 
 
 async def stop_workers(workers: Sequence[Worker]) -> bool:

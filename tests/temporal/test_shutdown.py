@@ -16,7 +16,7 @@ from temporalio import activity
 from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 
-from tenure.temporal.shutdown import stop_workers
+from tenure.temporal.shutdown import stop_workers, wait_for_stop
 from tests.support.workers import PatientWorker
 
 ROOT = Path(__file__).parents[2]
@@ -86,3 +86,39 @@ def test_the_process_ends_although_a_thread_does_not() -> None:
 
     assert ended.returncode == 0
     assert "another worker continues them" in ended.stdout + ended.stderr
+
+
+async def test_an_error_of_a_service_ends_the_wait() -> None:
+    """A service that fails is not forgotten: its error is raised, and the other services end."""
+    ended = asyncio.Event()
+
+    async def serve() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def fail() -> None:
+        raise ValueError("the certificate is missing")
+
+    with pytest.raises(ValueError, match="certificate"):
+        await wait_for_stop(asyncio.Event(), serve(), fail())
+    assert ended.is_set()
+
+
+async def test_services_end_when_the_process_is_asked_to_stop() -> None:
+    """A service that has nothing to do ends no worker, and a running one is ended before the wait returns."""
+    stop, ended = asyncio.Event(), asyncio.Event()
+
+    async def serve() -> None:
+        try:
+            stop.set()
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def idle() -> None:
+        return
+
+    await wait_for_stop(stop, serve(), idle())
+    assert ended.is_set()
