@@ -30,6 +30,7 @@ from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack.server import build_command
 from tenure.temporal.stack.source import WORKER_SOURCES
+from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, slow
 from tests.support.workers import PatientWorker
 from workflows.runtime import search_attributes
@@ -350,7 +351,7 @@ def test_scripts_are_posix_shell(script: Path) -> None:
 @pytest.fixture(scope="module")
 async def server() -> AsyncIterator[WorkflowEnvironment]:
     """Start a Temporal server that knows none of Tenure's search attributes."""
-    async with await WorkflowEnvironment.start_local(dev_server_existing_path=str(BINARIES / "temporal")) as env:
+    async with run_temporal_server(search_attributes=[]) as env:
         yield env
 
 

@@ -62,6 +62,8 @@ def build_command(settings: Settings, path: Path) -> list[str]:
             "history.transferProcessorMaxPollRPS=2000",
             "history.timerProcessorMaxPollRPS=2000",
             "matching.enableFairness=true",
+            'history.transferProcessorUpdateAckInterval="1s"',
+            'history.visibilityProcessorUpdateAckInterval="1s"',
         ],
         "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
         "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
