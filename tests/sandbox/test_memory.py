@@ -63,7 +63,7 @@ time.sleep(99)
 
 @contextlib.contextmanager
 def holding(folder: Path) -> Iterator[int]:
-    """Run a process that makes the kernel hold much for it."""
+    """Run a process that makes the kernel hold much for it; two of them in one folder wait for each other's lock."""
     child = subprocess.Popen([sys.executable, "-c", HOLDER], stdout=subprocess.PIPE, cwd=folder)
     try:
         assert child.stdout is not None
@@ -101,7 +101,10 @@ def test_processes_that_hide_exceed_every_limit(tmp_path: Path, monkeypatch: pyt
         raise PermissionError(pid)
 
     monkeypatch.setattr(memory, "count_charges", refuse)
-    with holding(tmp_path), holding(tmp_path):
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    with holding(folders[0]), holding(folders[1]):
         watch = MemoryWatch(os.getpid())
         assert watch.measure(1 << 20).kernel < math.inf
         monkeypatch.setattr(memory, "MAX_HIDDEN_SECONDS", -1.0)

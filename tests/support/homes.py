@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tenure.temporal.stack.server import find_binary
 from tests.cli.conftest import CommandLine, no_stack
-from tests.conftest import temporal_binary
 from tests.model_server import ModelServer
 
 
@@ -44,7 +44,7 @@ class Home(CommandLine):
         """Run a line of the `temporal` command on this home's server, and return what it prints."""
         address = ["--address", f"127.0.0.1:{self.settings.temporal_port}"]
         done = subprocess.run(
-            [temporal_binary(), *shlex.split(command), *address],
+            [str(find_binary()), *shlex.split(command), *address],
             capture_output=True,
             text=True,
             timeout=110,

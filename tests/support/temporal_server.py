@@ -7,30 +7,44 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.temporal.converter import DATA_CONVERTER
-from workflows.runtime import search_attributes
+from tenure.temporal.stack.server import find_binary
+from workflows.runtime.search_attributes import ALL
+
+SERVER_OPTIONS = tuple(
+    part
+    for value in (
+        "history.transferProcessorMaxPollRPS=2000",
+        "history.timerProcessorMaxPollRPS=2000",
+        "matching.enableFairness=true",
+    )
+    for part in ("--dynamic-config-value", value)
+)
+"""Settings of the local stack's server that tests run with."""
 
 _START_SECONDS = 240.0
 _PAUSE_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def run_temporal_server(binary: str | Path, options: Sequence[str] = ()) -> AsyncIterator[WorkflowEnvironment]:
-    """Run a server with the product's search attributes until the block ends."""
-    attributes = [part for key in search_attributes.ALL for part in ("--search-attribute", f"{key.name}=Keyword")]
+async def run_temporal_server(
+    options: Sequence[str] = SERVER_OPTIONS, search_attributes: Sequence[SearchAttributeKey[str]] = ALL
+) -> AsyncIterator[WorkflowEnvironment]:
+    """Run a server until the block ends; it knows the product's search attributes unless others are named."""
+    attributes = [part for key in search_attributes for part in ("--search-attribute", f"{key.name}=Keyword")]
     async with asyncio.timeout(_START_SECONDS):
         client = None
         while client is None:  # another program may take the port in between
             with socket.create_server(("127.0.0.1", 0)) as free:
                 port: int = free.getsockname()[1]
             process = await asyncio.create_subprocess_exec(
-                *(str(binary), "server", "start-dev", "--headless", "--port", str(port), "--log-level", "error"),
+                *(str(find_binary()), "server", "start-dev", "--headless", "--port", str(port), "--log-level", "error"),
                 *(*attributes, *options),
                 stdout=asyncio.subprocess.DEVNULL,
             )

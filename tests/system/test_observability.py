@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import re
 import signal
 import socket
@@ -17,14 +18,12 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.metrics import ALL_METRICS
-from tenure.temporal.converter import DATA_CONVERTER
 from tests.architecture.promql import find_faults, parse_scrape, read_expressions
-from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import Fault, ModelServer
 from tests.support.otlp import Collector, ReceivedSpan
+from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import slow
 from tests.system.test_durability import around, started, worker_process
-from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 pytestmark = [slow, pytest.mark.timeout(400)]
@@ -57,10 +56,12 @@ async def scrape_until(port: int, wanted: str) -> str:
         await asyncio.sleep(0.5)
 
 
-async def serving(log: Path) -> None:
-    """Wait until the worker of a log serves its queues."""
+async def serving(log: Path) -> int:
+    """Wait until the worker of a log serves its queues, and return the port of its metrics."""
     while "worker is serving" not in log.read_text():  # noqa: ASYNC110 - another process writes it
         await asyncio.sleep(0.2)
+    (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)/metrics", log.read_text())
+    return int(port)
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,7 @@ class Observed:
 @pytest.fixture(scope="module")
 async def own_server() -> AsyncIterator[Client]:
     """Run a server without runs and workers of other tests, which metrics of the server would count."""
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        data_converter=DATA_CONVERTER,
-        search_attributes=list(search_attributes.ALL),
-        dev_server_extra_args=SERVER_OPTIONS,
-        dev_server_log_level="error",
-    ) as environment:
+    async with run_temporal_server() as environment:
         yield environment.client
 
 
@@ -242,24 +237,23 @@ async def test_two_workers_of_a_home_serve_metrics_on_two_ports(server: Workflow
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(port))
         async with worker_process(environment, tmp_path / "first.log"):
-            await serving(tmp_path / "first.log")
+            first = await serving(tmp_path / "first.log")
             async with worker_process(environment, tmp_path / "second.log"):
-                await serving(tmp_path / "second.log")
-                (found,) = re.findall(r"http://127\.0\.0\.1:(\d+)/metrics", (tmp_path / "second.log").read_text())
-                texts = [await scrape_until(one, r"^tenure_worker_info") for one in (port, int(found))]
+                second = await serving(tmp_path / "second.log")
+                texts = [await scrape_until(one, r"^tenure_worker_info") for one in (first, second)]
 
-    assert port < int(found) < port + 10
+    assert port <= first < second < port + 10
     assert all("tenure_worker_heartbeat_timestamp_seconds" in text for text in texts)
 
 
 async def test_a_stopped_worker_answers_no_scrape(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Prometheus sees a process that the system has stopped as down, and as up when it continues."""
-    port = free_port()
     with ModelServer() as model:
-        environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(port))
+        environment = around(model, server.client, tmp_path, TENURE_METRICS_PORT=str(free_port()))
         async with worker_process(environment, tmp_path / "worker.log") as process:
-            await serving(tmp_path / "worker.log")
+            port = await serving(tmp_path / "worker.log")
             process.send_signal(signal.SIGSTOP)
+            await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             with pytest.raises(OSError, match="timed out"):
                 await asyncio.to_thread(scrape, port, 3)
             process.send_signal(signal.SIGCONT)

@@ -11,7 +11,7 @@ from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.result.result import Result
-from tests.conftest import temporal_binary
+from tenure.temporal.stack.server import find_binary
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
 from tests.system.test_durability import around, started, worker_process
@@ -26,7 +26,7 @@ async def execute(line: str, run: str, client: Client, environment: dict[str, st
     """Execute a line of the runbook for a run, and return its output."""
     assert line in RUNBOOK
     program, *words = shlex.split(line.replace("ID", run))
-    command = {"temporal": [temporal_binary()], "python": [sys.executable]}[program]
+    command = {"temporal": [str(find_binary())], "python": [sys.executable]}[program]
     address = ["--address", client.service_client.config.target_host] if program == "temporal" else []
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -14,7 +14,6 @@ import psutil
 import pytest
 from temporalio.client import Client
 from temporalio.common import SearchAttributeKey
-from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.durability.source_copy import SourceCopy, change_algorithm, reorder_workflow
 from benchmarks.durability.upgrade import (
@@ -30,14 +29,12 @@ from benchmarks.durability.upgrade import (
 from benchmarks.durability.upgrade import UpgradedRun as Ended
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
-from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
-from tests.conftest import SERVER_OPTIONS, temporal_binary
 from tests.model_server import ModelServer
+from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, exhaustive, slow
 from workflows.run.agent import AgentWorkflow
-from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import (
     BROWSER_QUEUE,
     EMBED_QUEUE,
@@ -111,13 +108,7 @@ async def test_a_fleet_split_by_queues_changes_its_version(tmp_path: Path) -> No
         earlier = SourceCopy(tmp_path / "earlier", home)
         later = SourceCopy(tmp_path / "later", home)
         reorder_workflow(later)
-        async with await WorkflowEnvironment.start_local(
-            dev_server_existing_path=temporal_binary(),
-            data_converter=DATA_CONVERTER,
-            search_attributes=list(search_attributes.ALL),
-            dev_server_extra_args=SERVER_OPTIONS,
-            dev_server_log_level="error",
-        ) as server:
+        async with run_temporal_server() as server:
             client, seen = server.client, list[str]()
             request = _request(tmp_path)
             async with AsyncExitStack() as running:

@@ -11,7 +11,6 @@ import pytest
 from structlog.testing import capture_logs
 from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowHandle
-from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 import worker
@@ -27,7 +26,7 @@ from tenure.temporal.deployment import (
     read_current_build_id,
     read_states,
 )
-from tests.conftest import SERVER_OPTIONS, temporal_binary
+from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
 from tests.support.tiers import slow
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
 
@@ -102,16 +101,8 @@ class Continuing:
 @pytest.fixture(scope="module")
 async def versioned_server() -> AsyncIterator[Client]:
     """Client of a server of this module."""
-    async with await _start_server() as server:
+    async with run_temporal_server() as server:
         yield server.client
-
-
-async def _start_server(*options: str) -> WorkflowEnvironment:
-    return await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(),
-        dev_server_extra_args=[*SERVER_OPTIONS, *options],
-        dev_server_log_level="error",
-    )
 
 
 @asynccontextmanager
@@ -265,8 +256,9 @@ async def test_a_worker_without_a_version_says_that_it_gets_no_work(versioned_se
 @slow
 async def test_a_server_without_versioning_is_named_with_the_remedy() -> None:
     """A server that does not take part says so in one line that names the setting."""
+    without = ["--dynamic-config-value", "system.enableDeploymentVersions=false"]
     async with (
-        await _start_server("--dynamic-config-value", "system.enableDeploymentVersions=false") as server,
+        run_temporal_server([*SERVER_OPTIONS, *without]) as server,
         serving(server.client, "a", EarlierParent),
     ):
         with pytest.raises(VersioningRefused, match="set TENURE_WORKER_VERSIONING=off"):

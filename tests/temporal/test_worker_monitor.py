@@ -12,7 +12,6 @@ from temporalio import activity
 from temporalio.runtime import Runtime, TelemetryConfig
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from tenure.metrics import (
     HOME_FREE,
@@ -30,11 +29,11 @@ from tenure.settings import Settings
 from tenure.temporal import worker_monitor
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import measure_server, measure_worker, monitor_worker
-from tests.conftest import temporal_binary
 from tests.support.meters import RecordingMeter
+from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import slow
+from tests.support.workers import PatientWorker
 from tests.temporal.test_telemetry import find_free_range, read_metrics
-from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import ALL_QUEUES, BROWSER_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
 
 
@@ -65,7 +64,7 @@ async def test_a_queue_without_a_worker_is_noticed(
     handle = await server.client.start_activity(
         "idle", id=waiting, task_queue=waiting, schedule_to_close_timeout=timedelta(minutes=5)
     )
-    async with Worker(server.client, task_queue=served, activities=[idle]):
+    async with PatientWorker(server.client, task_queue=served, activities=[idle]):
         while not meter.get(QUEUE_POLLERS, served, "activity") or not meter.get(QUEUE_BACKLOG, waiting, "activity"):
             await measure_server(server.client, recorder)
             await asyncio.sleep(0.2)
@@ -113,9 +112,7 @@ async def test_a_hanging_event_loop_is_noticed_by_a_scrape(
 async def test_a_server_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A client whose server does not answer any more sets the gauge to 0 and raises nothing."""
     meter = RecordingMeter()
-    async with await WorkflowEnvironment.start_local(
-        dev_server_existing_path=temporal_binary(), search_attributes=list(search_attributes.ALL)
-    ) as server:
+    async with run_temporal_server() as server:
         while meter.get(TEMPORAL_UP) != 1:
             await measure_server(server.client, MetricRecorder(meter))
     monkeypatch.setattr(worker_monitor, "SERVER_TIMEOUT_SECONDS", 2.0)
@@ -128,7 +125,7 @@ async def test_a_server_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch)
 async def test_a_server_that_refuses_a_question_is_up() -> None:
     """A namespace without the search attributes of runs is a fault of its own, not a server that is gone."""
     meter = RecordingMeter()
-    async with await WorkflowEnvironment.start_local(dev_server_existing_path=temporal_binary()) as server:
+    async with run_temporal_server(search_attributes=[]) as server:
         with pytest.raises(RPCError, match="TenureStatus"):
             await measure_server(server.client, MetricRecorder(meter))
 

@@ -39,9 +39,12 @@ MAX_OPTION_BYTES = 200
 class SignalQueue:
     """Signals of one run that wait for a workflow task."""
 
-    def __init__(self, apply: Callable[[CommandName, Any], Awaitable[None]]) -> None:
-        """Start empty; `apply` executes the command of a signal."""
+    def __init__(
+        self, apply: Callable[[CommandName, Any], Awaitable[None]], max_queued: int = MAX_QUEUED_SIGNALS
+    ) -> None:
+        """Start empty; `apply` executes the command of a signal, and `max_queued` signals may wait."""
         self._apply = apply
+        self._max_queued = max_queued
         self._waiting: deque[tuple[CommandName, Any, int]] = deque()
         self._bytes = 0
         self._task_start = 0
@@ -61,7 +64,7 @@ class SignalQueue:
         """Return a note on the signals that were dropped or still wait; none if every signal was applied."""
         if not (count := self.dropped + len(self._waiting)):
             return ()
-        return (f"{count:,} signals were not read: they came too fast or too late, and {MAX_QUEUED_SIGNALS} may wait.",)
+        return (f"{count:,} signals were not read: they came too fast or too late, and {self._max_queued} may wait.",)
 
     def _reserve_place(self) -> bool:
         """Count one signal of this workflow task, and return whether it may be applied in it."""
@@ -76,7 +79,7 @@ class SignalQueue:
         if (replaced := REPLACED_BY.get(name)) and size <= MAX_OPTION_BYTES:
             self._waiting = deque(entry for entry in self._waiting if entry[0] not in replaced)
             self._bytes, size = sum(waiting for _, _, waiting in self._waiting), 0
-        elif len(self._waiting) >= MAX_QUEUED_SIGNALS or self._bytes + size > MAX_QUEUED_BYTES:
+        elif len(self._waiting) >= self._max_queued or self._bytes + size > MAX_QUEUED_BYTES:
             self.dropped += 1
             return
         self._waiting.append((name, argument, size))

@@ -24,7 +24,7 @@ from tenure.temporal import connection
 from tenure.temporal.gate.access import KEY_FILE
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
-from tests.conftest import temporal_binary
+from tenure.temporal.stack.server import find_binary
 from tests.support.other_user import needs_root, run_as_other_user
 from tests.support.tiers import slow
 from tests.temporal.stack.conftest import IDLE_WORKER, free_ports
@@ -135,7 +135,7 @@ async def test_the_same_user_connects_by_port_and_by_socket(stack: tuple[Setting
     for client in (await Client.connect(f"127.0.0.1:{settings.temporal_port}"), await connection.connect(settings)):
         found = await client.workflow_service.list_namespaces(ListNamespacesRequest())
         assert "default" in [one.namespace_info.name for one in found.namespaces]
-    command = [temporal_binary(), "workflow", "list", "--address", f"127.0.0.1:{settings.temporal_port}"]
+    command = [str(find_binary()), "workflow", "list", "--address", f"127.0.0.1:{settings.temporal_port}"]
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
 

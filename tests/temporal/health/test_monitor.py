@@ -13,7 +13,6 @@ from uuid import uuid4
 import pytest
 from temporalio import activity
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
 
 from tenure.settings import Settings
 from tenure.temporal.health import monitor
@@ -21,6 +20,7 @@ from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.health.probe import LIVE_PATH, READY_PATH, ProbeResult, probe_worker
 from tenure.temporal.health.record import FOLDER, load_record, save_record
+from tests.support.workers import PatientWorker
 
 
 class Served:
@@ -76,7 +76,7 @@ async def test_a_worker_says_what_it_serves(
     assert (await served.ask()).reason == "the worker is starting"
     assert (await served.ask(LIVE_PATH)).healthy
     options = {"max_concurrent_activities": 3, "interceptors": [served.monitor]}
-    async with Worker(server.client, task_queue=queue, activities=[hold], **options) as worker:  # type: ignore[arg-type]
+    async with PatientWorker(server.client, task_queue=queue, activities=[hold], **options) as worker:
         served.monitor.watch([worker])
         known = await served.wait_for_pollers(queue)
         client = server.client
@@ -132,7 +132,7 @@ async def test_a_queue_that_is_not_polled_is_a_fault_unless_it_is_full_or_the_se
     async def unused() -> None:
         return
 
-    unstarted = Worker(server.client, task_queue=queue, activities=[unused], max_concurrent_activities=2)
+    unstarted = PatientWorker(server.client, task_queue=queue, activities=[unused], max_concurrent_activities=2)
     served.monitor.watch([unstarted])
     monkeypatch.setattr(monitor, "MAX_POLL_AGE_SECONDS", 0.5)
     found = await served.wait_until(healthy=False)

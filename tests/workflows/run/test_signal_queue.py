@@ -10,12 +10,15 @@ from temporalio.testing import WorkflowEnvironment
 from tests.support.workers import PatientWorker
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS
+    from tenure.algorithms.control.steering import MAX_TOTAL_FEEDBACK_BYTES
     from tests.conftest import Serving
     from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
     from tests.workflows.run.test_agent import REQUEST, until
     from worker import create_workflow_runner
-    from workflows.run.signal_queue import MAX_QUEUED_BYTES, MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK, SignalQueue
+    from workflows.run.signal_queue import MAX_QUEUED_BYTES, MAX_SIGNALS_PER_TASK, SignalQueue
+
+MAX_QUEUED = 50
+"""Signals that may wait in these tests: a server takes 20 ms for each."""
 
 
 @workflow.defn
@@ -25,7 +28,7 @@ class QueueOwner:
     def __init__(self) -> None:
         """Start with an empty queue."""
         self.applied: list[tuple[str, Any, int]] = []
-        self.queue = SignalQueue(self._record)
+        self.queue = SignalQueue(self._record, MAX_QUEUED)
 
     async def _record(self, name: str, argument: Any) -> None:
         self.applied.append((name, argument, workflow.info().get_current_history_length()))
@@ -64,7 +67,7 @@ async def _deliver_at_once(
 
 async def test_a_burst_is_spread_over_workflow_tasks(server: WorkflowEnvironment) -> None:
     """No workflow task applies more than its share, the order is kept, and signals beyond the queue are counted."""
-    count = MAX_SIGNALS_PER_TASK + MAX_QUEUED_SIGNALS + 30
+    count = MAX_SIGNALS_PER_TASK + MAX_QUEUED + 30
     applied, notes = await _deliver_at_once(
         server, [("feedback", n) for n in range(count)] + [("finish", None)], "finish"
     )
@@ -72,7 +75,7 @@ async def test_a_burst_is_spread_over_workflow_tasks(server: WorkflowEnvironment
     assert [argument for name, argument, _ in applied if name == "feedback"] == list(range(count - 30))
     tasks = [task for _, _, task in applied]
     assert max(map(tasks.count, tasks)) <= MAX_SIGNALS_PER_TASK
-    assert notes == [f"30 signals were not read: they came too fast or too late, and {MAX_QUEUED_SIGNALS} may wait."]
+    assert notes == [f"30 signals were not read: they came too fast or too late, and {MAX_QUEUED} may wait."]
 
 
 async def test_the_queue_is_bounded_in_bytes(server: WorkflowEnvironment) -> None:
@@ -88,7 +91,7 @@ async def test_the_queue_is_bounded_in_bytes(server: WorkflowEnvironment) -> Non
 
 async def test_waiting_commands_are_replaced_by_later_ones(server: WorkflowEnvironment) -> None:
     """Of many pauses and resumptions in a burst only the last one waits, and none is lost when the queue is full."""
-    full = [("feedback", n) for n in range(MAX_SIGNALS_PER_TASK + MAX_QUEUED_SIGNALS + 1)]
+    full = [("feedback", n) for n in range(MAX_SIGNALS_PER_TASK + MAX_QUEUED + 1)]
     switches = [("pause", None), ("resume", None)] * 20 + [("pause", None), ("finish", None)]
     applied, notes = await _deliver_at_once(server, [*full, *switches], "finish")
 
@@ -112,16 +115,15 @@ async def test_a_replaced_command_leaves_no_bytes_behind(server: WorkflowEnviron
 
 async def test_a_run_ends_after_a_burst_of_feedback(serving: Serving) -> None:
     """A run that receives more feedback than it accepts keeps what its limit allows, names the limit and ends."""
+    filler = "x" * (MAX_TOTAL_FEEDBACK_BYTES // 32 - 30)
     held = Held(text(("All about it.", 1)))
     async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await held.reached.wait()
-        await asyncio.gather(
-            *(handle.signal("feedback", f"Say more on mould {n}") for n in range(MAX_FEEDBACK_ITEMS + 50))
-        )
+        await asyncio.gather(*(handle.signal("feedback", f"Say more on mould {n:02} {filler}") for n in range(40)))
         await until(handle, lambda progress: len(progress.refused_signals) > 0)
         held.released.set()
         result = await handle.result()
 
-    assert len(result.feedback) == MAX_FEEDBACK_ITEMS
-    assert f"the limit is {MAX_FEEDBACK_ITEMS}" in " ".join(result.notes)
+    assert len(result.feedback) == 32
+    assert f"the limit is {MAX_TOTAL_FEEDBACK_BYTES:,}" in " ".join(result.notes)

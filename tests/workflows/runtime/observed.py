@@ -6,6 +6,8 @@ from datetime import timedelta
 from temporalio import activity, workflow
 
 SHORT = timedelta(minutes=2)
+TASK = timedelta(seconds=3)
+"""Task timeout of children: without a cache, a task that waits for a local activity often ends by its timeout only."""
 
 
 @activity.defn(name="note")
@@ -39,8 +41,8 @@ class OuterWorkflow:
             workflow.continue_as_new(False)
         own = workflow.info().workflow_id
         await asyncio.gather(
-            workflow.execute_child_workflow(InnerWorkflow.run, "own", id=f"{own}/inner"),
-            workflow.execute_child_workflow(InnerWorkflow.run, "other", id=f"other-{own}"),
+            workflow.execute_child_workflow(InnerWorkflow.run, "own", id=f"{own}/inner", task_timeout=TASK),
+            workflow.execute_child_workflow(InnerWorkflow.run, "other", id=f"other-{own}", task_timeout=TASK),
         )
         return own
 

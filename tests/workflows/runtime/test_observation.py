@@ -9,7 +9,7 @@ import pytest
 import structlog
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 from tenure.metrics import MetricRecorder
 from tenure.tracing.configuration import configure_tracing
@@ -17,6 +17,7 @@ from tenure.tracing.positions import compute_trace_id
 from tenure.tracing.tracer import Tracer
 from tests.support.meters import RecordingMeter
 from tests.support.otlp import Collector
+from tests.support.workers import PatientWorker
 from tests.workflows.runtime.observed import InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
 from worker import create_workflow_runner
 from workflows.runtime.observation import ObservationInterceptor
@@ -54,7 +55,7 @@ async def observing(client: Client, queue: str, tracer: Tracer | None) -> AsyncI
     """Serve the workflows of this test without a cache, so that every task replays the history."""
     keeper = IdKeeper()
     interceptors = [ObservationInterceptor(MetricRecorder(RecordingMeter()), tracer), keeper]
-    async with Worker(
+    async with PatientWorker(
         client,
         task_queue=queue,
         workflows=[OuterWorkflow, InnerWorkflow, WaitingWorkflow],
