@@ -94,6 +94,9 @@ class CandidateEndpoint(Endpoint):
 
         return copy.deepcopy(target) if deep else copy.copy(target)
 
+    def _do_echo(self, token: str) -> str:
+        return token
+
     def _do_import(self, name: str) -> types.ModuleType:
         return importlib.import_module(name)
 

@@ -16,6 +16,8 @@ def main(job: dict[str, Any], report: int) -> int:
         write_line(report, job["nonce"], {"kind": "start", "id": str(number)})
         began = time.monotonic()
         found = call(served, module, function, json.loads(arguments))
+        if "gone" not in found and (fault := served.find_fault()):
+            found = {"error": fault}
         found["seconds"] = time.monotonic() - began
         if job["trace"] and served.is_started and "gone" not in found:
             found["covered"] = list_executed_lines(served)

@@ -5,6 +5,7 @@ object of the program stays an object of the program, so that it cannot be taken
 """
 
 import os
+import secrets
 import sys
 import types
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any, Final, NoReturn
 
 from tenure.sandbox.inside import endpoint, proxies
 from tenure.sandbox.inside.callbacks import FRAMEWORKS, Callbacks
-from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, Encoded, ProtocolError
+from tenure.sandbox.inside.protocol import Channel, ContainerTransfer, Encoded, ProgramEnded, ProtocolError
 from tenure.sandbox.inside.proxies import (
     ARITHMETIC,
     COMPARISONS,
@@ -34,6 +35,11 @@ READINGS: Final = ("__len__", "__iter__", "__next__", "__getitem__", "__repr__",
 """Special methods that leave the length of an object as it is; after any other request it may be another one."""
 CATCHING_ASSERTIONS: Final = ("AssertionError", "Exception", "BaseException")
 """Classes that a program cannot give to a test as its own exception."""
+_FORMS: Final = (
+    {"ask", "with"},
+    *({kind, *changed} for kind in ("value", "raised", "stop") for changed in ((), ("changed",))),
+)
+"""Fields of a request and of each kind of reply."""
 _SCALARS: Final = (bool, int, float, complex, str)
 _OPERATIONS: Final = ("call", "special", "getattr", "setattr", "delattr", "await", "input", "stdin")
 _IMMUTABLE: Final = (str, bytes, int, float, complex, tuple, frozenset, range)
@@ -74,6 +80,36 @@ class JudgeEndpoint(endpoint.Endpoint):
                 raise ProtocolError("the program under test sent output that is no text")
             if text:
                 stream.write(text)
+
+    def receive(self) -> dict[str, Any]:
+        """Receive a message, which has no other fields than a request or a reply."""
+        message = super().receive()
+        if message.keys() - {"out", "err"} not in _FORMS:
+            raise ProtocolError("the program under test sent a message of an unknown form")
+        return message
+
+    def check_order(self) -> str:
+        """Return the reason to doubt the last answer: an unrequested message, or the end of the process; else empty.
+
+        The next message must be the answer to a request with a random text. An unrequested message precedes that
+        answer, however late it arrives.
+        """
+        if not self._lock.acquire(blocking=False):
+            return ""  # a thread of the test still waits for an answer
+        try:
+            token = secrets.token_hex(8)
+            if super().request("echo", token) == token:
+                return ""
+            self.violation = self.violation or "the program under test sent an answer without a request"
+        except ProgramEnded as error:
+            return str(error)
+        except ProtocolError as error:
+            self.violation = self.violation or str(error)
+        except BaseException as error:
+            self.violation = self.violation or f"the program under test raised {_describe(error)} without a request"
+        finally:
+            self._lock.release()
+        return self.violation
 
     def request(self, operation: str, *arguments: Any) -> Any:
         """Send a request and return its result, and record exceptions of the test that the program holds back."""

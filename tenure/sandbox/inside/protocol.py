@@ -139,6 +139,10 @@ class ProtocolError(BaseException):
     """The other side violated the protocol or has ended; no test may catch it as an ordinary exception."""
 
 
+class ProgramEnded(ProtocolError):
+    """The process of the other side has ended."""
+
+
 class Channel:
     """Connection that carries messages."""
 
@@ -151,7 +155,7 @@ class Channel:
         try:
             self._stream.sendall(len(block).to_bytes(4, "big") + block)
         except OSError:
-            raise ProtocolError("the program under test is gone") from None
+            raise ProgramEnded("the program under test is gone") from None
 
     def receive(self) -> dict[str, Any]:
         """Receive one message."""
@@ -174,7 +178,7 @@ class Channel:
             except OSError:
                 piece = b""
             if not piece:
-                raise ProtocolError("the program under test ended its interpreter")
+                raise ProgramEnded("the program under test ended its interpreter")
             parts.append(piece)
             count -= len(piece)
         return b"".join(parts)

@@ -69,8 +69,9 @@ class CandidateProcess:
         """Return the reason for which the present test does not count, and forget it; empty if it counts."""
         swallowed = self._end.find_swallowed() if self._end is not None else ""
         contradiction = self._end.find_contradiction() if self._end is not None else ""
+        disorder = self._end.check_order() if self._end is not None and not self.violation else ""
         found = [f"the program did not give back an exception of the test: {swallowed}"] if swallowed else []
-        found += [contradiction] if contradiction else self.refusals
+        found += [one for one in (contradiction, disorder) if one] or self.refusals
         self.refusals = []
         return found[0] if found else ""
 

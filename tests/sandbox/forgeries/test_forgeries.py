@@ -30,6 +30,9 @@ REPRESENTATIVE = (
 )
 """One forgery of each class, for a fast test."""
 
+UNASKED = ("answers before it is asked", "answers requests of others", "sends one right answer before its own")
+"""Forgeries that send answers in addition to those of the program."""
+
 FAST_KINDS = (
     "lengths and items",
     "lengths and indexes",
@@ -89,6 +92,16 @@ async def test_no_forgery_of_a_class_passes(box: Sandbox) -> None:
 
     assert await find_deceived(box, forgeries, kinds) == []
     assert await find_refused(box, list(kinds.values())) == []
+
+
+async def test_a_message_without_a_request_is_a_forgery(box: Sandbox) -> None:
+    """A message besides the answer to a request is noticed, although the test makes no further request."""
+    unasked = [text for name, text in read_group("requests").items() if name in UNASKED]
+
+    outcomes = await run_candidates(box, unasked, [read_kinds()["path of the tests"]], SECONDS_EACH)
+
+    assert len(outcomes) == len(UNASKED)
+    assert all(one.verdict == "forged" and not any(test.passed for test in one.tests) for one in outcomes)
 
 
 async def find_heirs(box: Sandbox, forgeries: Mapping[str, str], kind: str) -> list[str]:
