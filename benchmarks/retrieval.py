@@ -102,8 +102,14 @@ class Bench:
         self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
         self._chunk_tokens = settings.chunk_tokens
 
-    def ingest(self, corpus: str, collections: Sequence[Collection]) -> None:
-        """Ingest collections into one corpus; existing documents are not embedded again."""
+    def ingest(self, corpus: str, collections: Sequence[Collection], base: str | None = None) -> None:
+        """Ingest collections into one corpus; existing documents are not embedded again.
+
+        Args:
+            corpus: name of the corpus.
+            collections: its documents.
+            base: corpus whose knowledge base is to contain it too; None for one of its own.
+        """
         folder = self._home / "documents" / corpus
         for one in collections:
             for key, document in one.documents.items():
@@ -112,7 +118,7 @@ class Bench:
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_text(f"# {' '.join(document.title.split())}\n\n{document.text}\n", encoding="utf-8")
         request = IngestRequest(corpus=corpus, paths=(str(folder.absolute()),))
-        self.knowledge(corpus).corpora.ingest(request, _ignore)
+        self.knowledge(base or corpus).corpora.ingest(request, _ignore)
 
     def row(self, corpus: str, one: Collection, strategy: SearchMode) -> Row:
         """Ask all questions of a collection with one strategy."""

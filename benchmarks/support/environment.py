@@ -8,15 +8,23 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from tenure.knowledge.runs import ArchivedRuns
+from tenure.temporal.archive.archiver import RunArchiver
 from tests.support.temporal_server import run_temporal_server
-from worker import WORKFLOWS, create_workflow_runner
+from worker import WORKFLOWS, build_archive_activities, create_workflow_runner
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 @asynccontextmanager
-async def stage(methods: Mapping[str, list[Callable[..., Any]]], besides: Sequence[type] = ()) -> AsyncIterator[Client]:
-    """Serve activities by their queues, all workflows and some besides, and yield a client that starts them."""
+async def stage(
+    methods: Mapping[str, list[Callable[..., Any]]], besides: Sequence[type] = (), archive: ArchivedRuns | None = None
+) -> AsyncIterator[Client]:
+    """Serve activities by their queues, all workflows and some besides, and yield a client that starts them.
+
+    Whole runs need an archive.
+    """
     async with run_temporal_server() as server:
+        archiving = build_archive_activities(RunArchiver(server.client, archive)) if archive else []
         with ThreadPoolExecutor(8) as threads:
             async with AsyncExitStack() as running:
                 for queue, served in methods.items():
@@ -24,7 +32,7 @@ async def stage(methods: Mapping[str, list[Callable[..., Any]]], besides: Sequen
                         server.client,
                         task_queue=queue,
                         workflows=[*WORKFLOWS, *besides] if queue == TENURE_QUEUE else [],
-                        activities=served,
+                        activities=[*served, *archiving] if queue == TENURE_QUEUE else served,
                         activity_executor=threads,
                         workflow_runner=create_workflow_runner(),
                     )
