@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.verification import keep_verdicts
     from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
     from tenure.algorithms.research.coverage import compute_coverage
-    from tenure.algorithms.writing.manuscript import interleave_passages, is_regression
+    from tenure.algorithms.writing.manuscript import is_regression, order_section_evidence
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run.run import SectionPhase, TopicProgress
@@ -95,7 +95,10 @@ class SectionWorkflow(ControllableWorkflow):
         await self._send_progress("retrieving")
         if not (gathered and self.is_finishing):
             await self._gather(topic.question, self.request.hypothetical_answer or await self._imagine_answer())
-        self.evidence = interleave_passages([self.evidence, gathered])[: self.request.limits.passages_per_section]
+        whole = self.request.evidence if topic.question == self.request.question else ()
+        self.evidence = order_section_evidence(
+            self.request.query_results, whole or self.evidence, [self.evidence, gathered]
+        )[: self.request.limits.passages_per_section]
         for text in self._take_feedback():
             await self._gather(text)
         if not self.evidence:

@@ -13,16 +13,18 @@ from typing import Final
 import numpy as np
 
 from tenure.algorithms.claims.claim_pairs import MIN_CONTRADICTION_SIMILARITY, detect_contradiction
+from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.decomposition import decompose_question
-from tenure.algorithms.text.passage import Vectors
+from tenure.algorithms.text.entities import extract_entity_spellings
+from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.result.result import Evaluation
 
 REPHRASING_COUNT: Final = 3
 """Number of versions of the answer that are compared."""
-MIN_SHARED_TERMS: Final = 0.6
-"""Minimum share of a component's words in a section that addresses it."""
+MIN_ANSWER_SCORE, NAME_WEIGHT = 2.1, 0.5
+"""Minimum score of sentences that answer a component, and weight of its names in the score."""
 CONTRADICTION_FACTOR: Final = 0.5
 """Factor of the consistency of a report that contradicts itself."""
 MAX_ANSWER_SENTENCES: Final = 4
@@ -34,20 +36,22 @@ def list_components(question: str) -> tuple[str, ...]:
     return tuple(part.question for part in decompose_question(question))
 
 
-def is_addressed(component: str, sections: Sequence[SectionDraft]) -> bool:
-    """Return whether a section addresses a component; a component without content words is always addressed."""
-    component_stems = set(stem_words(component))
-    shared = (component_stems & {*stem_words(section.topic), *stem_words(section.draft.text)} for section in sections)
-    return not component_stems or any(len(stems) >= MIN_SHARED_TERMS * len(component_stems) for stems in shared)
+def is_addressed(component: str, sections: Sequence[SectionDraft], encode: Encoder) -> bool:
+    """Return whether the sentences of a report answer a component; one without content words is never answered.
 
-
-def find_nearest_section(component: str, sections: Sequence[SectionDraft]) -> str:
-    """Return the heading of the section that shares most words with a component."""
+    The score is that of the best sentence, plus the share of the component's words and half the share of its names
+    that the sentences contain. Headings do not count: they repeat the question.
+    """
+    sentences = [claim.text for section in sections for claim in section.draft.claims]
     component_stems = set(stem_words(component))
-    shared = [
-        len(component_stems & {*stem_words(section.topic), *stem_words(section.draft.text)}) for section in sections
-    ]
-    return sections[int(np.argmax(shared))].topic
+    if not component_stems or not sentences:
+        return False
+    best = score_answers((component,), [("", [text]) for text in sentences], component_stems, encode).max()
+    text = " ".join(sentences)
+    words = len(component_stems & set(stem_words(text))) / len(component_stems)
+    names = extract_entity_spellings(component).keys()
+    named = len(names & extract_entity_spellings(text).keys()) / len(names) if names else 1.0
+    return bool(float(best) + words + NAME_WEIGHT * named >= MIN_ANSWER_SCORE)
 
 
 def build_rephrasings(sections: Sequence[SectionDraft], vectors: Vectors, question: Vectors) -> tuple[str, ...]:

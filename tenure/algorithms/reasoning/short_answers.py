@@ -37,6 +37,7 @@ _DATE = re.compile(
     r"November|December)(?:\s+\d{1,2})?,?\s+)?(?:1[0-9]|20)\d\d\b"
 )
 _FIGURE = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:\s*%|\s+[^\W\d_]+)?")
+_EXPLANATION = re.compile(r"\s*(?:how|why)\b", re.IGNORECASE)
 _PERSON = re.compile(r"^[A-Z][^\W\d_]*[a-z][^\d]*$")
 
 
@@ -76,6 +77,21 @@ def _is_on_topic(
     sentence_stems = frozenset(stem_words(f"{title} {sentence.text}"))
     min_shared = MIN_TERM_COVERAGE * len(question_stems)
     return required <= sentence_stems and len(question_stems & sentence_stems) >= min_shared
+
+
+def has_detail(question: str, text: str) -> bool:
+    """Return whether a text has a date, a number or a name, as the question asks for it, that the question has not.
+
+    A question that does not begin with "how" or "why" is taken to ask for a name.
+    """
+    asked = question[:_MAX_QUESTION_CHARACTERS]
+    if _WHEN.search(asked):
+        return bool(_DATE.search(text))
+    if _HOW_MUCH.search(asked):
+        return bool(_FIGURE.search(text))
+    return not _EXPLANATION.match(asked) and bool(
+        extract_entity_spellings(text).keys() - extract_entity_spellings(asked).keys()
+    )
 
 
 def _extract_detail(question: str, text: str) -> str:

@@ -18,6 +18,8 @@ MAX_RUN_SENTENCES = 3
 """Maximum sentences of an excerpt."""
 MAX_RUN_WORDS = 75
 """Word count at which no further sentence is added to a run."""
+MAX_SENTENCE_WORDS = 65
+"""Maximum words of a sentence."""
 MAX_SENTENCE_CHARACTERS = 1000
 """Maximum characters of a sentence; a single word can be as long as a data line."""
 MAX_TITLE_CHARACTERS = 200
@@ -56,7 +58,7 @@ _POINTER = re.compile(
 )
 _CITATION_MARK = re.compile(r"\[\d{1,3}(?:\s?[,–-]\s?\d{1,3})*\]")
 _THANKS = re.compile(r"\b(?:thank(?:s| you)?|grateful|acknowledg\w+)\b", re.IGNORECASE)
-_ENUMERATED = re.compile(r"^(?:\d{1,3}|[a-z])[.)]\s", re.IGNORECASE)
+_ENUMERATED = re.compile(r"^(?:(?:\d{1,3}|[a-z])[.)]|[A-Z]\))\s")
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|can|could|may|might|must|shall|should|will|would|does|do|did|isn't|"
     r"aren't|can't|cannot|don't|doesn't|won't|becomes?|became|uses?|used|makes?|made|gives?|gave|takes?|took|needs?|"
@@ -108,10 +110,10 @@ def is_complete_sentence(sentence: Sentence) -> bool:
     count = len(split_words(text))
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return (
-        5 <= count <= 55
+        5 <= count <= MAX_SENTENCE_WORDS
         and len(text) <= MAX_SENTENCE_CHARACTERS
         and text.endswith(_ENDS)
-        and (text[0].isupper() or text[0].isdigit())
+        and _starts_sentence(text)
         and not _ENUMERATED.match(text)
         and _has_verb(text)
         and text.count("(") == text.count(")")
@@ -123,6 +125,12 @@ def is_complete_sentence(sentence: Sentence) -> bool:
         and not _POINTER.search(text)
         and not _FIRST_PERSON.search(text)
     )
+
+
+def _starts_sentence(text: str) -> bool:
+    """Return whether a text starts with a capital letter or a digit, also inside a quotation mark or a parenthesis."""
+    first = text.lstrip("\"“'‘(")[:1]
+    return first.isupper() or first.isdigit()
 
 
 def _has_verb(text: str) -> bool:

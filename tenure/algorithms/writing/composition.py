@@ -1,10 +1,12 @@
-"""Compose a section from excerpts of the evidence without a model, by relevance and diversity (MMR).
+"""Compose a section from excerpts of the evidence without a model: those that answer its question best.
+
+The search that found the passages knows more than the words of a sentence, such as links between documents. Most
+excerpts therefore come from its first passages.
 
 Each excerpt belongs to the topic whose heading it is under in its document, else to the nearest topic. Therefore
 sections that are written concurrently from the same passages do not repeat each other.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -14,8 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.retrieval.mmr import select_by_mmr
-from tenure.algorithms.text.entities import extract_entity_spellings
+from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
 from tenure.algorithms.text.questions import split_question
@@ -27,23 +28,23 @@ from tenure.algorithms.text.sentences import (
     stem_words,
 )
 
-MIN_SCORE = 0.35
-"""Minimum score of an excerpt on the topic."""
-MIN_CANDIDATES_TO_CENTRE = 20
-"""Minimum number of candidates for centring their vectors."""
-MIN_SCORE_SHARE = 0.68
-"""Minimum score of an excerpt, relative to the best one."""
-MIN_QUESTION_SHARE = 0.45
-"""Minimum similarity of an excerpt to the whole question, relative to the best one."""
+MIN_SCORE = 0.1
+"""Minimum score of an excerpt."""
+LEADING_PASSAGES, EXCERPTS_PER_LEADING_PASSAGE = 2, 3
+"""Number of passages, best first, that give most of a text, and maximum number of excerpts of each."""
+MAX_LATER_EXCERPTS, MIN_LATER_SHARE = 2, 0.55
+"""Maximum number of excerpts of all other passages, at most one each, and their minimum score relative to the best."""
+MAX_SIMILARITY = 0.92
+"""Cosine similarity from which an excerpt says the same as a selected one."""
 REPORT_WORDS, MIN_SECTION_WORDS, MAX_SECTION_WORDS = 900, 180, 320
 """Words of a report, which are divided among its sections, and limits of a section."""
 MIN_OPENING_SHARE = 0.5
-"""Minimum similarity of an excerpt's opening sentence to the topic, relative to its best sentence."""
+"""Minimum similarity of an excerpt's opening sentence to the question, relative to its best sentence."""
+RANK_WEIGHT, MAX_RANK = 0.1, 5
+"""Reduction of the score with each rank of the passage, and last rank that reduces it further."""
 SUMMARY_HEADINGS = frozenset("abstract summary introduction overview".split())
 """Headings of summaries."""
 _VOICE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
-NAME_WEIGHT = 0.2
-"""Weight of names of the question in a passage."""
 FOCUS_WEIGHT = 0.9
 """Weight of the similarity to feedback, relative to the similarity to the topic."""
 NEAREST_MARGIN = 0.03
@@ -114,21 +115,19 @@ def compose(
         return []
     vectors = encode([candidate.text for candidate in candidates])
     scores = _score_candidates(request, candidates, vectors, passages, encode)
-    order = select_by_mmr(
-        scores, vectors, max_excerpts, min_score=max(MIN_SCORE, MIN_SCORE_SHARE * float(scores.max()))
-    )
+    order = _select_candidates(candidates, scores, vectors, max_excerpts)
     chosen = _put_focus_first(request, scores, vectors, encode, order)
     kept = _limit_length(chosen, candidates, target_words or _compute_target_words(len(request.other_topics) + 1))
-    topic = encode([request.topic])[0]
-    weighed = {_trim_opening(candidates[index], topic, encode): float(scores[index]) for index in kept}
+    question = encode([request.question])[0]
+    weighed = {_trim_opening(candidates[index], question, encode): float(scores[index]) for index in kept}
     return _arrange_blocks(list(weighed), passages, weighed)
 
 
-def _trim_opening(excerpt: Excerpt, topic: Vectors, encode: Encoder) -> Excerpt:
-    """Remove opening sentences that are unrelated to the topic."""
+def _trim_opening(excerpt: Excerpt, question: Vectors, encode: Encoder) -> Excerpt:
+    """Remove opening sentences that are unrelated to the question."""
     if excerpt.kind == "list" or len(excerpt.sentences) < 2:
         return excerpt
-    near = encode([sentence.text for sentence in excerpt.sentences]) @ topic
+    near = encode([sentence.text for sentence in excerpt.sentences]) @ question
     first = 0
     while (
         first < len(near) - 1
@@ -157,26 +156,23 @@ def _score_candidates(
     passages: Sequence[Passage],
     encode: Encoder,
 ) -> NDArray[np.float32]:
+    """Score how well each of n candidates answers the question; −1 for one that belongs to another topic."""
     common = find_ubiquitous_names([passage.text for passage in passages])
-    about = (request.topic, request.question, request.anchor_question)
-    anchors = encode([remove_common_words(text, common) for text in (*about, *request.other_topics, *request.focus)])
-    near = vectors @ anchors.T
-    others, focus = near[:, 3 : 3 + len(request.other_topics)], near[:, 3 + len(request.other_topics) :]
+    about = (request.topic, *request.other_topics, *request.focus)
+    near = vectors @ encode([remove_common_words(text, common) for text in about]).T
+    others, focus = near[:, 1 : 1 + len(request.other_topics)], near[:, 1 + len(request.other_topics) :]
     asked = set(stem_words(request.topic)) | set(stem_words(request.question))
     wanted = asked - common or asked
-    prior = np.asarray([passages[c.passage_number - 1].relevance for c in candidates])
-    leading = np.asarray([_compute_lead_bonus(c, passages[c.passage_number - 1], wanted) for c in candidates])
     score: NDArray[np.float32] = (
-        0.2 * near[:, 0]
-        + 0.25 * _compute_centred_cosines(vectors, anchors[0])
-        + 0.1 * near[:, 1]
-        + 0.25 * near[:, 2]
-        + 0.25 * _compute_overlap(candidates, wanted)
-        + 0.3 * prior
-        + NAME_WEIGHT * _score_names(request.anchor_question, candidates, passages)
-        + leading
+        score_answers(
+            (request.question, request.anchor_question),
+            [(passages[c.passage_number - 1].title, [sentence.text for sentence in c.sentences]) for c in candidates],
+            wanted,
+            encode,
+        )
+        + np.asarray([_compute_lead_bonus(c, passages[c.passage_number - 1], wanted) for c in candidates])
+        - RANK_WEIGHT * np.asarray([min(c.passage_number - 1, MAX_RANK) for c in candidates])
     ).astype(np.float32)
-    score[near[:, 2] < MIN_QUESTION_SHARE * near[:, 2].max()] = -1.0
     if others.shape[1]:
         nearer = others.max(axis=1) > near[:, 0] + NEAREST_MARGIN
         homes = _locate_headings(
@@ -184,8 +180,37 @@ def _score_candidates(
         )
         score[np.where(homes < 0, nearer, homes > 0)] = -1.0
     if focus.shape[1]:
-        score = np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1))
+        np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1), out=score)
     return score
+
+
+def _select_candidates(
+    candidates: Sequence[Excerpt], scores: NDArray[np.float32], vectors: Vectors, max_excerpts: int
+) -> list[int]:
+    """Select candidates that answer the question: most from the leading passages, and the best one of each first."""
+    order = [int(n) for n in np.argsort(-scores, kind="stable") if scores[n] >= MIN_SCORE]
+    if not order:
+        return []
+    first: dict[int, int] = {}
+    for index in order:
+        if (number := candidates[index].passage_number) <= LEADING_PASSAGES:
+            first.setdefault(number, index)
+    leading = [first[number] for number in sorted(first)]
+    taken, later = Counter[int](), 0
+    selected: list[int] = []
+    for index in (*leading, *(index for index in order if index not in leading)):
+        number = candidates[index].passage_number
+        is_later = number > LEADING_PASSAGES
+        if taken[number] >= (1 if is_later else EXCERPTS_PER_LEADING_PASSAGE):
+            continue
+        if is_later and (later >= MAX_LATER_EXCERPTS or scores[index] < MIN_LATER_SHARE * scores[order[0]]):
+            continue
+        if selected and float((vectors[selected] @ vectors[index]).max()) >= MAX_SIMILARITY:
+            continue
+        selected.append(index)
+        taken[number] += 1
+        later += is_later
+    return selected[:max_excerpts]
 
 
 def _locate_headings(headings: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.int64]:
@@ -193,42 +218,6 @@ def _locate_headings(headings: Sequence[str], passages: Sequence[Passage]) -> ND
     places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
     paths = ([name.casefold() for name in reversed(passage.heading_path)] for passage in passages)
     return np.asarray([next((places[name] for name in path if name in places), -1) for path in paths], dtype=np.int64)
-
-
-def _score_names(question: str, candidates: Sequence[Excerpt], passages: Sequence[Passage]) -> NDArray[np.float32]:
-    """Return a score for candidates whose passage has all names of the question, higher if few have them; else 0.
-
-    Passages on different things of one kind resemble each other, and the question, more than their names differ.
-    """
-    asked = [name.casefold() for name in extract_entity_spellings(question).values()]
-    texts = [f"{passage.title}\n{passage.text}".casefold() for passage in passages]
-    there = [bool(asked) and all(name in text for name in asked) for text in texts]
-    found = np.asarray([there[candidate.passage_number - 1] for candidate in candidates], dtype=np.float32)
-    apart: NDArray[np.float32] = found * (1.0 - found.mean())
-    return apart
-
-
-def _compute_centred_cosines(vectors: Vectors, anchor: Vectors) -> NDArray[np.float32]:
-    """Return cosine similarities after subtracting the mean vector of the candidates.
-
-    In a corpus on one subject all sentences resemble every question; the centred vectors show their differences.
-    """
-    if len(vectors) < MIN_CANDIDATES_TO_CENTRE:
-        return vectors @ anchor
-    common = vectors.mean(axis=0)
-    left, wanted = vectors - common, anchor - common
-    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(wanted)
-    apart: NDArray[np.float32] = (left @ wanted / np.maximum(lengths, 1e-6)).astype(np.float32)
-    return apart
-
-
-def _compute_overlap(candidates: Sequence[Excerpt], wanted: set[str]) -> NDArray[np.float32]:
-    """Return the share of wanted words in each candidate, weighted by inverse document frequency."""
-    held = [wanted.intersection(stem_words(candidate.text)) for candidate in candidates]
-    frequency = Counter(word for words_held in held for word in words_held)
-    weight = {word: math.log(1 + len(candidates) / (1 + frequency[word])) for word in wanted}
-    whole = sum(weight.values()) or 1.0
-    return np.asarray([sum(weight[word] for word in sorted(found)) / whole for found in held], dtype=np.float32)
 
 
 def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) -> float:

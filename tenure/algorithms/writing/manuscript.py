@@ -21,6 +21,8 @@ SectionResults = Mapping[str, SectionResult]
 
 _MAX_UNCITED_INCREASE = 0.25
 """Maximum increase of the share of sentences without citations in a revision."""
+LEADING_PASSAGES = 6
+"""Number of passages of a section's direct search that come before all others."""
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -129,6 +131,19 @@ def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageR
             if rank < len(refs):
                 merged.setdefault(refs[rank].chunk, refs[rank])
     return tuple(merged.values())
+
+
+def order_section_evidence(
+    computed: Sequence[PassageRef], direct: Sequence[PassageRef], found: Sequence[Sequence[PassageRef]]
+) -> tuple[PassageRef, ...]:
+    """Order the passages of a section: results of queries, the first passages of its direct search, all others.
+
+    Args:
+        computed: results of queries and calculations.
+        direct: passages of the search for the section's question itself, best first.
+        found: all ranked lists of passages.
+    """
+    return interleave_passages([(*computed, *direct[:LEADING_PASSAGES], *interleave_passages([direct, *found]))])
 
 
 def select_critiques(topic: Topic, critiques: Iterable[Critique]) -> tuple[Critique, ...]:

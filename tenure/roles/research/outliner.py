@@ -2,7 +2,6 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.facets import find_facets
 from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
@@ -71,12 +70,9 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
-    """Use the sub-questions as topics; for a single one, use the headings of the evidence nearest to it."""
-    asked = [_build_topic(format_heading(q), q) for q in input.sub_questions[: input.max_topics]]
-    if len(asked) < 2:
-        found = find_facets(input.question, evidence.passages, evidence.embed, input.max_topics)
-        asked = [_build_topic(f.heading, f"{f.heading}: {input.question}") for f in found] or asked
-    return OutlinerOutput(topics=tuple(asked))
+    """Use the parts of the question as topics, whatever headings the documents have."""
+    asked = input.sub_questions[: input.max_topics] if len(input.sub_questions) > 1 else (input.question,)
+    return OutlinerOutput(topics=tuple(_build_topic(format_heading(question), question) for question in asked))
 
 
 def _build_topic(heading: str, question: str) -> PlannedTopic:

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.facets import find_facets
-from tenure.algorithms.text.questions import shorten
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
@@ -70,16 +68,8 @@ def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
-    """Use the most frequent heading of a group, if it is near the question."""
-    found: list[NamedTopic] = []
-    for number, (first, last) in enumerate(_iterate_bounds(input.group_sizes), 1):
-        known = (*input.outline, *(topic.heading for topic in found))
-        best = find_facets(input.question, evidence.passages[first:last], evidence.embed, 1, known)
-        if best:
-            name = best[0].heading
-            asked = shorten(f"{name}: {input.question}", 1000)
-            found.append(NamedTopic(group=number, heading=name, question=asked))
-    return TopicNamerOutput(topics=tuple(found))
+    """Return no topics, since a report without a model has one section for each part of the question."""
+    return TopicNamerOutput(topics=())
 
 
 def _iterate_bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -1,12 +1,11 @@
 """Write the abstract of a report in one paragraph."""
 
 import re
-from collections.abc import Sequence
-from itertools import accumulate
 
+from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.questions import split_question
-from tenure.algorithms.text.sentences import find_ubiquitous_names, remove_common_words, split_words
+from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
@@ -57,31 +56,38 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
-    """Select from the opening of each section the sentences nearest to the question or to a part of it.
-
-    A section that is much less similar to the question than the best one is omitted.
-    """
-    found = [lead for lead in (_find_leads(section, evidence) for section in input.sections) if lead]
-    sentences: list[WrittenSentence] = []
-    for lead in _choose_leads(input.question, found, evidence):
-        if sum(len(split_words(s.text)) for s in (*sentences, *lead)) <= MAX_WORDS:
-            sentences.extend(lead)
-    return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=tuple(sentences)),) if sentences else ())
+    """Select from each section the sentences that answer its part of the question best."""
+    written = [section for section in input.sections if len(section.draft.claims) >= MIN_SECTION_SENTENCES]
+    leads = [_select_leads(section, input.question, evidence, MAX_WORDS // max(1, len(written))) for section in written]
+    sentences = tuple(sentence for of_section in leads for lead in of_section for sentence in lead)
+    return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=sentences),) if sentences else ())
 
 
-def _choose_leads(question: str, sections: Sequence[Sequence[Lead]], evidence: Evidence) -> list[Lead]:
-    """Return the best lead of each section whose similarity to the question is near the overall best."""
-    if not sections:
+def _select_leads(section: SectionDraft, question: str, evidence: Evidence, max_words: int) -> list[Lead]:
+    """Return the leads of a section that answer the question best, in the order of the section; never all of them."""
+    leads = _find_leads(section, evidence)
+    if not leads:
         return []
-    common = find_ubiquitous_names([passage.text for passage in evidence.passages])
-    asked = [remove_common_words(text, common) for text in dict.fromkeys([question, *split_question(question)])]
-    leads = [lead for section in sections for lead in section]
-    vectors = evidence.embed([*asked, *(" ".join(sentence.text for sentence in lead) for lead in leads)])
-    alike = (vectors[len(asked) :] @ vectors[: len(asked)].T).max(axis=1)
-    ends = accumulate(len(section) for section in sections)
-    spans = (range(end - len(section), end) for section, end in zip(sections, ends, strict=True))
-    best = [max(span, key=alike.__getitem__) for span in spans]
-    return [leads[number] for number in best if alike[number] >= MIN_SHARE_OF_BEST * alike.max()]
+    parts = split_question(question)
+    asked = tuple(dict.fromkeys([max(parts, key=lambda part: _count_shared_words(part, section.topic)), question]))
+    titles = [evidence.passages[lead[0].passages[0] - 1].title for lead in leads]
+    units = [(title, [sentence.text for sentence in lead]) for title, lead in zip(titles, leads, strict=True)]
+    scores = score_answers(asked, units, frozenset(stem_words(asked[0])), evidence.embed)
+    left = len(section.draft.claims)
+    chosen: list[int] = []
+    words = 0
+    for number in sorted(range(len(leads)), key=lambda n: -scores[n]):
+        length = sum(len(split_words(sentence.text)) for sentence in leads[number])
+        is_good = scores[number] >= MIN_SHARE_OF_BEST * scores.max() > 0
+        if is_good and words + length <= max_words and len(leads[number]) < left:
+            chosen.append(number)
+            words += length
+            left -= len(leads[number])
+    return [leads[number] for number in sorted(chosen, key=lambda n: -scores[n])]
+
+
+def _count_shared_words(part: str, topic: str) -> int:
+    return len(set(stem_words(part)) & set(stem_words(topic)))
 
 
 _BACK_REFERENCE = re.compile(
@@ -93,16 +99,16 @@ it.
 
 
 def _find_leads(section: SectionDraft, evidence: Evidence) -> list[Lead]:
-    """Return the self-contained leads of a section's opening; empty for a section that is too short."""
-    opening = section.draft.blocks[0].claims if section.draft.blocks else ()
-    if len(section.draft.claims) < MIN_SECTION_SENTENCES:
-        return []
+    """Return the self-contained groups of sentences in the paragraphs of a section."""
     leads: list[list[Claim]] = []
-    for claim in opening:
-        if leads and (has_back_reference(claim.text) or _BACK_REFERENCE.search(claim.text)):
-            leads[-1].append(claim)
-        else:
-            leads.append([claim])
+    for block in section.draft.blocks:
+        if block.kind != "paragraph":
+            continue
+        for number, claim in enumerate(block.claims):
+            if number and (has_back_reference(claim.text) or _BACK_REFERENCE.search(claim.text)):
+                leads[-1].append(claim)
+            else:
+                leads.append([claim])
     return [
         [WrittenSentence(text=claim.text, passages=find_passage_numbers(claim, evidence.passages)) for claim in lead]
         for lead in leads
@@ -110,11 +116,11 @@ def _find_leads(section: SectionDraft, evidence: Evidence) -> list[Lead]:
     ]
 
 
-MIN_SHARE_OF_BEST = 0.6
-"""Minimum similarity of a lead to the question or to a part of it, relative to the best lead."""
+MIN_SHARE_OF_BEST = 0.5
+"""Minimum score of a lead, relative to the best one of its section."""
 MAX_WORDS = 130
 """Maximum length of the fallback's abstract in words."""
-MIN_SECTION_SENTENCES = 3
+MIN_SECTION_SENTENCES = 2
 """Minimum number of sentences of a section that contributes to the abstract."""
 
 

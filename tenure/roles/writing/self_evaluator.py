@@ -4,12 +4,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims import self_evaluation
 from tenure.algorithms.claims.verification import compute_factuality
-from tenure.algorithms.text.questions import shorten
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Critique, ReportAssessment, SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts
-from tenure.roles.writing.report_reflector import MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS, ReportCritique
+from tenure.roles.writing.report_reflector import ReportCritique
 
 SYSTEM = f"""You evaluate a finished research report against its question. You have not written it.
 
@@ -69,11 +68,14 @@ def render(input: SelfEvaluatorInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:
-    """Summarise the report in three ways, and find contradictions in it and parts of the question that it omits."""
+    """Summarise the report in three ways, and find contradictions in it and parts of the question that it omits.
+
+    It suggests nothing: without a model, writing the report again from the same passages gives the same report.
+    """
     sections = [section for section in input.sections if section.draft.claims]
     claims = [claim.text for section in sections for claim in section.draft.claims]
     asked = self_evaluation.list_components(input.question)
-    missing = [part for part in asked if not self_evaluation.is_addressed(part, input.sections)]
+    missing = [part for part in asked if not self_evaluation.is_addressed(part, input.sections, evidence.embed)]
     vectors = evidence.embed([input.question, *claims])
     against = self_evaluation.find_self_contradictions(claims, vectors[1:])
     return SelfEvaluatorOutput(
@@ -81,14 +83,7 @@ def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutp
         contradictions=against[:12],
         components=tuple(QuestionComponent(component=part, addressed=part not in missing) for part in asked),
         issues=(*(f"Nothing answers “{part}”." for part in missing), *against)[:12],
-        suggestions=tuple(
-            ReportCritique(
-                topic=self_evaluation.find_nearest_section(part, input.sections),
-                critique=shorten(f"Nothing is said on “{part}”", MAX_CRITIQUE_CHARACTERS),
-                query=shorten(part, MAX_QUERY_CHARACTERS),
-            )
-            for part in missing
-        ),
+        suggestions=(),
     )
 
 

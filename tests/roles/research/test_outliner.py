@@ -26,20 +26,15 @@ def test_the_parts_of_a_question_are_its_topics() -> None:
     assert headings("How do I bake rye bread?", "What is an oven?") == ["How to bake rye bread", "Oven"]
 
 
-def test_a_single_question_uses_headings_of_the_evidence() -> None:
-    """Headings of the evidence near the question are the topics; other headings are not."""
-    assert headings("How is bread made?") == ["Rye bread", "Bread ovens"]
-
-
-def test_without_a_heading_the_question_is_the_topic() -> None:
-    """If no heading is near the question, the only section is on the question itself."""
+def test_a_question_with_one_part_is_the_topic() -> None:
+    """The only section is on the question as a whole, whatever headings the documents have."""
+    assert headings("How is bread made?") == ["How is bread made?"]
     assert headings("What is gold?", question="What is gold?") == ["Gold"]
 
 
 def test_the_number_of_topics_is_limited() -> None:
-    """The limit applies to sub-questions and to headings."""
+    """At most the allowed number of parts become topics."""
     assert len(headings("What is an oven?", "What is rye?", "What is flour?", max_topics=2)) == 2
-    assert len(headings("How is bread made?", max_topics=1)) == 1
 
 
 def test_a_long_question_is_shortened() -> None:

@@ -63,8 +63,8 @@ def test_a_sentence_without_evidence_is_omitted() -> None:
 
 
 def test_an_abstract_keeps_to_its_length() -> None:
-    """Openings are added up to the maximum length."""
-    long = [section(f"Topic {n}", claim("Bread is " + "very " * 50 + f"old {n}."), *REST) for n in range(4)]
+    """Each section has its share of the maximum length."""
+    long = [section(f"Bread {n}", *(claim(f"Bread is {'very ' * 20}old {n}.") for _ in range(3))) for n in range(4)]
 
     text = abstract(*long)
 

@@ -18,18 +18,18 @@ def section(topic: str, *claims: Claim) -> SectionDraft:
 
 
 BREAD = section("Bread", Claim(text="Bread rises for hours.", status="supported"), Claim(text="It is baked."))
-QUESTION = "How does bread rise, and how is wine made in cellars?"
+QUESTION = "For how many hours does bread rise, and how is wine made in cellars?"
 
 
 def test_the_fallback_names_unanswered_parts() -> None:
-    """A part of the question that no section addresses is an issue, with a suggestion for the nearest section."""
+    """A part of the question that no sentence answers is an issue; it causes no other generation of the report."""
     given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,))
     found = assess(given, fallback(given, EVIDENCE), EVIDENCE)
 
     assert found.evaluation.missing == ("How is wine made in cellars?",)
     assert (found.evaluation.completeness, found.evaluation.factuality) == (0.5, 0.5)
-    assert [(one.topic, one.query) for one in found.critiques] == [("Bread", "How is wine made in cellars?")]
-    assert "wine" in found.evaluation.issues[0] and "wine" in found.evaluation.suggestions[0]
+    assert "wine" in found.evaluation.issues[0]
+    assert (found.critiques, found.evaluation.suggestions) == ((), ())
 
 
 def test_a_report_without_claims_has_no_rephrasings() -> None:
