@@ -72,6 +72,8 @@ class TableQuestions:
         self._files: dict[str, TableFileReply] = {}
         self.open_computation = ""
         """Rest that a program has to compute, as the SQL writer or a tool call says."""
+        self.unexpressed = ""
+        """Why a part of the question that concerns the tables has no query, as the SQL writer says."""
 
     async def find_tables(self) -> tuple[TableInfo, ...]:
         """Find the tables that the question may be about."""
@@ -96,6 +98,7 @@ class TableQuestions:
                 summary=request.question,
             )
             self.open_computation = written.computation or self.open_computation
+            self.unexpressed = written.unexpressed.rstrip(" .")
             replies = [
                 (query, await self._clients.knowledge.query(self._build_query(query), summary=query.shows))
                 for query in written.queries

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.fallback.table_queries import build_table_query
+from tenure.algorithms.tables.translation import translate_question
 from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
 
 SALES = TableInfo(
@@ -60,7 +60,7 @@ ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind=
 )
 def test_unambiguous_questions_become_sql(question: str, sql: str) -> None:
     """Aggregate, column, value and grouping explain every content word."""
-    found = build_table_query(question, [SALES])
+    found = translate_question(question, [SALES]).query
 
     assert found is not None
     assert found.sql == sql
@@ -93,13 +93,13 @@ def test_unambiguous_questions_become_sql(question: str, sql: str) -> None:
 )
 def test_ambiguous_questions_give_no_query(question: str) -> None:
     """Unexplained words, qualifiers and unclear shapes are rejected."""
-    assert build_table_query(question, [SALES]) is None
+    assert translate_question(question, [SALES]).query is None
 
 
 def test_two_matching_tables_give_no_query() -> None:
     """Two matching tables give no query."""
-    assert build_table_query("What is the total revenue?", [SALES, ORDERS]) is None
-    named = build_table_query("What is the total revenue of the shop orders?", [SALES, ORDERS])
+    assert translate_question("What is the total revenue?", [SALES, ORDERS]).query is None
+    named = translate_question("What is the total revenue of the shop orders?", [SALES, ORDERS]).query
     assert named is not None and named.sql == 'SELECT sum("revenue") AS "total revenue" FROM "shop"."orders"'
 
 
@@ -112,7 +112,7 @@ def test_two_matching_tables_give_no_query() -> None:
 )
 def test_title_describes_the_result(question: str, shows: str) -> None:
     """Title describes the result."""
-    found = build_table_query(question, [SALES])
+    found = translate_question(question, [SALES]).query
 
     assert found is not None
     assert found.title == shows
@@ -122,4 +122,4 @@ def test_title_describes_the_result(question: str, shows: str) -> None:
 @settings(deadline=None)
 def test_any_text_is_accepted(question: str) -> None:
     """Any text is accepted."""
-    assert build_table_query(question, [SALES, ORDERS]) is None or question.strip()
+    assert translate_question(question, [SALES, ORDERS]).query is None or question.strip()

@@ -1,0 +1,653 @@
+"""Read a marked question: conditions first, then what is asked of the rows that satisfy them.
+
+Each step removes the words that it understands. Words that remain at the end mean that the question asks for something
+else. Then it is not expressed, because a wrong figure with a citation is worse than none.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Final, cast
+
+from tenure.algorithms.tables.columns import (
+    get_head,
+    humanize_name,
+    is_additive,
+    is_date,
+    is_intensive,
+    is_measure,
+    is_stock,
+    is_year,
+    stem,
+)
+from tenure.algorithms.tables.marking import MarkedQuestion, MentionedValue
+from tenure.algorithms.tables.periods import Period, PeriodUnit, read_periods
+from tenure.algorithms.tables.query import (
+    Comparison,
+    GroupKey,
+    NumberCondition,
+    TableQuestion,
+    Unexpressed,
+    ValueCondition,
+)
+from tenure.algorithms.tables.words import (
+    ADJECTIVES,
+    AGGREGATES,
+    ASCENDING,
+    DESCENDING,
+    NEUTRAL_WORDS,
+    PERIOD_UNITS,
+    QUALIFIERS,
+    VERBS,
+    Aggregate,
+)
+from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
+
+_NUMBER_WORDS: Final = {
+    word: number for number, word in enumerate("two three four five six seven eight nine ten".split(), 2)
+}
+_COMPARISONS: Final[dict[str, Comparison]] = {
+    r"(?:more|greater|higher|larger|bigger|longer) than|over|above|exceeding|>": ">",
+    r"(?:less|fewer|lower|smaller|shorter) than|under|below|<": "<",
+    r"at least|not less than|>=": ">=",
+    r"at most|not more than|up to|<=": "<=",
+}
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_LINK = r"(?:(?:of|is|was|are|were|that|which|has|have|had|a|an|the|by|with) )*"
+_VALUE_LIST = (
+    r"((?:(?:the |in |for |of )*§v\d+(?: §c\d+)?(?: |$)(?:and |or |nor |vs |versus |compared to |compared with )?)+)"
+)
+_NEGATION = r"(?:not|no|never|without|except(?: for)?|excluding|besides|other than|outside(?: of)?|apart from)"
+_GROUPING = (
+    r"(?:broken down by|grouped by|split by|by|per|for each|for every|in each|in every|of each|of every|each|"
+    r"across(?: all)?|for all|over the|for the different)"
+)
+_UNITS = "|".join(PERIOD_UNITS)
+_GROUP = rf"(?:the )?(?:§c\d+|(?:{_UNITS})\b)"
+GROWTH: Final = re.compile(
+    r"\b(?:grew|grown?|growth|growing|increas(?:ed?|es|ing)|rose|risen?|rises|gain(?:ed|s)?|(?P<fall>declin(?:ed?|es)|"
+    r"decreas(?:ed?|es)|fell|fallen|falls?|drop(?:ped|s)?|shr[aiu]nk|lost)|chang(?:ed?|es)|develop(?:ed|ment))\b"
+)
+SHARE: Final = re.compile(
+    r"\b(?:(?:what|which) )?(?:share|percentage|percent|proportion|fraction) of (?:all |the |total )*"
+)
+_ASKED = r"(?:which|what|who|whose|where|name|the|list|show|find)"
+
+
+def read_question(marked: MarkedQuestion, table: TableInfo) -> TableQuestion:
+    """Return what a marked question asks of a table.
+
+    Raises:
+        Unexpressed: a part of the question is not understood, or the table has nothing for it.
+    """
+    if marked.problem:
+        raise Unexpressed(marked.problem)
+    return _Reader(marked, table).read()
+
+
+class _Reader:
+    """Question while it is read; `text` holds the words that are not understood yet."""
+
+    def __init__(self, marked: MarkedQuestion, table: TableInfo) -> None:
+        self.text, self.spoken_values, self.table = marked.text, marked.values, table
+        self.question = TableQuestion(table)
+        self.compared: tuple[Period, ...] = ()
+        self.value_groups: list[GroupKey] = []
+
+    def read(self) -> TableQuestion:
+        self._read_periods()
+        self._read_numbers()
+        self._read_values()
+        growth = GROWTH.search(self.text) if not self._has_column_for(GROWTH) else None
+        if growth:
+            question = self._read_growth(growth)
+        elif SHARE.search(self.text):
+            question = self._read_share()
+        else:
+            self._read_groups()
+            if self.value_groups:
+                self._take(r"^compare\b")
+            question = self._read_ranking() or self._read_figure() or self._read_rows()
+        self._check_rest(question)
+        _check_stock(question)
+        return question
+
+    # Conditions
+
+    def _read_periods(self) -> None:
+        text = re.sub(rf"§c(\d+)(?= {_YEAR_WORD})", self._drop_date_column, self.text)
+        reading = read_periods(text)
+        if reading.condition is None and not reading.problem:
+            return
+        if reading.problem:
+            raise Unexpressed(reading.problem)
+        self.text, self.compared = reading.text, reading.compared
+        column = self._choose_date_column()
+        self.question = self.question.change(period=reading.condition, date_column=column)
+        unit = reading.compared[0].unit if reading.compared else None
+        if unit and reading.condition and len(reading.condition.spans) > 1:
+            self.value_groups.append(GroupKey(column, unit))
+
+    def _drop_date_column(self, match: re.Match[str]) -> str:
+        column = self.table.columns[int(match[1])]
+        return "" if is_date(column) or is_year(column) else match.group()
+
+    def _choose_date_column(self) -> ColumnInfo:
+        """Return the column of dates that the question means.
+
+        Raises:
+            Unexpressed: there is none, or several may be meant.
+        """
+        dated = [column for column in self.table.columns if is_date(column)]
+        dated = dated or [column for column in self.table.columns if is_year(column)]
+        if len(dated) > 1:
+            words = {stem(word) for word in self.text.split()}
+            mentioned = {self.table.columns[int(number)].name for number in re.findall(r"§c(\d+)", self.text)}
+            named = [c for c in dated if c.name in mentioned or words & {stem(w) for w in _name_words(c)}]
+            dated = named or dated
+        if not dated:
+            raise Unexpressed(f"the table {self.table.name} has no column of dates or years")
+        if len(dated) > 1:
+            raise Unexpressed(f"a period may refer to the columns {' and '.join(column.name for column in dated)}")
+        if not self.question.date_column:
+            words = {stem(word) for word in _name_words(dated[0])}
+            self.text = " ".join(word for word in self.text.split() if "§" in word or stem(word) not in words)
+        return dated[0]
+
+    def _read_numbers(self) -> None:
+        for words, comparison in _COMPARISONS.items():
+            verbs = "|".join(VERBS)
+            named = (
+                rf"(?:(?:who|which|that) )?(?:with (?:a |an )?)?(?:§c(\d+)|\b({verbs})\b) {_LINK}"
+                rf"(?:{words}) {_NUMBER}(?! §t)(?: percent)?"
+            )
+            followed = rf"(?:with |having |of )?(?:{words}) {_NUMBER} (?:of )?§c(\d+)"
+            while match := re.search(named, self.text):
+                column = self._get_column(match[1]) if match[1] else self._find_verb_column(match[2])
+                self._add_number(match, column, comparison, match[3])
+            while match := re.search(followed, self.text):
+                self._add_number(match, self._get_column(match[2]), comparison, match[1])
+
+    def _add_number(self, match: re.Match[str], column: ColumnInfo | None, comparison: Comparison, number: str) -> None:
+        if column is None or column.kind != "number":
+            raise Unexpressed(f"no column of numbers is named for “{match.group().split(' ')[-1]}”")
+        condition = NumberCondition(column, comparison, number)
+        self.question = self.question.change(numbers=(*self.question.numbers, condition))
+        self._cut(match)
+
+    def _read_values(self) -> None:
+        while match := re.search(rf"(?:\b({_NEGATION}) )?{_VALUE_LIST}", self.text):
+            found = [self.spoken_values[int(number)] for number in re.findall(r"§v(\d+)", match[2])]
+            columns = {value.column for value in found}
+            is_listed = re.search(r"\b(?:and|or|nor|vs|versus|compared)\b", match[2]) is not None
+            if match[1] and len(columns) > 1:
+                raise Unexpressed(f"“{match[1]}” may refer to several values")
+            for column in columns:
+                self._add_values(
+                    column, [value for value in found if value.column == column], bool(match[1]), is_listed
+                )
+            tail = " ".join(re.findall(r"§c\d+", match[2]))
+            kept = " ".join(marker for marker in tail.split() if int(marker[2:]) not in columns)
+            self.text = " ".join(f"{self.text[: match.start()]} {kept} {self.text[match.end() :]}".split())
+
+    def _add_values(self, column: int, found: Sequence[MentionedValue], is_excluded: bool, is_listed: bool) -> None:
+        here = self.table.columns[column]
+        values = tuple(dict.fromkeys(value.value for value in found))
+        if any(condition.column == here for condition in self.question.values):
+            raise Unexpressed(f"several values of {here.name} are named in different places")
+        self.text = re.sub(rf"§c{column}(?= (?:(?:of|is|was|are|were|the) )*§v)", "", self.text)
+        self.question = self.question.change(values=(*self.question.values, ValueCondition(here, values, is_excluded)))
+        if len(values) > 1 and not is_excluded:
+            if not is_listed:
+                raise Unexpressed(f"no row has two values of {here.name}")
+            self.value_groups.append(GroupKey(here))
+
+    # What is asked
+
+    def _read_growth(self, growth: re.Match[str]) -> TableQuestion:
+        self._cut(growth)
+        column = self.question.date_column or self._choose_date_column()
+        ends = self.compared or self._find_ends(column)
+        is_falling = bool(growth["fall"])
+        slow = self._take(r"\b(?:the )?(?:slowest|least|smallest|lowest)\b")
+        fast = self._take(r"\b(?:the )?(?:fastest|quickest|strongest|strongly|quickly|fast)\b")
+        most = self._take(r"\b(?:the )?(?:most|highest|largest|biggest|greatest)\b")
+        relative = self._take(r"\b(?:in )?(?:percent|percentage|rate)(?: terms)?\b(?: of)?")
+        self._take(r"\bby how (?:much|many)\b|\bhow (?:much|many|did|strongly|fast)\b|\bover (?:the )?(?:years|time)\b")
+        self._take(r"\byear (?:on|over) year\b" if len(ends) < 2 else r"$^")
+        self._read_groups()
+        aggregate = self._take_aggregate() or "sum"
+        asked = self._take_asked()
+        groups = (asked,) if asked else self.question.groups
+        measure = self._take_measure()
+        measure = measure or (None if re.search(r"(?:number|count) of §t", self.text) else self._find_main_measure())
+        counted = measure is None and bool(self._take(r"§t"))
+        if measure is None and not counted:
+            raise Unexpressed(self._list_measures("whose growth is meant"))
+        if measure and aggregate == "sum" and is_intensive(measure):
+            aggregate = "avg"
+        return self.question.change(
+            shape="growth",
+            aggregate="count" if counted else aggregate,
+            measure=measure,
+            groups=(*groups, *(g for g in self.value_groups if g.column != column and g not in groups)),
+            date_column=column,
+            period=None,
+            ends=ends,
+            is_ascending=bool(slow) != is_falling,
+            is_relative=bool(fast or relative) or not most,
+        )
+
+    def _find_ends(self, column: ColumnInfo) -> tuple[Period, Period]:
+        """Return the first and the last year of a column.
+
+        Raises:
+            Unexpressed: there is only one year, or one of the two is incomplete.
+        """
+        first, last = int(column.minimum[:4]), int(column.maximum[:4])
+        if (period := self.question.period) is not None:
+            since, until = period.spans[0] if period.spans else (None, None)
+            if since and not until and (since.month, since.day) == (1, 1):
+                first = since.year
+            else:
+                raise Unexpressed("growth needs two periods, such as from 2021 to 2023")
+        if first == last:
+            raise Unexpressed(f"the column {column.name} has one year only; name two months or quarters to compare")
+        if not is_year(column) and (column.minimum[5:7] > "03" or column.maximum[5:7] < "10"):
+            raise Unexpressed(
+                f"the first or the last year of {column.name} is incomplete ({column.minimum[:10]} to "
+                f"{column.maximum[:10]}); name two periods to compare"
+            )
+        a, b = (Period("year", date(year, 1, 1), date(year, 12, 31), str(year)) for year in (first, last))
+        return a, b
+
+    def _read_share(self) -> TableQuestion:
+        self._take(SHARE.pattern)
+        if not self.question.values:
+            raise Unexpressed("a share needs a value of a column")
+        measure = self._take_measure()
+        if measure is not None and is_intensive(measure):
+            raise Unexpressed(f"the column {measure.name} is not added over rows, so that it has no shares")
+        if measure is None and not self._take(r"§t|\brows\b"):
+            self._take(r"\brows?\b|\brecords?\b|\bentries\b")
+        return self.question.change(shape="share", aggregate="sum" if measure else "count", measure=measure)
+
+    def _read_groups(self) -> None:
+        groups = list(self.question.groups)
+        pattern = rf"\b{_GROUPING} ({_GROUP})(?: (?:and|by|per) ({_GROUP}))?"
+        for match in list(re.finditer(pattern, self.text)):
+            keys = [self._find_group(name.removeprefix("the ")) for name in match.groups() if name]
+            if all(key is not None for key in keys):
+                groups += [key for key in keys if key is not None]
+                self.text = self.text.replace(match.group(), "", 1)
+        found = re.search(r"(?<!average )(?<!mean )\b(annual|yearly|quarterly|monthly|daily|annually)\b", self.text)
+        if found and self._has_dates():
+            groups.append(self._group_by_time(PERIOD_UNITS[found[1]]))
+            self._cut(found)
+        self.question = self.question.change(groups=tuple(dict.fromkeys(groups)))
+
+    def _find_group(self, name: str) -> GroupKey | None:
+        """Return the grouping that a name means; None if it is not one, as in `by price`."""
+        if name in PERIOD_UNITS:
+            return self._group_by_time(PERIOD_UNITS[name])
+        column = self._get_column(name[2:])
+        if is_date(column):
+            return GroupKey(column, "day" if len(column.minimum) >= 10 else "month")
+        return None if is_measure(column) or column.kind == "other" else GroupKey(column)
+
+    def _group_by_time(self, unit: PeriodUnit) -> GroupKey:
+        column = self.question.date_column or self._choose_date_column()
+        if is_year(column) and unit != "year":
+            raise Unexpressed(f"the column {column.name} has years, but no {unit}s")
+        if len(column.minimum) == 7 and unit == "day":
+            raise Unexpressed(f"the column {column.name} has months, but no days")
+        self.question = self.question.change(date_column=column)
+        return GroupKey(column, unit)
+
+    def _read_ranking(self) -> TableQuestion | None:
+        """Read a ranking: a label or rows by a figure, such as `which region has the highest total revenue`."""
+        limit = self._find_limit()
+        adjective = re.search(rf"\b(?:the )?({'|'.join(ADJECTIVES)})\b", self.text)
+        ends = re.search(rf"\b({DESCENDING}|{ASCENDING})\b", self.text)
+        if adjective is None and ends is None:
+            return None
+        text = self.text
+        if adjective:
+            direction, names = ADJECTIVES[adjective[1]]
+            self._cut(adjective)
+            adjective_measure = self._find_named(names.split(), adjective[1])
+        else:
+            assert ends
+            direction = "min" if re.fullmatch(ASCENDING, ends[1]) else "max"
+            adjective_measure = None
+            self._cut(ends)
+        is_most = bool(ends and ends[1] in ("most", "fewest", "least"))
+        asked = self._take_asked() or self._take_ranked_groups()
+        if asked is None:
+            self.text = text
+            return None
+        if self.question.groups:
+            raise Unexpressed("a ranking within groups is not expressed")
+        self._take(r"\b(?:ranked |sorted |ordered )?by\b")
+        if limit:
+            self._take(limit)
+        aggregate = self._take_aggregate()
+        measure = adjective_measure or self._take_measure()
+        question = self.question.change(
+            shape="ranking",
+            groups=(asked,),
+            is_ascending=direction == "min",
+            limit=_parse_count(limit) if limit else None,
+        )
+        if measure is None or aggregate in ("count", "distinct"):
+            return question.change(**self._read_counted(is_most or aggregate == "count", measure))
+        aggregate = aggregate or self._choose_ranking_aggregate(asked, measure, direction)
+        return question.change(aggregate=aggregate, measure=measure)
+
+    def _read_counted(self, is_count: bool, measure: ColumnInfo | None) -> dict[str, object]:
+        """Return what a ranking by number counts."""
+        if measure is None and (verb := self._take_verb()):
+            return {"aggregate": "sum", "measure": verb}
+        if not is_count:
+            raise Unexpressed(self._list_measures("by which it is ranked"))
+        if measure is not None:
+            return {"aggregate": "sum", "measure": measure}
+        if self._take(r"§t|\b(?:rows|records|entries)\b"):
+            return {"aggregate": "count", "measure": None}
+        if match := re.search(r"§c(\d+)", self.text):
+            self._cut(match)
+            column = self._get_column(match[1])
+            return {"aggregate": "count" if column.unique else "distinct", "measure": None if column.unique else column}
+        raise Unexpressed("what is counted is not named")
+
+    def _choose_ranking_aggregate(self, asked: GroupKey, measure: ColumnInfo, direction: str) -> Aggregate | None:
+        """Return the operation by which a label is ranked that the question does not name; None for single rows."""
+        if asked.column.unique and asked.unit is None:
+            return None
+        if is_intensive(measure):
+            return cast(Aggregate, direction)
+        if is_additive(measure):
+            return "sum"
+        name = humanize_name(measure.name)
+        raise Unexpressed(f"“{name}” may mean the total or the {direction}imum {name}: say which")
+
+    def _read_figure(self) -> TableQuestion | None:
+        """Read one operation over rows, in all or by groups."""
+        nested = re.search(r"\b(?:average|mean) (annual|yearly|quarterly|monthly|daily)\b", self.text)
+        aggregate = self._take_aggregate()
+        if aggregate is None:
+            return self._read_implied_sum()
+        self.question = self.question.change(groups=self._merge_value_groups(aggregate))
+        if nested and aggregate == "avg":
+            unit = PERIOD_UNITS[nested[1]]
+            key = self._group_by_time(unit)
+            self._take(rf"\b{nested[1]}\b")
+            self.question = self.question.change(nested_unit=unit, date_column=key.column)
+        if aggregate == "count":
+            return self.question.change(**self._read_count())
+        measure = self._take_measure() or self._take_date_measure(aggregate) or self._take_verb()
+        if measure is None:
+            if self.question.nested_unit and self._take("§t"):
+                return self.question.change(aggregate="avg", measure=None)
+            if aggregate == "sum" and self._take("§t"):
+                return self.question.change(aggregate="count")
+            measure = self._find_only_measure()
+        if measure is None:
+            raise Unexpressed(self._list_measures("that is meant"))
+        if aggregate == "sum" and is_intensive(measure) and not re.search(r"§t", self.text):
+            raise Unexpressed(f"the column {measure.name} is not added over rows: ask for its average")
+        self._take(r"\b(?:per|for each|for every|of each|of all|of every) (?:single )?§t")
+        return self.question.change(aggregate=aggregate, measure=measure)
+
+    def _merge_value_groups(self, aggregate: Aggregate) -> tuple[GroupKey, ...]:
+        """Return the groups of the question with those of compared values, unless these are taken together."""
+        if self._take(r"\b(?:together|combined|jointly)\b"):
+            return self.question.groups
+        return tuple(dict.fromkeys((*self.value_groups, *self.question.groups)))
+
+    def _read_count(self) -> dict[str, object]:
+        """Return what is counted: rows, different values, or the total of a column of numbers."""
+        if match := re.search(r"§c(\d+)", self.text):
+            column = self._get_column(match[1])
+            if is_measure(column):
+                self._cut(match)
+                if is_intensive(column):
+                    raise Unexpressed(f"the column {column.name} cannot be counted")
+                self._take("§t")
+                return {"aggregate": "sum", "measure": column}
+            if self._take("§t"):
+                return {"aggregate": "count"}
+            self._cut(match)
+            return {"aggregate": "count"} if column.unique else {"aggregate": "distinct", "measure": column}
+        if self._take("§t"):
+            return {"aggregate": "count"}
+        if verb := self._take_verb():
+            return {"aggregate": "sum", "measure": verb}
+        return {"aggregate": "count"}
+
+    def _read_implied_sum(self) -> TableQuestion | None:
+        """Read a quantity without an operation, such as `revenue by region`, as its total if it is added over rows."""
+        groups = tuple(dict.fromkeys((*self.value_groups, *self.question.groups)))
+        named = dict.fromkeys(re.findall(r"§c(\d+)", self.text))
+        is_limited = bool(groups or self.question.period or self.question.values)
+        if len(named) != 1 or not is_limited or self._is_lookup():
+            return None
+        measure = self._get_column(next(iter(named)))
+        if not is_measure(measure) or not is_additive(measure):
+            return None
+        self._take_measure()
+        return self.question.change(aggregate="sum", measure=measure, groups=groups)
+
+    def _is_lookup(self) -> bool:
+        """Return whether a condition names one row."""
+        return any(condition.column.unique for condition in self.question.values)
+
+    def _read_rows(self) -> TableQuestion:
+        """Read a question for rows as they are, which a condition selects.
+
+        Raises:
+            Unexpressed: nothing is asked for, or the question wants a figure of all rows.
+        """
+        question = self.question
+        columns = [self._get_column(number) for number in dict.fromkeys(re.findall(r"§c(\d+)", self.text))]
+        if not columns and (verb := self._take_verb()):
+            columns = [verb]
+        self.text = re.sub(r"§c\d+", "", self.text)
+        if question.groups or not (question.values or question.numbers or question.period):
+            raise Unexpressed("it names no operation such as total, average, highest or how many")
+        if self._take(r"\b(?:list|which|show|name|what are|who|whose|when|where)\b") and not columns:
+            columns = [self._find_row_label().column]
+        if not columns:
+            raise Unexpressed("it names no column and no operation such as total, average, highest or how many")
+        self._take("§t")
+        self._take(r"\band\b" if len(columns) > 1 else r"$^")
+        keys = [condition.column for condition in question.values]
+        keys += [question.date_column] if question.period and question.date_column else []
+        numbers = [condition.column for condition in question.numbers]
+        return question.change(shape="rows", groups=tuple(map(GroupKey, dict.fromkeys((*keys, *columns, *numbers)))))
+
+    # Words
+
+    def _take(self, pattern: str) -> str:
+        """Remove and return what a pattern matches; return an empty text if nothing does."""
+        match = re.search(pattern, self.text)
+        if match is None:
+            return ""
+        self._cut(match)
+        return match.group()
+
+    def _cut(self, match: re.Match[str]) -> None:
+        self.text = " ".join(f"{self.text[: match.start()]} {self.text[match.end() :]}".split())
+
+    def _take_aggregate(self) -> Aggregate | None:
+        """Remove and return the operation of the question.
+
+        Raises:
+            Unexpressed: there are two different ones.
+        """
+        found: dict[Aggregate, str] = {}
+        for name, pattern in AGGREGATES.items():
+            if self._take(rf"\b(?:the )?(?:{pattern})\b"):
+                found[name] = pattern
+        if set(found) == {"count", "sum"}:
+            return "count"
+        if set(found) == {"count", "avg"} and re.search(r"§c\d+", self.text):
+            return "avg"
+        if len(found) > 1:
+            raise Unexpressed(f"it names more than one operation ({', '.join(found)})")
+        if found:
+            return next(iter(found))
+        return None
+
+    def _take_measure(self) -> ColumnInfo | None:
+        """Remove and return the column of numbers that is named, apart from conditions.
+
+        Raises:
+            Unexpressed: several are named.
+        """
+        found = {number: self._get_column(number) for number in dict.fromkeys(re.findall(r"§c(\d+)", self.text))}
+        measures = {number: column for number, column in found.items() if is_measure(column)}
+        if len(measures) > 1:
+            raise Unexpressed(f"it names the columns {' and '.join(c.name for c in measures.values())}")
+        for number, column in measures.items():
+            self.text = re.sub(rf"§c{number}(?!\d)", "", self.text)
+            self._take(rf"\b(?:{'|'.join(VERBS)})\b")
+            return column
+        return None
+
+    def _take_date_measure(self, aggregate: Aggregate) -> ColumnInfo | None:
+        if aggregate not in ("max", "min"):
+            return None
+        for number in re.findall(r"§c(\d+)", self.text):
+            if is_date(self._get_column(number)) or is_year(self._get_column(number)):
+                self.text = self.text.replace(f"§c{number}", "", 1)
+                return self._get_column(number)
+        return None
+
+    def _take_verb(self) -> ColumnInfo | None:
+        match = re.search(rf"\b({'|'.join(VERBS)})\b", self.text)
+        column = self._find_verb_column(match[1]) if match else None
+        if match and column:
+            self._cut(match)
+        return column
+
+    def _find_verb_column(self, verb: str) -> ColumnInfo | None:
+        return self._find_named(VERBS[verb].split(), verb, is_required=False)
+
+    def _find_named(self, names: Sequence[str], word: str, *, is_required: bool = True) -> ColumnInfo | None:
+        """Return the only column of numbers with one of some words in its name."""
+        stems = set(map(stem, names))
+        found = [column for column in self.table.columns if is_measure(column) and get_head(column) in stems]
+        if len(found) == 1:
+            return found[0]
+        if is_required:
+            raise Unexpressed(f"no single column of {self.table.name} is meant by “{word}”")
+        return None
+
+    def _find_only_measure(self) -> ColumnInfo | None:
+        measures = [column for column in self.table.columns if is_measure(column)]
+        return measures[0] if len(measures) == 1 else None
+
+    def _find_main_measure(self) -> ColumnInfo | None:
+        """Return the column that is meant if none is named: the only one, or the only one of revenue."""
+        revenue = [c for c in self.table.columns if is_measure(c) and get_head(c) in map(stem, ("revenue", "sales"))]
+        return self._find_only_measure() or (revenue[0] if len(revenue) == 1 else None)
+
+    def _list_measures(self, purpose: str) -> str:
+        names = [column.name for column in self.table.columns if is_measure(column)]
+        return f"name the column {purpose}: {', '.join(names) or 'the table has no numbers'}"
+
+    def _take_asked(self) -> GroupKey | None:
+        """Remove and return the label after a question word, such as `which region`."""
+        pattern = rf"\b(?:in |for |on )?{_ASKED} (?:(?:are|is|was|were|the|of) )*(§c\d+|§t|(?:{_UNITS})\b)"
+        for match in re.finditer(pattern, self.text):
+            key = self._find_row_label() if match[1] == "§t" else self._find_group(match[1])
+            if key is not None:
+                self._cut(match)
+                return key
+        return self._find_person() if self._take(r"\b(?:who|whose)\b") else None
+
+    def _take_ranked_groups(self) -> GroupKey | None:
+        """Remove and return the label of a ranking without a question word, such as `top 5 products`."""
+        if len(self.question.groups) == 1:
+            (key,) = self.question.groups
+            if not re.search(r"§c\d+|§t", self.text):
+                return None
+        for match in re.finditer(r"§c(\d+)|§t", self.text):
+            key = self._find_group(match.group()) if match[1] else None
+            if key is not None:
+                self._cut(match)
+                return key
+        return None
+
+    def _find_row_label(self) -> GroupKey:
+        """Return the column that names single rows."""
+        unique = [column for column in self.table.columns if column.unique and not is_measure(column)]
+        named = [column for column in unique if column.kind == "text"] or unique
+        if not named:
+            raise Unexpressed(f"no column of {self.table.name} names its rows")
+        return GroupKey(named[0])
+
+    def _find_person(self) -> GroupKey:
+        names = ("name", "employee", "person", "customer", "seller", "author", "player", "student")
+        found = [c for c in self.table.columns if c.kind == "text" and set(_name_words(c)) & set(names)]
+        if not found:
+            raise Unexpressed(f"no column of {self.table.name} names persons")
+        return GroupKey(found[0])
+
+    def _find_limit(self) -> str:
+        words = "|".join(_NUMBER_WORDS)
+        found = re.search(rf"\b(\d{{1,2}}|{words})\b", self.text)
+        return rf"\b{found[1]}\b" if found else ""
+
+    def _get_column(self, number: str) -> ColumnInfo:
+        return self.table.columns[int(number)]
+
+    def _has_dates(self) -> bool:
+        return any(is_date(column) or is_year(column) for column in self.table.columns)
+
+    def _has_column_for(self, pattern: re.Pattern[str]) -> bool:
+        """Return whether a column is named by the words of a pattern, such as growth."""
+        return any(pattern.search(humanize_name(column.name)) for column in self.table.columns)
+
+    def _check_rest(self, question: TableQuestion) -> None:
+        """Refuse a question with words that were not understood."""
+        if found := QUALIFIERS.search(self.text):
+            raise Unexpressed(f"“{found.group()}” is not understood there")
+        for group in question.groups:
+            self.text = re.sub(r"§t", "", self.text) if group else self.text
+        rest = [word for word in self.text.replace("§t", "").split() if word not in NEUTRAL_WORDS]
+        if left := [word for word in rest if not word.startswith("§")]:
+            listed = ", ".join(f"“{word}”" for word in left[:4])
+            is_are = "is neither a column nor a value" if len(left) == 1 else "are neither columns nor values"
+            raise Unexpressed(f"{listed} {is_are} of the table {self.table.name}")
+        if rest:
+            names = [self._get_column(word[2:]).name if word[1] == "c" else word for word in rest]
+            raise Unexpressed(f"the part about {', '.join(names)} is not understood")
+
+
+_YEAR_WORD = r"(?:19|20)\d\d\b"
+
+
+def _check_stock(question: TableQuestion) -> None:
+    """Refuse a sum over time of what exists at a point in time, such as a population."""
+    measure, table = question.measure, question.table
+    if question.aggregate != "sum" or measure is None or question.shape == "growth" or not is_stock(measure):
+        return
+    periods = [c.name for c in table.columns if is_date(c) or is_year(c)]
+    if (
+        periods
+        and question.period is None
+        and not any(group.unit or is_year(group.column) for group in question.groups)
+    ):
+        raise Unexpressed(f"the column {measure.name} is not added over time: name a period of {periods[0]}")
+
+
+def _name_words(column: ColumnInfo) -> list[str]:
+    """Return the words of a column name, without those that only say that it holds dates."""
+    return [word for word in humanize_name(column.name).split() if word not in ("date", "day", "time", "at", "on")]
+
+
+def _parse_count(pattern: str) -> int:
+    word = pattern.replace(r"\b", "")
+    return int(word) if word.isdigit() else _NUMBER_WORDS[word]
