@@ -23,8 +23,10 @@ _TOKEN: Final = re.compile(
     r"(?P<date>\d{4}-\d{2}(?:-\d{2})?(?![\w-]))|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|\d+(?:\.\d+)?(?![^\W_]))"
     r"|(?P<word>[^\W_]+(?:['’][^\W_]+)*)|(?P<mark>[<>]=?|=|%)"
 )
+_CAMEL_CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _ISO_DATE: Final = re.compile(r"\d{4}-\d{2}(?:-\d{2}(?:[T ].*)?)?")
 _PERSON_NOUNS: Final = ("employees", "staff", "members", "users", "customers", "students", "players", "patients")
+_PREPOSITIONS: Final = ("in", "on", "at", "per", "by", "of", "to")
 _YEARS: Final = range(1500, 2201)
 
 
@@ -41,7 +43,8 @@ class ColumnName(NamedTuple):
 
 def normalize(text: str) -> str:
     """Return a text as lower-case words, numbers without separators, and comparison signs, separated by spaces."""
-    return " ".join(_normalize_token(match) for match in _TOKEN.finditer(text))
+    spaced = _CAMEL_CASE.sub(" ", text)
+    return " ".join(_normalize_token(match) for match in _TOKEN.finditer(spaced))
 
 
 def _normalize_token(match: re.Match[str]) -> str:
@@ -61,7 +64,7 @@ def stem(word: str) -> str:
 
 def humanize_name(name: str) -> str:
     """Return a column name as words."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    spaced = _CAMEL_CASE.sub(" ", name)
     return " ".join(re.sub(r"[_\W]+", " ", spaced).lower().split()) or name
 
 
@@ -72,15 +75,17 @@ def list_names(table: TableInfo) -> Iterator[ColumnName]:
         core = _drop_suffixes(words)
         forms = [(words, EXACT), (core, CORE), (core[-1:], HEAD)]
         forms += [([word], SYNONYM) for group in SYNONYMS if core[-1] in group for word in group]
-        yield from (ColumnName(position, tuple(map(stem, words)), strength) for words, strength in forms if words)
+        yield from (
+            ColumnName(position, tuple(map(stem, words)), strength)
+            for words, strength in forms
+            if not set(words) <= {*_PREPOSITIONS}
+        )
 
 
 def _drop_suffixes(words: list[str]) -> list[str]:
     """Return the words of a name without units and identifying suffixes."""
     kept = list(words)
-    while len(kept) > 1 and kept[-1] in (*UNIT_WORDS, *ENTITY_SUFFIXES):
-        kept.pop()
-    while len(kept) > 1 and kept[-1] in ("in", "per"):
+    while len(kept) > 1 and kept[-1] in (*UNIT_WORDS, *ENTITY_SUFFIXES, *_PREPOSITIONS):
         kept.pop()
     return kept
 

@@ -3,8 +3,9 @@
 In the marked question, `§c2` is the third column, `§v0` the first mentioned value, and `§t` a word for the rows.
 """
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tenure.algorithms.tables.columns import (
     CORE,
@@ -20,6 +21,8 @@ from tenure.algorithms.tables.columns import (
 from tenure.algorithms.tables.words import ENTITY_SUFFIXES, NEUTRAL_WORDS
 from tenure.contracts.evidence.tables import TableInfo
 
+_IMPERATIVE: Final = re.compile(r"^(?:please )?name (?=(?:the|all|every|each|\d+|two|three|four|five|ten)\b)")
+"""Request that begins with a word that may also name a column."""
 _MAX_MENTION_WORDS = 8
 """Maximum words of a mention."""
 _VALUE, _TABLE = EXACT + 1, CORE
@@ -61,7 +64,7 @@ class _Mention(NamedTuple):
 
 def mark_mentions(question: str, table: TableInfo) -> MarkedQuestion:
     """Mark the mentions of a table in a question, longest first from the left."""
-    words = normalize(question).split()
+    words = _IMPERATIVE.sub("", normalize(question)).split()
     lexicon = _Lexicon(table)
     marked: list[str] = []
     values: list[MentionedValue] = []
@@ -102,8 +105,8 @@ class _Lexicon:
             form = tuple(normalize(value.value).split())
             if form and not set(form) <= NEUTRAL_WORDS:
                 self._by_words.setdefault(form, []).append(mention)
-                if len(form) == 1 and len(form[0]) > 3:
-                    self._by_stems.setdefault((stem(form[0]),), []).append(mention._replace(strength=HEAD))
+                if len("".join(form)) > 3:
+                    self._by_stems.setdefault(tuple(map(stem, form)), []).append(mention._replace(strength=HEAD))
 
     def find_longest(self, words: Sequence[str]) -> tuple[int, list[_Mention]]:
         """Return the length of the longest mention at the start of some words, and its meanings."""

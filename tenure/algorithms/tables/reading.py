@@ -66,11 +66,12 @@ _UNITS = "|".join(PERIOD_UNITS)
 _GROUP = rf"(?:the )?(?:§c\d+|(?:{_UNITS})\b)"
 GROWTH: Final = re.compile(
     r"\b(?:grew|grown?|growth|growing|increas(?:ed?|es|ing)|rose|risen?|rises|gain(?:ed|s)?|(?P<fall>declin(?:ed?|es)|"
-    r"decreas(?:ed?|es)|fell|fallen|falls?|drop(?:ped|s)?|shr[aiu]nk|lost)|chang(?:ed?|es)|develop(?:ed|ment))\b"
+    r"decreas(?:ed?|es)|fell|fallen|falls?|drop(?:ped|s)?|shr[aiu]nk|lost)|chang(?:ed?|es)|develop(?:ed|ment)?)\b"
 )
 SHARE: Final = re.compile(
     r"\b(?:(?:what|which) )?(?:share|percentage|percent|proportion|fraction) of (?:all |the |total )*"
 )
+_COUNT = rf"(?:\d{{1,2}}|{'|'.join(_NUMBER_WORDS)})"
 _ASKED = r"(?:which|what|who|whose|where|name|the|list|show|find)"
 
 
@@ -151,7 +152,8 @@ class _Reader:
             raise Unexpressed(f"a period may refer to the columns {' and '.join(column.name for column in dated)}")
         if not self.question.date_column:
             words = {stem(word) for word in _name_words(dated[0])}
-            self.text = " ".join(word for word in self.text.split() if "§" in word or stem(word) not in words)
+            text = re.sub(rf"(?<!by )(?<!per )§c{self.table.columns.index(dated[0])}(?!\d)", "", self.text)
+            self.text = " ".join(word for word in text.split() if "§" in word or stem(word) not in words)
         return dated[0]
 
     def _read_numbers(self) -> None:
@@ -224,8 +226,8 @@ class _Reader:
         counted = measure is None and bool(self._take(r"§t"))
         if measure is None and not counted:
             raise Unexpressed(self._list_measures("whose growth is meant"))
-        if measure and aggregate == "sum" and is_intensive(measure):
-            aggregate = "avg"
+        if measure and aggregate in ("sum", "count"):
+            aggregate = "avg" if is_intensive(measure) else "sum"
         return self.question.change(
             shape="growth",
             aggregate="count" if counted else aggregate,
@@ -268,11 +270,12 @@ class _Reader:
         measure = self._take_measure()
         if measure is not None and is_intensive(measure):
             raise Unexpressed(f"the column {measure.name} is not added over rows, so that it has no shares")
-        if measure is None and not self._take(r"§t|\brows\b"):
-            self._take(r"\brows?\b|\brecords?\b|\bentries\b")
+        if measure is None:
+            self._take_rows()
         return self.question.change(shape="share", aggregate="sum" if measure else "count", measure=measure)
 
     def _read_groups(self) -> None:
+        self._take_single_rows()
         groups = list(self.question.groups)
         pattern = rf"\b{_GROUPING} ({_GROUP})(?: (?:and|by|per) ({_GROUP}))?"
         for match in list(re.finditer(pattern, self.text)):
@@ -285,6 +288,13 @@ class _Reader:
             groups.append(self._group_by_time(PERIOD_UNITS[found[1]]))
             self._cut(found)
         self.question = self.question.change(groups=tuple(dict.fromkeys(groups)))
+
+    def _take_single_rows(self) -> None:
+        """Remove `per order` from a question for a mean over rows, each of which is an order."""
+        identifying = [f"§c{place}" for place, column in enumerate(self.table.columns) if column.unique]
+        rows = "|".join(("§t", *identifying))
+        if re.search(rf"\b(?:{AGGREGATES['avg']}|{AGGREGATES['median']})\b", self.text):
+            self._take(rf"\b(?:per|for each|for every|of each|of all|of every) (?:single )?(?:{rows})(?!\d)")
 
     def _find_group(self, name: str) -> GroupKey | None:
         """Return the grouping that a name means; None if it is not one, as in `by price`."""
@@ -375,6 +385,14 @@ class _Reader:
         """Read one operation over rows, in all or by groups."""
         nested = re.search(r"\b(?:average|mean) (annual|yearly|quarterly|monthly|daily)\b", self.text)
         aggregate = self._take_aggregate()
+        if aggregate is None and (adjective := re.search(rf"\b(?:the )?({'|'.join(ADJECTIVES)})\b", self.text)):
+            aggregate, names = ADJECTIVES[adjective[1]]
+            self._cut(adjective)
+            self._take(r"\bhow (?:old|long|tall|heavy|expensive|far)\b")
+            self._take(r"§t")
+            measure = self._find_named(names.split(), adjective[1])
+            self._take(rf"§c{self.table.columns.index(measure)}(?!\d)")
+            return self.question.change(aggregate=aggregate, measure=measure)
         if aggregate is None:
             return self._read_implied_sum()
         self.question = self.question.change(groups=self._merge_value_groups(aggregate))
@@ -394,10 +412,14 @@ class _Reader:
             measure = self._find_only_measure()
         if measure is None:
             raise Unexpressed(self._list_measures("that is meant"))
-        if aggregate == "sum" and is_intensive(measure) and not re.search(r"§t", self.text):
+        if aggregate == "sum" and is_intensive(measure):
             raise Unexpressed(f"the column {measure.name} is not added over rows: ask for its average")
-        self._take(r"\b(?:per|for each|for every|of each|of all|of every) (?:single )?§t")
         return self.question.change(aggregate=aggregate, measure=measure)
+
+    def _take_rows(self) -> str:
+        """Remove and return a word for the rows, or the column that identifies them."""
+        identifying = [f"§c{place}" for place, column in enumerate(self.table.columns) if column.unique]
+        return self._take(rf"(?:{'|'.join(('§t', *identifying))})(?!\d)|\b(?:rows|records|entries)\b")
 
     def _merge_value_groups(self, aggregate: Aggregate) -> tuple[GroupKey, ...]:
         """Return the groups of the question with those of compared values, unless these are taken together."""
@@ -430,6 +452,8 @@ class _Reader:
         groups = tuple(dict.fromkeys((*self.value_groups, *self.question.groups)))
         named = dict.fromkeys(re.findall(r"§c(\d+)", self.text))
         is_limited = bool(groups or self.question.period or self.question.values)
+        if not named and groups and self._take("§t"):
+            return self.question.change(aggregate="count", groups=groups)
         if len(named) != 1 or not is_limited or self._is_lookup():
             return None
         measure = self._get_column(next(iter(named)))
@@ -532,17 +556,24 @@ class _Reader:
         return column
 
     def _find_verb_column(self, verb: str) -> ColumnInfo | None:
-        return self._find_named(VERBS[verb].split(), verb, is_required=False)
+        found = self._list_named(VERBS[verb].split())
+        return found[0] if len(found) == 1 else None
 
-    def _find_named(self, names: Sequence[str], word: str, *, is_required: bool = True) -> ColumnInfo | None:
-        """Return the only column of numbers with one of some words in its name."""
-        stems = set(map(stem, names))
-        found = [column for column in self.table.columns if is_measure(column) and get_head(column) in stems]
-        if len(found) == 1:
-            return found[0]
-        if is_required:
+    def _find_named(self, names: Sequence[str], word: str) -> ColumnInfo:
+        """Return the only column of numbers that a word stands for.
+
+        Raises:
+            Unexpressed: there is none, or several.
+        """
+        found = self._list_named(names)
+        if len(found) != 1:
             raise Unexpressed(f"no single column of {self.table.name} is meant by “{word}”")
-        return None
+        return found[0]
+
+    def _list_named(self, names: Sequence[str]) -> list[ColumnInfo]:
+        """Return the columns of numbers whose name ends with one of some words."""
+        stems = set(map(stem, names))
+        return [column for column in self.table.columns if is_measure(column) and get_head(column) in stems]
 
     def _find_only_measure(self) -> ColumnInfo | None:
         measures = [column for column in self.table.columns if is_measure(column)]
@@ -559,7 +590,7 @@ class _Reader:
 
     def _take_asked(self) -> GroupKey | None:
         """Remove and return the label after a question word, such as `which region`."""
-        pattern = rf"\b(?:in |for |on )?{_ASKED} (?:(?:are|is|was|were|the|of) )*(§c\d+|§t|(?:{_UNITS})\b)"
+        pattern = rf"\b(?:in |for |on )?{_ASKED} (?:(?:are|is|was|were|the|of|{_COUNT}) )*(§c\d+|§t|(?:{_UNITS})\b)"
         for match in re.finditer(pattern, self.text):
             key = self._find_row_label() if match[1] == "§t" else self._find_group(match[1])
             if key is not None:
@@ -596,9 +627,8 @@ class _Reader:
         return GroupKey(found[0])
 
     def _find_limit(self) -> str:
-        words = "|".join(_NUMBER_WORDS)
-        found = re.search(rf"\b(\d{{1,2}}|{words})\b", self.text)
-        return rf"\b{found[1]}\b" if found else ""
+        found = re.search(rf"\b{_COUNT}\b", self.text)
+        return rf"\b{found.group()}\b" if found else ""
 
     def _get_column(self, number: str) -> ColumnInfo:
         return self.table.columns[int(number)]
@@ -614,9 +644,8 @@ class _Reader:
         """Refuse a question with words that were not understood."""
         if found := QUALIFIERS.search(self.text):
             raise Unexpressed(f"“{found.group()}” is not understood there")
-        for group in question.groups:
-            self.text = re.sub(r"§t", "", self.text) if group else self.text
-        rest = [word for word in self.text.replace("§t", "").split() if word not in NEUTRAL_WORDS]
+        known = NEUTRAL_WORDS.union(VERBS) if question.measure else NEUTRAL_WORDS
+        rest = [word for word in self.text.replace("§t", "").split() if word not in known]
         if left := [word for word in rest if not word.startswith("§")]:
             listed = ", ".join(f"“{word}”" for word in left[:4])
             is_are = "is neither a column nor a value" if len(left) == 1 else "are neither columns nor values"

@@ -143,7 +143,9 @@ NEUTRAL_WORDS: Final = frozenset(
     values data dataset table tables file figure figures column made make makes making generated generate
     achieved recorded registered reported according as will would can could say s come came comes got get
     different distinct unique single individual one ones here exist exists occur occurred belong belongs placed
-    work works working worked employed live lives located situated based stood stand stands people persons""".split()
+    work works working worked employed live lives located situated based stood stand stands people persons
+    person take took taken handled handle arrived arrive dealt received receive submitted filed created
+    opened""".split()
 )
 """Words that change nothing once the operations and columns of a question are known."""
 

@@ -17,7 +17,7 @@ SALES = TableInfo(
         ColumnInfo(name="unitPrice", kind="number"),
         ColumnInfo(name="revenue", kind="number"),
         ColumnInfo(name="tags", kind="other"),
-        ColumnInfo(name="shipping day", kind="date"),
+        ColumnInfo(name="shipping day", kind="date", minimum="2024-01-02", maximum="2025-11-30"),
     ),
 )
 ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind="number"),))
@@ -46,15 +46,32 @@ ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind=
         ),
         (
             "Which region has the highest total revenue?",
-            'SELECT "region", sum("revenue") AS "total revenue" FROM "sales" GROUP BY 1 ORDER BY 2 DESC, 1',
+            'SELECT "region", sum("revenue") AS "total revenue" FROM "sales" GROUP BY 1 '
+            'HAVING sum("revenue") IS NOT NULL ORDER BY 2 DESC, 1 LIMIT 10',
         ),
         (
             "Which product has the lowest average revenue?",
-            'SELECT "product", avg("revenue") AS "average revenue" FROM "sales" GROUP BY 1 ORDER BY 2 ASC, 1',
+            'SELECT "product", avg("revenue") AS "average revenue" FROM "sales" GROUP BY 1 HAVING avg("revenue") IS NOT NULL '
+            "ORDER BY 2 ASC, 1 LIMIT 10",
         ),
         (
             "number of sales per shipping day",
-            'SELECT "shipping day", count(*) AS "number of rows" FROM "sales" GROUP BY 1 ORDER BY 2 DESC, 1',
+            'SELECT CAST("shipping day" AS DATE) AS "day", count(*) AS "number of rows" FROM "sales" '
+            "GROUP BY 1 ORDER BY 1",
+        ),
+        (
+            "What is the revenue of bread?",
+            'SELECT sum("revenue") AS "total revenue" FROM "sales" WHERE "product" = \'bread\'',
+        ),
+        (
+            "What is the total revenue without the North?",
+            'SELECT sum("revenue") AS "total revenue" FROM "sales" '
+            'WHERE ("region" IS NULL OR "region" NOT IN (\'North\'))',
+        ),
+        (
+            "What is the total revenue in 2025?",
+            'SELECT sum("revenue") AS "total revenue" FROM "sales" '
+            "WHERE \"shipping day\" >= DATE '2025-01-01' AND \"shipping day\" < DATE '2026-01-01'",
         ),
     ],
 )
@@ -71,21 +88,15 @@ def test_unambiguous_questions_become_sql(question: str, sql: str) -> None:
     [
         "",
         "bread",
-        "What is the revenue of bread?",
         "What is the total profit by region?",
-        "What is the total revenue in 2025?",
         "What is the total revenue by tags?",
-        "What is the total revenue by region and product?",
-        "What is the total revenue without the North?",
         "What is the total revenue before March?",
         "What is the average revenue of sales over 100?",
         "What is the total of region?",
         "What is the total revenue and the average revenue?",
         "What is the total average revenue?",
         "What is the total average revenue by region?",
-        "Which region has the highest revenue?",
         "What is the total revenue and unit price?",
-        "How many products by region?",
         "How much revenue did late make?",
         "Why is the total revenue so high?",
         "What is the total?",

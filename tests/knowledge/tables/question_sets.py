@@ -110,7 +110,25 @@ def build_countries() -> list[Row]:
     ]
 
 
-SALES, STAFF, COUNTRIES = build_sales(), build_staff(), build_countries()
+def build_tickets() -> list[Row]:
+    """Return support requests with the time of their arrival."""
+    chance = random.Random(5)
+    agents = ["Priya Nair", "Tom Okafor", "Lin Wei", "Sara Lund", "Max Orban"]
+    return [
+        {
+            "TicketID": f"T-{number:04}",
+            "OpenedAt": f"2024-{chance.randint(1, 6):02}-{chance.randint(1, 28):02} {chance.randint(8, 17):02}:15:00",
+            "Agent": chance.choice(agents),
+            "Priority": chance.choice(["low", "normal", "urgent"]),
+            "Channel": chance.choice(["email", "phone", "chat"]),
+            "MinutesToSolve": chance.randint(3, 240),
+            "Satisfaction_Score": chance.randint(1, 5),
+        }
+        for number in range(1, 151)
+    ]
+
+
+SALES, STAFF, COUNTRIES, TICKETS = build_sales(), build_staff(), build_countries(), build_tickets()
 
 
 def write_tables(folder: Path) -> dict[str, Path]:
@@ -119,6 +137,10 @@ def write_tables(folder: Path) -> dict[str, Path]:
         writer = csv.DictWriter(file, list(SALES[0]))
         writer.writeheader()
         writer.writerows(SALES)
+    with (folder / "tickets.tsv").open("w", newline="") as file:
+        rows = csv.DictWriter(file, list(TICKETS[0]), delimiter="\t")
+        rows.writeheader()
+        rows.writerows(TICKETS)
     pq.write_table(pa.Table.from_pylist(COUNTRIES), folder / "countries.parquet")
     staff = folder / "company.db"
     columns = "employee_id INTEGER, full_name TEXT, department TEXT, office TEXT, salary INTEGER, age INTEGER"
@@ -127,7 +149,7 @@ def write_tables(folder: Path) -> dict[str, Path]:
         f"CREATE TABLE employees ({columns}, hired_on TEXT)",
         *(inserted(row).replace("INTO sales", "INTO employees") for row in STAFF),
     )
-    return {"sales": folder / "sales.csv", "staff": staff, "countries": folder / "countries.parquet"}
+    return {"sales": folder / "sales.csv", "staff": staff, "countries": folder / "countries.parquet", "tickets": folder / "tickets.tsv"}
 
 
 def select(rows: Iterable[Row], **values: Any) -> list[Row]:
@@ -414,6 +436,48 @@ COUNTRY_CASES = [
     TableCase("Which country grew fastest?", "none"),
     TableCase("What is the total population of Asia?", "none"),
 ]
+
+NEW_CASES: dict[str, list[TableCase]] = {
+    "tickets": [
+        TableCase("How many tickets were opened in April 2024?", "figure", sum(r["OpenedAt"][:7] == "2024-04" for r in TICKETS)),
+        TableCase("What is the average time to solve urgent tickets?", "none"),
+        TableCase("average minutes to solve by priority", "groups", group(TICKETS, "Priority", lambda r: mean(x["MinutesToSolve"] for x in r))),
+        TableCase("Which agent handled the most tickets?", "label", best(group(TICKETS, "Agent", len))),
+        TableCase("How many urgent tickets did Priya Nair have?", "figure", len(select(TICKETS, Priority="urgent", Agent="Priya Nair"))),
+        TableCase("What is the mean satisfaction score of Tom Okafor?", "figure", mean(r["Satisfaction_Score"] for r in select(TICKETS, Agent="Tom Okafor"))),
+        TableCase("tickets per month", "groups", group(TICKETS, lambda r: r["OpenedAt"][:7], len)),
+        TableCase("Which agent has the best average satisfaction score?", "label", best(group(TICKETS, "Agent", lambda r: mean(x["Satisfaction_Score"] for x in r)))),
+        TableCase("What share of tickets came by phone?", "share", round(100 * len(select(TICKETS, Channel="phone")) / len(TICKETS), 2)),
+        TableCase("How many tickets took more than 120 minutes to solve?", "figure", sum(r["MinutesToSolve"] > 120 for r in TICKETS)),
+        TableCase("How many tickets arrived by chat or email before March 2024?", "groups", {c: sum(r["OpenedAt"] < "2024-03" for r in select(TICKETS, Channel=c)) for c in ("chat", "email")}),
+        TableCase("What was the longest time to solve a ticket in the second quarter of 2024?", "none"),
+        TableCase("median MinutesToSolve per channel", "groups", group(TICKETS, "Channel", lambda r: median(x["MinutesToSolve"] for x in r))),
+        TableCase("How many tickets were not urgent?", "figure", sum(r["Priority"] != "urgent" for r in TICKETS)),
+    ],
+    "sales": [
+        TableCase("Give me the sum of revenue for desk lamps", "figure", total(select(SALES, product="Desk Lamp"), "revenue")),
+        TableCase("How many units did we sell in Q2 2022?", "figure", total([r for r in select(SALES, year=2022) if "04" <= r["order_date"][5:7] <= "06"], "units")),
+        TableCase("Which region made the least revenue in 2022?", "label", best(group(select(SALES, year=2022), "region", sums("revenue")), lowest=True)),
+        TableCase("What was the maximum revenue of a single order in the East?", "figure", max(r["revenue"] for r in select(SALES, region="East"))),
+        TableCase("On which date was order 1005 placed?", "none"),
+        TableCase("How did monitor revenue develop from 2021 to 2023?", "figure", round(change(select(SALES, product="Monitor"), "revenue", 2021, 2023), 2)),
+    ],
+    "staff": [
+        TableCase("When was Ben Stone hired?", "figure", select(STAFF, full_name="Ben Stone")[0]["hired_on"]),
+        TableCase("In which office does Kim Brook work?", "figure", select(STAFF, full_name="Kim Brook")[0]["office"]),
+        TableCase("What is the average age of employees in Oslo?", "figure", mean(r["age"] for r in select(STAFF, office="Oslo"))),
+        TableCase("Top 3 salaries in Engineering", "none"),
+        TableCase("How many employees per office?", "groups", group(STAFF, "office", len)),
+    ],
+    "countries": [
+        TableCase("What was the GDP per capita of Chile in 2016?", "figure", select(COUNTRIES, country="Chile", year=2016)[0]["gdpPerCapita"]),
+        TableCase("Which European countries are in the table?", "none"),
+        TableCase("How much CO2 did India emit in 2020?", "none"),
+        TableCase("Population of Brazil by year", "groups", {r["year"]: r["population_millions"] for r in select(COUNTRIES, country="Brazil")}),
+        TableCase("Which three countries had the smallest population in 2015?", "rows", ["Norway", "Chile", "Ghana"]),
+        TableCase("Which continent had the highest total CO2 emissions in 2023?", "label", "Asia"),
+    ],
+}
 
 CASES = {"sales": SALES_CASES, "staff": STAFF_CASES, "countries": COUNTRY_CASES}
 """Questions by table."""

@@ -13,11 +13,11 @@ from tenure.knowledge.tables.queries import to_table_info
 from tenure.sources.tables.catalogue import Database, ResultTable, list_databases
 from tenure.sources.tables.pinned_files import open_databases
 from tenure.sources.tables.sql_engine import SqlEngine, SqlLimits
-from tests.knowledge.tables.question_sets import CASES, TableCase, write_tables
+from tests.knowledge.tables.question_sets import CASES, NEW_CASES, TableCase, write_tables
 
 LIMITS = SqlLimits(seconds=30.0, rows=200, memory_mb=512)
 
-QUESTIONS = [pytest.param(name, case, id=case.question) for name, cases in CASES.items() for case in cases]
+QUESTIONS = [pytest.param(name, case, id=case.question) for sets in (CASES, NEW_CASES) for name, cases in sets.items() for case in cases]
 
 
 class OpenTable:
