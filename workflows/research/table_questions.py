@@ -74,6 +74,8 @@ class TableQuestions:
         """Rest that a program has to compute, as the SQL writer or a tool call says."""
         self.unexpressed = ""
         """Why a part of the question that concerns the tables has no query, as the SQL writer says."""
+        self.completed_queries: tuple[WrittenQuery, ...] = ()
+        """Queries whose results are evidence."""
 
     async def find_tables(self) -> tuple[TableInfo, ...]:
         """Find the tables that the question may be about."""
@@ -104,6 +106,7 @@ class TableQuestions:
                 for query in written.queries
             ]
             found += [passage for _, reply in replies for passage in reply.passages]
+            self.completed_queries += tuple(query for query, reply in replies if reply.passages)
             failed = tuple(
                 FailedQuery(sql=query.sql, problem=reply.problem) for query, reply in replies if reply.problem
             )

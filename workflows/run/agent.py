@@ -184,6 +184,7 @@ class AgentWorkflow(InteractiveRun):
 
     async def _search(self) -> None:
         self.query_results = await self.tables.query()
+        self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
         if self.tables.unexpressed:
             self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
         limits = self.request.limits

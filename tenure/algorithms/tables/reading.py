@@ -5,7 +5,7 @@ else. Then it is not expressed, because a wrong figure with a citation is worse 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from datetime import date
 from typing import Final, cast
 
@@ -585,8 +585,19 @@ class _Reader:
         return self._find_only_measure() or (revenue[0] if len(revenue) == 1 else None)
 
     def _list_measures(self, purpose: str) -> str:
+        """Return why no column of numbers was found: words that name none, or the choice of columns."""
+        if unknown := self._list_unknown_words(NEUTRAL_WORDS.union(VERBS)):
+            return self._describe_unknown_words(unknown)
         names = [column.name for column in self.table.columns if is_measure(column)]
         return f"name the column {purpose}: {', '.join(names) or 'the table has no numbers'}"
+
+    def _list_unknown_words(self, known: Container[str]) -> list[str]:
+        return [word for word in self.text.split() if "§" not in word and word not in known]
+
+    def _describe_unknown_words(self, words: Sequence[str]) -> str:
+        listed = ", ".join(f"“{word}”" for word in words[:4])
+        are = "is neither a column nor a value" if len(words) == 1 else "are neither columns nor values"
+        return f"{listed} {are} of the table {self.table.name}"
 
     def _take_asked(self) -> GroupKey | None:
         """Remove and return the label after a question word, such as `which region`."""
@@ -645,14 +656,11 @@ class _Reader:
         if found := QUALIFIERS.search(self.text):
             raise Unexpressed(f"“{found.group()}” is not understood there")
         known = NEUTRAL_WORDS.union(VERBS) if question.measure else NEUTRAL_WORDS
-        rest = [word for word in self.text.replace("§t", "").split() if word not in known]
-        if left := [word for word in rest if not word.startswith("§")]:
-            listed = ", ".join(f"“{word}”" for word in left[:4])
-            is_are = "is neither a column nor a value" if len(left) == 1 else "are neither columns nor values"
-            raise Unexpressed(f"{listed} {is_are} of the table {self.table.name}")
-        if rest:
-            names = [self._get_column(word[2:]).name if word[1] == "c" else word for word in rest]
-            raise Unexpressed(f"the part about {', '.join(names)} is not understood")
+        if unknown := self._list_unknown_words(known):
+            raise Unexpressed(self._describe_unknown_words(unknown))
+        if rest := re.findall(r"§c(\d+)", self.text):
+            names = ", ".join(self._get_column(number).name for number in rest)
+            raise Unexpressed(f"the part about {names} is not understood")
 
 
 _YEAR_WORD = r"(?:19|20)\d\d\b"
