@@ -73,7 +73,7 @@ class TableQuestions:
         self.open_computation = ""
         """Rest that a program has to compute, as the SQL writer or a tool call says."""
         self.unexpressed = ""
-        """Why a part of the question that concerns the tables has no query, as the SQL writer says."""
+        """Reason for a part of the question that concerns the tables and has no query; empty for none."""
         self.completed_queries: tuple[WrittenQuery, ...] = ()
         """Queries whose results are evidence."""
 

@@ -62,7 +62,7 @@ def stem(word: str) -> str:
     return (stem_words(word) or [word])[0]
 
 
-def humanize_name(name: str) -> str:
+def to_words(name: str) -> str:
     """Return a column name as words."""
     spaced = _CAMEL_CASE.sub(" ", name)
     return " ".join(re.sub(r"[_\W]+", " ", spaced).lower().split()) or name
@@ -71,7 +71,7 @@ def humanize_name(name: str) -> str:
 def list_names(table: TableInfo) -> Iterator[ColumnName]:
     """Yield the names of all columns."""
     for position, column in enumerate(table.columns):
-        words = humanize_name(column.name).split()
+        words = to_words(column.name).split()
         core = _drop_suffixes(words)
         forms = [(words, EXACT), (core, CORE), (core[-1:], HEAD)]
         forms += [([word], SYNONYM) for group in SYNONYMS if core[-1] in group for word in group]
@@ -92,13 +92,13 @@ def _drop_suffixes(words: list[str]) -> list[str]:
 
 def get_head(column: ColumnInfo) -> str:
     """Return the stem of the last word of a name without its suffixes, such as price for `unit_price_eur`."""
-    return stem(_drop_suffixes(humanize_name(column.name).split())[-1])
+    return stem(_drop_suffixes(to_words(column.name).split())[-1])
 
 
 def list_table_nouns(table: TableInfo) -> set[tuple[str, ...]]:
     """Return the stems of the words that name the rows of a table."""
-    words = [word for word in humanize_name(table.name.rpartition(".")[2]).split() if not word.isdigit()]
-    schema = humanize_name(table.name.rpartition(".")[0]).split()
+    words = [word for word in to_words(table.name.rpartition(".")[2]).split() if not word.isdigit()]
+    schema = to_words(table.name.rpartition(".")[0]).split()
     forms = [words, words[-1:], [*schema, *words]]
     stems = {tuple(map(stem, form)) for form in forms if form}
     if stems & {(stem(word),) for word in _PERSON_NOUNS}:
@@ -109,7 +109,7 @@ def list_table_nouns(table: TableInfo) -> set[tuple[str, ...]]:
 def is_year(column: ColumnInfo) -> bool:
     """Return whether a column of numbers holds years."""
     bounds = (column.minimum, column.maximum)
-    named = stem("year") in map(stem, humanize_name(column.name).split())
+    named = stem("year") in map(stem, to_words(column.name).split())
     return named and column.kind == "number" and all(text.isdigit() and int(text) in _YEARS for text in bounds)
 
 
@@ -121,7 +121,7 @@ def is_date(column: ColumnInfo) -> bool:
 
 def is_measure(column: ColumnInfo) -> bool:
     """Return whether a column holds quantities, not years and not identifiers."""
-    last = humanize_name(column.name).split()[-1]
+    last = to_words(column.name).split()[-1]
     return column.kind == "number" and not is_year(column) and last not in ("id", "code", "key", "nr", "zip", "year")
 
 
@@ -132,15 +132,15 @@ def is_label(column: ColumnInfo) -> bool:
 
 def is_intensive(column: ColumnInfo) -> bool:
     """Return whether a sum of a column has no meaning."""
-    words = humanize_name(column.name).split()
+    words = to_words(column.name).split()
     return "per" in words or bool(INTENSIVE_STEMS.intersection(map(stem, words)))
 
 
 def is_additive(column: ColumnInfo) -> bool:
     """Return whether a column is known to be added over rows."""
-    return not is_intensive(column) and bool(ADDITIVE_STEMS.intersection(map(stem, humanize_name(column.name).split())))
+    return not is_intensive(column) and bool(ADDITIVE_STEMS.intersection(map(stem, to_words(column.name).split())))
 
 
 def is_stock(column: ColumnInfo) -> bool:
     """Return whether a column holds what exists at a point in time, such as a population."""
-    return bool(STOCK_STEMS.intersection(map(stem, humanize_name(column.name).split())))
+    return bool(STOCK_STEMS.intersection(map(stem, to_words(column.name).split())))

@@ -17,6 +17,7 @@ from tenure.algorithms.tables.columns import (
     list_table_nouns,
     normalize,
     stem,
+    to_words,
 )
 from tenure.algorithms.tables.words import ENTITY_SUFFIXES, NEUTRAL_WORDS
 from tenure.contracts.evidence.tables import TableInfo
@@ -136,7 +137,7 @@ class _Lexicon:
         return named[0] if len(named) == 1 else None
 
     def describe_ambiguity(self, words: str, found: Sequence[_Mention]) -> str:
-        """Return why words are ambiguous."""
+        """Return the reason why words are ambiguous."""
         columns = [m.value.column if m.value else int(m.marker[2:]) for m in found if m.value or m.marker[1] == "c"]
         names = sorted({self._table.columns[column].name for column in columns})
         return f"“{words}” may refer to the columns {' and '.join(names)}"
@@ -159,4 +160,7 @@ def _list_values(table: TableInfo) -> Iterator[MentionedValue]:
     for position, column in enumerate(table.columns):
         if column.kind == "text" and not is_date(column):
             known = column.examples if column.complete else column.mentioned
-            yield from (MentionedValue(position, value) for value in dict.fromkeys(known))
+            has_years = stem("year") in map(stem, to_words(column.name).split())
+            # Texts of digits are confused with years and other numbers.
+            values = (value for value in dict.fromkeys(known) if has_years or not value.isdigit())
+            yield from (MentionedValue(position, value) for value in values)

@@ -7,8 +7,8 @@ from tenure.algorithms.tables.periods import Period, PeriodCondition, PeriodUnit
 from tenure.algorithms.tables.words import Aggregate
 from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
 
-Comparison = Literal["<", "<=", ">", ">="]
-"""Comparison with a number."""
+NumberComparison = Literal["<", "<=", ">", ">="]
+"""NumberComparison with a number."""
 
 
 class Unexpressed(Exception):
@@ -40,8 +40,8 @@ class NumberCondition(NamedTuple):
 
     column: ColumnInfo
     """The column."""
-    comparison: Comparison
-    """How it is compared."""
+    comparison: NumberComparison
+    """Comparison with the number."""
     number: str
     """Number, as a literal."""
 

@@ -11,24 +11,23 @@ from typing import Final, cast
 
 from tenure.algorithms.tables.columns import (
     get_head,
-    humanize_name,
     is_additive,
     is_date,
     is_intensive,
+    is_label,
     is_measure,
     is_stock,
     is_year,
     stem,
+    to_words,
 )
-from tenure.algorithms.tables.marking import MarkedQuestion, MentionedValue
-from tenure.algorithms.tables.periods import Period, PeriodUnit, read_periods
+from tenure.algorithms.tables.conditions import ConditionReader, list_name_words
+from tenure.algorithms.tables.marking import MarkedQuestion
+from tenure.algorithms.tables.periods import Period, PeriodUnit
 from tenure.algorithms.tables.query import (
-    Comparison,
     GroupKey,
-    NumberCondition,
     TableQuestion,
     Unexpressed,
-    ValueCondition,
 )
 from tenure.algorithms.tables.words import (
     ADJECTIVES,
@@ -46,18 +45,6 @@ from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
 _NUMBER_WORDS: Final = {
     word: number for number, word in enumerate("two three four five six seven eight nine ten".split(), 2)
 }
-_COMPARISONS: Final[dict[str, Comparison]] = {
-    r"(?:more|greater|higher|larger|bigger|longer) than|over|above|exceeding|>": ">",
-    r"(?:less|fewer|lower|smaller|shorter) than|under|below|<": "<",
-    r"at least|not less than|>=": ">=",
-    r"at most|not more than|up to|<=": "<=",
-}
-_NUMBER = r"(\d+(?:\.\d+)?)"
-_LINK = r"(?:(?:of|is|was|are|were|that|which|has|have|had|a|an|the|by|with) )*"
-_VALUE_LIST = (
-    r"((?:(?:the |in |for |of )*§v\d+(?: §c\d+)?(?: |$)(?:and |or |nor |vs |versus |compared to |compared with )?)+)"
-)
-_NEGATION = r"(?:not|no|never|without|except(?: for)?|excluding|besides|other than|outside(?: of)?|apart from)"
 _GROUPING = (
     r"(?:broken down by|grouped by|split by|by|per|for each|for every|in each|in every|of each|of every|each|"
     r"across(?: all)?|for all|over the|for the different)"
@@ -76,7 +63,7 @@ _ASKED = r"(?:which|what|who|whose|where|name|the|list|show|find)"
 
 
 def read_question(marked: MarkedQuestion, table: TableInfo) -> TableQuestion:
-    """Return what a marked question asks of a table.
+    """Return the meaning of a marked question for a table.
 
     Raises:
         Unexpressed: a part of the question is not understood, or the table has nothing for it.
@@ -86,14 +73,8 @@ def read_question(marked: MarkedQuestion, table: TableInfo) -> TableQuestion:
     return _Reader(marked, table).read()
 
 
-class _Reader:
-    """Question while it is read; `text` holds the words that are not understood yet."""
-
-    def __init__(self, marked: MarkedQuestion, table: TableInfo) -> None:
-        self.text, self.spoken_values, self.table = marked.text, marked.values, table
-        self.question = TableQuestion(table)
-        self.compared: tuple[Period, ...] = ()
-        self.value_groups: list[GroupKey] = []
+class _Reader(ConditionReader):
+    """Question while it is read, after its conditions."""
 
     def read(self) -> TableQuestion:
         self._read_periods()
@@ -113,97 +94,6 @@ class _Reader:
         _check_stock(question)
         return question
 
-    # Conditions
-
-    def _read_periods(self) -> None:
-        text = re.sub(rf"§c(\d+)(?= {_YEAR_WORD})", self._drop_date_column, self.text)
-        reading = read_periods(text)
-        if reading.condition is None and not reading.problem:
-            return
-        if reading.problem:
-            raise Unexpressed(reading.problem)
-        self.text, self.compared = reading.text, reading.compared
-        column = self._choose_date_column()
-        self.question = self.question.change(period=reading.condition, date_column=column)
-        unit = reading.compared[0].unit if reading.compared else None
-        if unit and reading.condition and len(reading.condition.spans) > 1:
-            self.value_groups.append(GroupKey(column, unit))
-
-    def _drop_date_column(self, match: re.Match[str]) -> str:
-        column = self.table.columns[int(match[1])]
-        return "" if is_date(column) or is_year(column) else match.group()
-
-    def _choose_date_column(self) -> ColumnInfo:
-        """Return the column of dates that the question means.
-
-        Raises:
-            Unexpressed: there is none, or several may be meant.
-        """
-        dated = [column for column in self.table.columns if is_date(column)]
-        dated = dated or [column for column in self.table.columns if is_year(column)]
-        if len(dated) > 1:
-            words = {stem(word) for word in self.text.split()}
-            mentioned = {self.table.columns[int(number)].name for number in re.findall(r"§c(\d+)", self.text)}
-            named = [c for c in dated if c.name in mentioned or words & {stem(w) for w in _name_words(c)}]
-            dated = named or dated
-        if not dated:
-            raise Unexpressed(f"the table {self.table.name} has no column of dates or years")
-        if len(dated) > 1:
-            raise Unexpressed(f"a period may refer to the columns {' and '.join(column.name for column in dated)}")
-        if not self.question.date_column:
-            words = {stem(word) for word in _name_words(dated[0])}
-            text = re.sub(rf"(?<!by )(?<!per )§c{self.table.columns.index(dated[0])}(?!\d)", "", self.text)
-            self.text = " ".join(word for word in text.split() if "§" in word or stem(word) not in words)
-        return dated[0]
-
-    def _read_numbers(self) -> None:
-        for words, comparison in _COMPARISONS.items():
-            verbs = "|".join(VERBS)
-            named = (
-                rf"(?:(?:who|which|that) )?(?:with (?:a |an )?)?(?:§c(\d+)|\b({verbs})\b) {_LINK}"
-                rf"(?:{words}) {_NUMBER}(?! §t)(?: percent)?"
-            )
-            followed = rf"(?:with |having |of )?(?:{words}) {_NUMBER} (?:of )?§c(\d+)"
-            while match := re.search(named, self.text):
-                column = self._get_column(match[1]) if match[1] else self._find_verb_column(match[2])
-                self._add_number(match, column, comparison, match[3])
-            while match := re.search(followed, self.text):
-                self._add_number(match, self._get_column(match[2]), comparison, match[1])
-
-    def _add_number(self, match: re.Match[str], column: ColumnInfo | None, comparison: Comparison, number: str) -> None:
-        if column is None or column.kind != "number":
-            raise Unexpressed(f"no column of numbers is named for “{match.group().split(' ')[-1]}”")
-        condition = NumberCondition(column, comparison, number)
-        self.question = self.question.change(numbers=(*self.question.numbers, condition))
-        self._cut(match)
-
-    def _read_values(self) -> None:
-        while match := re.search(rf"(?:\b({_NEGATION}) )?{_VALUE_LIST}", self.text):
-            found = [self.spoken_values[int(number)] for number in re.findall(r"§v(\d+)", match[2])]
-            columns = {value.column for value in found}
-            is_listed = re.search(r"\b(?:and|or|nor|vs|versus|compared)\b", match[2]) is not None
-            if match[1] and len(columns) > 1:
-                raise Unexpressed(f"“{match[1]}” may refer to several values")
-            for column in columns:
-                self._add_values(
-                    column, [value for value in found if value.column == column], bool(match[1]), is_listed
-                )
-            tail = " ".join(re.findall(r"§c\d+", match[2]))
-            kept = " ".join(marker for marker in tail.split() if int(marker[2:]) not in columns)
-            self.text = " ".join(f"{self.text[: match.start()]} {kept} {self.text[match.end() :]}".split())
-
-    def _add_values(self, column: int, found: Sequence[MentionedValue], is_excluded: bool, is_listed: bool) -> None:
-        here = self.table.columns[column]
-        values = tuple(dict.fromkeys(value.value for value in found))
-        if any(condition.column == here for condition in self.question.values):
-            raise Unexpressed(f"several values of {here.name} are named in different places")
-        self.text = re.sub(rf"§c{column}(?= (?:(?:of|is|was|are|were|the) )*§v)", "", self.text)
-        self.question = self.question.change(values=(*self.question.values, ValueCondition(here, values, is_excluded)))
-        if len(values) > 1 and not is_excluded:
-            if not is_listed:
-                raise Unexpressed(f"no row has two values of {here.name}")
-            self.value_groups.append(GroupKey(here))
-
     # What is asked
 
     def _read_growth(self, growth: re.Match[str]) -> TableQuestion:
@@ -216,7 +106,6 @@ class _Reader:
         most = self._take(r"\b(?:the )?(?:most|highest|largest|biggest|greatest)\b")
         relative = self._take(r"\b(?:in )?(?:percent|percentage|rate)(?: terms)?\b(?: of)?")
         self._take(r"\bby how (?:much|many)\b|\bhow (?:much|many|did|strongly|fast)\b|\bover (?:the )?(?:years|time)\b")
-        self._take(r"\byear (?:on|over) year\b" if len(ends) < 2 else r"$^")
         self._read_groups()
         aggregate = self._take_aggregate() or "sum"
         asked = self._take_asked()
@@ -355,7 +244,7 @@ class _Reader:
         return question.change(aggregate=aggregate, measure=measure)
 
     def _read_counted(self, is_count: bool, measure: ColumnInfo | None) -> dict[str, object]:
-        """Return what a ranking by number counts."""
+        """Return the operation and the column of a ranking by number."""
         if measure is None and (verb := self._take_verb()):
             return {"aggregate": "sum", "measure": verb}
         if not is_count:
@@ -378,12 +267,13 @@ class _Reader:
             return cast(Aggregate, direction)
         if is_additive(measure):
             return "sum"
-        name = humanize_name(measure.name)
+        name = to_words(measure.name)
         raise Unexpressed(f"“{name}” may mean the total or the {direction}imum {name}: say which")
 
     def _read_figure(self) -> TableQuestion | None:
         """Read one operation over rows, in all or by groups."""
         nested = re.search(r"\b(?:average|mean) (annual|yearly|quarterly|monthly|daily)\b", self.text)
+        is_vague = re.search(r"\bhow much\b", self.text) is not None
         aggregate = self._take_aggregate()
         if aggregate is None and (adjective := re.search(rf"\b(?:the )?({'|'.join(ADJECTIVES)})\b", self.text)):
             aggregate, names = ADJECTIVES[adjective[1]]
@@ -395,7 +285,7 @@ class _Reader:
             return self.question.change(aggregate=aggregate, measure=measure)
         if aggregate is None:
             return self._read_implied_sum()
-        self.question = self.question.change(groups=self._merge_value_groups(aggregate))
+        self.question = self.question.change(groups=self._merge_value_groups())
         if nested and aggregate == "avg":
             unit = PERIOD_UNITS[nested[1]]
             key = self._group_by_time(unit)
@@ -412,7 +302,7 @@ class _Reader:
             measure = self._find_only_measure()
         if measure is None:
             raise Unexpressed(self._list_measures("that is meant"))
-        if aggregate == "sum" and is_intensive(measure):
+        if aggregate == "sum" and is_intensive(measure) and is_vague:
             raise Unexpressed(f"the column {measure.name} is not added over rows: ask for its average")
         return self.question.change(aggregate=aggregate, measure=measure)
 
@@ -421,14 +311,14 @@ class _Reader:
         identifying = [f"§c{place}" for place, column in enumerate(self.table.columns) if column.unique]
         return self._take(rf"(?:{'|'.join(('§t', *identifying))})(?!\d)|\b(?:rows|records|entries)\b")
 
-    def _merge_value_groups(self, aggregate: Aggregate) -> tuple[GroupKey, ...]:
+    def _merge_value_groups(self) -> tuple[GroupKey, ...]:
         """Return the groups of the question with those of compared values, unless these are taken together."""
         if self._take(r"\b(?:together|combined|jointly)\b"):
             return self.question.groups
         return tuple(dict.fromkeys((*self.value_groups, *self.question.groups)))
 
     def _read_count(self) -> dict[str, object]:
-        """Return what is counted: rows, different values, or the total of a column of numbers."""
+        """Return the operation and the column of a count: of rows, of different values, or a total of numbers."""
         if match := re.search(r"§c(\d+)", self.text):
             column = self._get_column(match[1])
             if is_measure(column):
@@ -440,7 +330,10 @@ class _Reader:
             if self._take("§t"):
                 return {"aggregate": "count"}
             self._cut(match)
-            return {"aggregate": "count"} if column.unique else {"aggregate": "distinct", "measure": column}
+            if column.unique:
+                return {"aggregate": "count"}
+            self._check_single_rows(column)
+            return {"aggregate": "distinct", "measure": column}
         if self._take("§t"):
             return {"aggregate": "count"}
         if verb := self._take_verb():
@@ -449,7 +342,7 @@ class _Reader:
 
     def _read_implied_sum(self) -> TableQuestion | None:
         """Read a quantity without an operation, such as `revenue by region`, as its total if it is added over rows."""
-        groups = tuple(dict.fromkeys((*self.value_groups, *self.question.groups)))
+        groups = self._merge_value_groups()
         named = dict.fromkeys(re.findall(r"§c(\d+)", self.text))
         is_limited = bool(groups or self.question.period or self.question.values)
         if not named and groups and self._take("§t"):
@@ -461,6 +354,15 @@ class _Reader:
             return None
         self._take_measure()
         return self.question.change(aggregate="sum", measure=measure, groups=groups)
+
+    def _check_single_rows(self, column: ColumnInfo) -> None:
+        """Refuse a comparison that may concern the total of several rows with the same label, or each row.
+
+        Raises:
+            Unexpressed: a condition compares a column that is added over rows.
+        """
+        if added := [condition.column.name for condition in self.question.numbers if is_additive(condition.column)]:
+            raise Unexpressed(f"{added[0]} may mean single rows or the total of each {to_words(column.name)}")
 
     def _is_lookup(self) -> bool:
         """Return whether a condition names one row."""
@@ -483,25 +385,18 @@ class _Reader:
             columns = [self._find_row_label().column]
         if not columns:
             raise Unexpressed("it names no column and no operation such as total, average, highest or how many")
+        for column in columns:
+            if not column.unique and is_label(column):
+                self._check_single_rows(column)
         self._take("§t")
-        self._take(r"\band\b" if len(columns) > 1 else r"$^")
+        if len(columns) > 1:
+            self._take(r"\band\b")
         keys = [condition.column for condition in question.values]
         keys += [question.date_column] if question.period and question.date_column else []
         numbers = [condition.column for condition in question.numbers]
         return question.change(shape="rows", groups=tuple(map(GroupKey, dict.fromkeys((*keys, *columns, *numbers)))))
 
     # Words
-
-    def _take(self, pattern: str) -> str:
-        """Remove and return what a pattern matches; return an empty text if nothing does."""
-        match = re.search(pattern, self.text)
-        if match is None:
-            return ""
-        self._cut(match)
-        return match.group()
-
-    def _cut(self, match: re.Match[str]) -> None:
-        self.text = " ".join(f"{self.text[: match.start()]} {self.text[match.end() :]}".split())
 
     def _take_aggregate(self) -> Aggregate | None:
         """Remove and return the operation of the question.
@@ -555,26 +450,6 @@ class _Reader:
             self._cut(match)
         return column
 
-    def _find_verb_column(self, verb: str) -> ColumnInfo | None:
-        found = self._list_named(VERBS[verb].split())
-        return found[0] if len(found) == 1 else None
-
-    def _find_named(self, names: Sequence[str], word: str) -> ColumnInfo:
-        """Return the only column of numbers that a word stands for.
-
-        Raises:
-            Unexpressed: there is none, or several.
-        """
-        found = self._list_named(names)
-        if len(found) != 1:
-            raise Unexpressed(f"no single column of {self.table.name} is meant by “{word}”")
-        return found[0]
-
-    def _list_named(self, names: Sequence[str]) -> list[ColumnInfo]:
-        """Return the columns of numbers whose name ends with one of some words."""
-        stems = set(map(stem, names))
-        return [column for column in self.table.columns if is_measure(column) and get_head(column) in stems]
-
     def _find_only_measure(self) -> ColumnInfo | None:
         measures = [column for column in self.table.columns if is_measure(column)]
         return measures[0] if len(measures) == 1 else None
@@ -585,7 +460,7 @@ class _Reader:
         return self._find_only_measure() or (revenue[0] if len(revenue) == 1 else None)
 
     def _list_measures(self, purpose: str) -> str:
-        """Return why no column of numbers was found: words that name none, or the choice of columns."""
+        """Return the reason why no column of numbers was found: unknown words, or the choice of columns."""
         if unknown := self._list_unknown_words(NEUTRAL_WORDS.union(VERBS)):
             return self._describe_unknown_words(unknown)
         names = [column.name for column in self.table.columns if is_measure(column)]
@@ -632,7 +507,7 @@ class _Reader:
 
     def _find_person(self) -> GroupKey:
         names = ("name", "employee", "person", "customer", "seller", "author", "player", "student")
-        found = [c for c in self.table.columns if c.kind == "text" and set(_name_words(c)) & set(names)]
+        found = [c for c in self.table.columns if c.kind == "text" and set(list_name_words(c)) & set(names)]
         if not found:
             raise Unexpressed(f"no column of {self.table.name} names persons")
         return GroupKey(found[0])
@@ -641,15 +516,9 @@ class _Reader:
         found = re.search(rf"\b{_COUNT}\b", self.text)
         return rf"\b{found.group()}\b" if found else ""
 
-    def _get_column(self, number: str) -> ColumnInfo:
-        return self.table.columns[int(number)]
-
-    def _has_dates(self) -> bool:
-        return any(is_date(column) or is_year(column) for column in self.table.columns)
-
     def _has_column_for(self, pattern: re.Pattern[str]) -> bool:
         """Return whether a column is named by the words of a pattern, such as growth."""
-        return any(pattern.search(humanize_name(column.name)) for column in self.table.columns)
+        return any(pattern.search(to_words(column.name)) for column in self.table.columns)
 
     def _check_rest(self, question: TableQuestion) -> None:
         """Refuse a question with words that were not understood."""
@@ -661,9 +530,6 @@ class _Reader:
         if rest := re.findall(r"§c(\d+)", self.text):
             names = ", ".join(self._get_column(number).name for number in rest)
             raise Unexpressed(f"the part about {names} is not understood")
-
-
-_YEAR_WORD = r"(?:19|20)\d\d\b"
 
 
 def _check_stock(question: TableQuestion) -> None:
@@ -678,11 +544,6 @@ def _check_stock(question: TableQuestion) -> None:
         and not any(group.unit or is_year(group.column) for group in question.groups)
     ):
         raise Unexpressed(f"the column {measure.name} is not added over time: name a period of {periods[0]}")
-
-
-def _name_words(column: ColumnInfo) -> list[str]:
-    """Return the words of a column name, without those that only say that it holds dates."""
-    return [word for word in humanize_name(column.name).split() if word not in ("date", "day", "time", "at", "on")]
 
 
 def _parse_count(pattern: str) -> int:

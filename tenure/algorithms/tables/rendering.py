@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from tenure.algorithms.tables.columns import humanize_name, is_year
+from tenure.algorithms.tables.columns import is_year, to_words
 from tenure.algorithms.tables.periods import Period, PeriodCondition, PeriodUnit
 from tenure.algorithms.tables.query import GroupKey, TableQuestion, Unexpressed, ValueCondition
 from tenure.algorithms.tables.words import ALIASES
@@ -64,7 +64,7 @@ def _render_nested(question: TableQuestion) -> TableQuery:
     assert question.nested_unit and question.date_column
     key = _render_key(GroupKey(question.date_column, question.nested_unit))
     figure = _render_aggregate(question.change(aggregate="sum" if question.measure else "count"))
-    subject = humanize_name(question.measure.name) if question.measure else "number of rows"
+    subject = to_words(question.measure.name) if question.measure else "number of rows"
     shown = f"average {subject} per {question.nested_unit}"
     inner = f"SELECT {key} AS period, {figure} AS figure {_render_from(question)} GROUP BY 1"
     sql = f"SELECT avg(figure) AS {quote_name(shown)} FROM ({inner}) AS periods"
@@ -74,7 +74,7 @@ def _render_nested(question: TableQuestion) -> TableQuery:
 def _render_ranking(question: TableQuestion) -> TableQuery:
     names = [_name_key(group) for group in question.groups]
     keys = ", ".join(_add_alias(_render_key(group), name) for group, name in zip(question.groups, names, strict=True))
-    shown = _name_figure(question) if question.aggregate else humanize_name(question.measure.name)  # type: ignore[union-attr]
+    shown = _name_figure(question) if question.aggregate else to_words(question.measure.name)  # type: ignore[union-attr]
     figure = _render_aggregate(question) if question.aggregate else quote_name(question.measure.name)  # type: ignore[union-attr]
     places = ", ".join(str(number) for number in range(1, len(names) + 1))
     place = len(names) + 1
@@ -93,12 +93,12 @@ def _render_ranking(question: TableQuestion) -> TableQuery:
 def _render_rows(question: TableQuestion) -> TableQuery:
     columns = [group.column for group in question.groups] + [question.measure] * (question.measure is not None)
     listed = dict.fromkeys(column for column in columns if column is not None)
-    keys = ", ".join(_add_alias(quote_name(column.name), humanize_name(column.name)) for column in listed)
+    keys = ", ".join(_add_alias(quote_name(column.name), to_words(column.name)) for column in listed)
     sql = f"SELECT DISTINCT {keys} {_render_from(question)} ORDER BY ALL LIMIT {MAX_LISTED_ROWS}"
     if any(column.kind == "other" for column in listed):
         raise Unexpressed("a column of nested values cannot be listed")
     sql = sql.replace("ORDER BY ALL", f"ORDER BY {', '.join(str(n) for n in range(1, len(listed) + 1))}")
-    return TableQuery(sql, _build_title(question, " and ".join(humanize_name(column.name) for column in listed)))
+    return TableQuery(sql, _build_title(question, " and ".join(to_words(column.name) for column in listed)))
 
 
 def _render_growth(question: TableQuestion) -> TableQuery:
@@ -129,7 +129,7 @@ def _render_share(question: TableQuestion) -> TableQuery:
     part = " AND ".join(_render_values(condition) for condition in question.values)
     names = ", ".join(_name_values(condition) for condition in question.values)
     figure = _render_aggregate(question)
-    subject = humanize_name(question.measure.name) if question.measure else "rows"
+    subject = to_words(question.measure.name) if question.measure else "rows"
     shown = f"percent of {subject}"
     whole = question.change(values=())
     sql = (
@@ -151,7 +151,7 @@ def _name_figure(question: TableQuestion) -> str:
     if question.aggregate == "count":
         return "number of rows"
     assert question.measure
-    return f"{ALIASES[question.aggregate]} {humanize_name(question.measure.name)}"
+    return f"{ALIASES[question.aggregate]} {to_words(question.measure.name)}"
 
 
 def _render_from(question: TableQuestion, further: tuple[str, ...] = ()) -> str:
@@ -229,7 +229,7 @@ def _render_key(group: GroupKey) -> str:
 
 
 def _name_key(group: GroupKey) -> str:
-    return group.unit or humanize_name(group.column.name)
+    return group.unit or to_words(group.column.name)
 
 
 def _to_condition(end: Period) -> PeriodCondition:
@@ -238,7 +238,7 @@ def _to_condition(end: Period) -> PeriodCondition:
 
 def _build_title(question: TableQuestion, shown: str) -> str:
     conditions = [_name_values(condition) for condition in question.values]
-    conditions += [f"{humanize_name(c.column.name)} {c.comparison} {c.number}" for c in question.numbers]
+    conditions += [f"{to_words(c.column.name)} {c.comparison} {c.number}" for c in question.numbers]
     conditions += [question.period.name] if question.period else []
     title = ", ".join([f"{shown} in {question.table.name}", *conditions])
     return title[0].upper() + title[1:]
@@ -246,7 +246,7 @@ def _build_title(question: TableQuestion, shown: str) -> str:
 
 def _name_values(condition: ValueCondition) -> str:
     listed = " or ".join(condition.values)
-    return f"{humanize_name(condition.column.name)} {'not ' if condition.is_excluded else ''}{listed}"
+    return f"{to_words(condition.column.name)} {'not ' if condition.is_excluded else ''}{listed}"
 
 
 def _add_alias(expression: str, name: str) -> str:

@@ -18,7 +18,7 @@ from tenure.contracts.evidence.tables import TableInfo
 
 
 class Translation(NamedTuple):
-    """Query for a question, or the reason why there is none."""
+    """Query for a question, or the reason for a missing one."""
 
     query: TableQuery | None
     """The query; None if the question cannot be expressed."""

@@ -9,7 +9,7 @@ Aggregate = Literal["count", "distinct", "sum", "avg", "median", "max", "min"]
 
 AGGREGATES: Final[dict[Aggregate, str]] = {
     "count": r"how many|(?:total |overall )?(?:number|count) of|count",
-    "sum": r"(?:sum|grand) total|in total|totals?|sum(?:med)?(?: up)?|how much|overall|altogether|in all|combined",
+    "sum": r"(?:sum|grand) total|in total|totals?|sum(?:med)?(?: up)?|how much|overall|altogether|in all",
     "avg": r"on average|averages?|mean",
     "median": r"medians?",
     "max": r"highest|largest|biggest|greatest|maximum|max|peak",

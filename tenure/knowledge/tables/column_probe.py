@@ -1,4 +1,4 @@
-"""Look into the text columns of tables: which of their values a question contains, and whether they hold dates."""
+"""Search text columns of tables for values that a question contains, and check whether their values are dates."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _MAX_MENTIONED_VALUES: Final = 12
 _MAX_MENTION_CHARACTERS: Final = 80
 """Length of values that are looked for in a question."""
 _COLUMNS_PER_QUERY: Final = 20
-"""Columns that one statement looks into."""
+"""Columns that one statement searches."""
 _ISO_DATES: Final = r"\d{4}-\d{2}(-\d{2}([T ].*)?)?"
 _MENTION, _DATES = "mention", "dates"
 
@@ -30,7 +30,7 @@ ColumnKey = tuple[str, str]
 
 
 class Probe(NamedTuple):
-    """What was found in columns of texts."""
+    """Findings about columns of texts."""
 
     mentioned: Mapping[ColumnKey, tuple[str, ...]]
     """Values that the question contains, by column."""
@@ -45,7 +45,7 @@ def probe_columns(
     limits: SqlLimits,
     select: Callable[[list[Database], str, SqlLimits], ResultTable] = run_select,
 ) -> Probe:
-    """Look into the columns of texts whose values are not all listed.
+    """Search the columns of texts whose values are not all listed.
 
     Values of a table that cannot be read in time are not found, so that the question has no query that names them.
     """
@@ -69,7 +69,7 @@ def probe_columns(
     return Probe(mentioned, frozenset(iso_dates))
 
 
-def lists_all_values(column: Column) -> bool:
+def has_listed_values(column: Column) -> bool:
     """Return whether the most common values of a column are all values, and few and short enough to list."""
     texts = [format_value(value) for value, _ in column.most_common if isinstance(value, str | int | float)]
     return (
@@ -81,7 +81,7 @@ def lists_all_values(column: Column) -> bool:
 
 
 def _build_probes(question: str, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield the queries that look into columns."""
+    """Yield the queries that search columns."""
     spoken = [quote_text(form) for form in _list_forms(question)]
     for table in tables:
         columns = [column for column in table.columns[:MAX_COLUMNS] if column.kind == "text"]
@@ -92,7 +92,7 @@ def _build_probes(question: str, tables: Sequence[Table]) -> Iterator[str]:
                 test = f"min(CAST(regexp_full_match({here}, {quote_text(_ISO_DATES)}) AS INTEGER)) = 1"
                 test += f" AND min(length({here})) = max(length({here}))"
                 yield f"(SELECT '{_DATES}', {named}, '' FROM {source} HAVING {test})"
-            elif not lists_all_values(column):
+            elif not has_listed_values(column):
                 clean = f"concat(' ', trim(regexp_replace(lower({here}), '[^\\p{{L}}\\p{{N}}]+', ' ', 'g')), ' ')"
                 found = " OR ".join(f"contains({form}, {clean})" for form in spoken)
                 bound = f"length({here}) BETWEEN 2 AND {_MAX_MENTION_CHARACTERS}"

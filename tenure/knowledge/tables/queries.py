@@ -33,7 +33,7 @@ from tenure.knowledge.tables.column_probe import (
     MAX_COLUMNS,
     MAX_VALUE_CHARACTERS,
     Probe,
-    lists_all_values,
+    has_listed_values,
     probe_columns,
 )
 from tenure.models.embedding import EmbeddingModel
@@ -293,7 +293,7 @@ def to_table_info(table: Table, probed: Probe) -> TableInfo:
 def _to_column_info(table: Table, column: Column, probed: Probe) -> ColumnInfo:
     values: Collection[object] = [value for value, _ in column.most_common] or [column.minimum, column.maximum]
     texts = tuple(dict.fromkeys(format_value(value) for value in values if isinstance(value, str | int | float)))
-    complete = lists_all_values(column)
+    complete = has_listed_values(column)
     kept = texts if complete else tuple(text[:MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
     iso_dates = (table.name, column.name) in probed.iso_dates
     bounded = column.kind in ("number", "date") or iso_dates

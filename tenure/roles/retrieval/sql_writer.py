@@ -60,7 +60,7 @@ class SqlWriterOutput(RoleOutput):
     computation: str = Field(default="", max_length=400)
     """The computation that a program has to do because no SELECT can; empty for none."""
     unexpressed: str = Field(default="", max_length=400)
-    """Why a part of the question that concerns the tables has no query, in one line; empty if there is no such part."""
+    """Reason, in one line, for a part of the question that concerns the tables and has no query; empty for none."""
 
 
 def render(input: SqlWriterInput, evidence: Evidence) -> list[Message]:

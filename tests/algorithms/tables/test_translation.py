@@ -51,7 +51,8 @@ ORDERS = TableInfo(name="shop.orders", columns=(ColumnInfo(name="revenue", kind=
         ),
         (
             "Which product has the lowest average revenue?",
-            'SELECT "product", avg("revenue") AS "average revenue" FROM "sales" GROUP BY 1 HAVING avg("revenue") IS NOT NULL '
+            'SELECT "product", avg("revenue") AS "average revenue" FROM "sales" GROUP BY 1 '
+            'HAVING avg("revenue") IS NOT NULL '
             "ORDER BY 2 ASC, 1 LIMIT 10",
         ),
         (
@@ -127,6 +128,39 @@ def test_title_describes_the_result(question: str, shows: str) -> None:
 
     assert found is not None
     assert found.title == shows
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("What is the total profit by region?", "“profit” is neither a column nor a value of the table sales"),
+        ("What is the total revenue and the average revenue?", "it names more than one operation (sum, avg)"),
+        ("What is the total revenue by tags?", "the part about tags is not understood"),
+        ("What is the total revenue before March?", "“March” has no year"),
+        ("Which region grew fastest in percent of unit price by month?", "growth"),
+        ("Who wrote Middlemarch?", ""),
+        ("What does the note say?", ""),
+    ],
+)
+def test_the_reason_is_said_in_one_line(question: str, reason: str) -> None:
+    """A question for tables without a query has a reason; a question for texts has none."""
+    found = translate_question(question, [SALES])
+
+    assert found.query is None
+    assert found.reason == reason or (reason == "growth" and found.reason)
+    assert "\n" not in found.reason
+
+
+@pytest.mark.parametrize("name", ['ev"il', "O'Neil; DROP TABLE sales", "a.b", "x--y"])
+def test_names_and_values_are_quoted(name: str) -> None:
+    """Names and values of tables never become SQL of their own."""
+    values = ColumnInfo(name=name, kind="text", examples=("it's -- here",), complete=True)
+    table = TableInfo(name=name.replace(".", ""), columns=(values, ColumnInfo(name="revenue", kind="number")))
+    found = translate_question("total revenue of it's -- here", [table]).query
+
+    assert found is not None
+    quoted = name.replace('"', '""')
+    assert f"WHERE \"{quoted}\" = 'it''s -- here'" in found.sql
 
 
 @given(st.text(max_size=200))

@@ -1,7 +1,8 @@
-"""Three tables of different shapes with questions about them, and the answers computed in Python.
+"""Tables of different shapes with questions about them, and the answers computed in Python.
 
-The tables are sales by day in a CSV file, persons in a SQLite database whose dates are texts, and countries by year in
-a Parquet file. Even questions were used to choose the rules of the translation, odd ones measure it.
+The tables are sales by day in a CSV file, persons in a SQLite database whose dates are texts, countries by year in a
+Parquet file, and support requests with times in a TSV file. In `CASES`, even questions were used to choose the rules of the translation, and odd ones measured it. `NEW_CASES`,
+with a fourth table, were written afterwards and measured once before any rule was changed for them.
 """
 
 import csv
@@ -20,7 +21,7 @@ from tests.sources.table_files import inserted, sqlite
 Row = dict[str, Any]
 
 Form = Literal["figure", "label", "groups", "share", "rows", "none"]
-"""Where a result has its answer: last cell of the only row, first cell of the first row, a row per group, first cell
+"""Place of the answer in a result: last cell of the only row, first cell of the first row, a row per group, first cell
 of the only row, first cells of all rows; or no query at all."""
 
 
@@ -149,7 +150,12 @@ def write_tables(folder: Path) -> dict[str, Path]:
         f"CREATE TABLE employees ({columns}, hired_on TEXT)",
         *(inserted(row).replace("INTO sales", "INTO employees") for row in STAFF),
     )
-    return {"sales": folder / "sales.csv", "staff": staff, "countries": folder / "countries.parquet", "tickets": folder / "tickets.tsv"}
+    return {
+        "sales": folder / "sales.csv",
+        "staff": staff,
+        "countries": folder / "countries.parquet",
+        "tickets": folder / "tickets.tsv",
+    }
 
 
 def select(rows: Iterable[Row], **values: Any) -> list[Row]:
@@ -321,6 +327,16 @@ SALES_CASES = [
     ),
     TableCase("What is the total profit by region?", "none"),
     TableCase("Why did revenue fall in the North?", "none"),
+    TableCase(
+        "What is the revenue of North and East combined?",
+        "figure",
+        total([r for r in SALES if r["region"] in ("North", "East")], "revenue"),
+    ),
+    TableCase("How many regions have a revenue over 100000?", "none"),
+    TableCase("total revenue this year", "none"),
+    TableCase("What is the most recent order?", "none"),
+    TableCase("revenue in the first quarter", "none"),
+    TableCase("total revenue of orders with no units", "none"),
 ]
 
 STAFF_CASES = [
@@ -379,7 +395,7 @@ STAFF_CASES = [
         "figure",
         sum(r["salary"] < 60000 for r in select(STAFF, department="Engineering")),
     ),
-    TableCase("What is the total of all salaries?", "none"),
+    TableCase("What is the total of all salaries?", "figure", total(STAFF, "salary")),
     TableCase("Who is the manager of Ada Moss?", "none"),
     TableCase("Which employee is the happiest?", "none"),
 ]
@@ -439,41 +455,107 @@ COUNTRY_CASES = [
 
 NEW_CASES: dict[str, list[TableCase]] = {
     "tickets": [
-        TableCase("How many tickets were opened in April 2024?", "figure", sum(r["OpenedAt"][:7] == "2024-04" for r in TICKETS)),
+        TableCase(
+            "How many tickets were opened in April 2024?",
+            "figure",
+            sum(r["OpenedAt"][:7] == "2024-04" for r in TICKETS),
+        ),
         TableCase("What is the average time to solve urgent tickets?", "none"),
-        TableCase("average minutes to solve by priority", "groups", group(TICKETS, "Priority", lambda r: mean(x["MinutesToSolve"] for x in r))),
+        TableCase(
+            "average minutes to solve by priority",
+            "groups",
+            group(TICKETS, "Priority", lambda r: mean(x["MinutesToSolve"] for x in r)),
+        ),
         TableCase("Which agent handled the most tickets?", "label", best(group(TICKETS, "Agent", len))),
-        TableCase("How many urgent tickets did Priya Nair have?", "figure", len(select(TICKETS, Priority="urgent", Agent="Priya Nair"))),
-        TableCase("What is the mean satisfaction score of Tom Okafor?", "figure", mean(r["Satisfaction_Score"] for r in select(TICKETS, Agent="Tom Okafor"))),
+        TableCase(
+            "How many urgent tickets did Priya Nair have?",
+            "figure",
+            len(select(TICKETS, Priority="urgent", Agent="Priya Nair")),
+        ),
+        TableCase(
+            "What is the mean satisfaction score of Tom Okafor?",
+            "figure",
+            mean(r["Satisfaction_Score"] for r in select(TICKETS, Agent="Tom Okafor")),
+        ),
         TableCase("tickets per month", "groups", group(TICKETS, lambda r: r["OpenedAt"][:7], len)),
-        TableCase("Which agent has the best average satisfaction score?", "label", best(group(TICKETS, "Agent", lambda r: mean(x["Satisfaction_Score"] for x in r)))),
-        TableCase("What share of tickets came by phone?", "share", round(100 * len(select(TICKETS, Channel="phone")) / len(TICKETS), 2)),
-        TableCase("How many tickets took more than 120 minutes to solve?", "figure", sum(r["MinutesToSolve"] > 120 for r in TICKETS)),
-        TableCase("How many tickets arrived by chat or email before March 2024?", "groups", {c: sum(r["OpenedAt"] < "2024-03" for r in select(TICKETS, Channel=c)) for c in ("chat", "email")}),
+        TableCase(
+            "Which agent has the best average satisfaction score?",
+            "label",
+            best(group(TICKETS, "Agent", lambda r: mean(x["Satisfaction_Score"] for x in r))),
+        ),
+        TableCase(
+            "What share of tickets came by phone?",
+            "share",
+            round(100 * len(select(TICKETS, Channel="phone")) / len(TICKETS), 2),
+        ),
+        TableCase(
+            "How many tickets took more than 120 minutes to solve?",
+            "figure",
+            sum(r["MinutesToSolve"] > 120 for r in TICKETS),
+        ),
+        TableCase(
+            "How many tickets arrived by chat or email before March 2024?",
+            "groups",
+            {c: sum(r["OpenedAt"] < "2024-03" for r in select(TICKETS, Channel=c)) for c in ("chat", "email")},
+        ),
         TableCase("What was the longest time to solve a ticket in the second quarter of 2024?", "none"),
-        TableCase("median MinutesToSolve per channel", "groups", group(TICKETS, "Channel", lambda r: median(x["MinutesToSolve"] for x in r))),
+        TableCase(
+            "median MinutesToSolve per channel",
+            "groups",
+            group(TICKETS, "Channel", lambda r: median(x["MinutesToSolve"] for x in r)),
+        ),
         TableCase("How many tickets were not urgent?", "figure", sum(r["Priority"] != "urgent" for r in TICKETS)),
     ],
     "sales": [
-        TableCase("Give me the sum of revenue for desk lamps", "figure", total(select(SALES, product="Desk Lamp"), "revenue")),
-        TableCase("How many units did we sell in Q2 2022?", "figure", total([r for r in select(SALES, year=2022) if "04" <= r["order_date"][5:7] <= "06"], "units")),
-        TableCase("Which region made the least revenue in 2022?", "label", best(group(select(SALES, year=2022), "region", sums("revenue")), lowest=True)),
-        TableCase("What was the maximum revenue of a single order in the East?", "figure", max(r["revenue"] for r in select(SALES, region="East"))),
+        TableCase(
+            "Give me the sum of revenue for desk lamps", "figure", total(select(SALES, product="Desk Lamp"), "revenue")
+        ),
+        TableCase(
+            "How many units did we sell in Q2 2022?",
+            "figure",
+            total([r for r in select(SALES, year=2022) if "04" <= r["order_date"][5:7] <= "06"], "units"),
+        ),
+        TableCase(
+            "Which region made the least revenue in 2022?",
+            "label",
+            best(group(select(SALES, year=2022), "region", sums("revenue")), lowest=True),
+        ),
+        TableCase(
+            "What was the maximum revenue of a single order in the East?",
+            "figure",
+            max(r["revenue"] for r in select(SALES, region="East")),
+        ),
         TableCase("On which date was order 1005 placed?", "none"),
-        TableCase("How did monitor revenue develop from 2021 to 2023?", "figure", round(change(select(SALES, product="Monitor"), "revenue", 2021, 2023), 2)),
+        TableCase(
+            "How did monitor revenue develop from 2021 to 2023?",
+            "figure",
+            round(change(select(SALES, product="Monitor"), "revenue", 2021, 2023), 2),
+        ),
     ],
     "staff": [
         TableCase("When was Ben Stone hired?", "figure", select(STAFF, full_name="Ben Stone")[0]["hired_on"]),
         TableCase("In which office does Kim Brook work?", "figure", select(STAFF, full_name="Kim Brook")[0]["office"]),
-        TableCase("What is the average age of employees in Oslo?", "figure", mean(r["age"] for r in select(STAFF, office="Oslo"))),
+        TableCase(
+            "What is the average age of employees in Oslo?",
+            "figure",
+            mean(r["age"] for r in select(STAFF, office="Oslo")),
+        ),
         TableCase("Top 3 salaries in Engineering", "none"),
         TableCase("How many employees per office?", "groups", group(STAFF, "office", len)),
     ],
     "countries": [
-        TableCase("What was the GDP per capita of Chile in 2016?", "figure", select(COUNTRIES, country="Chile", year=2016)[0]["gdpPerCapita"]),
+        TableCase(
+            "What was the GDP per capita of Chile in 2016?",
+            "figure",
+            select(COUNTRIES, country="Chile", year=2016)[0]["gdpPerCapita"],
+        ),
         TableCase("Which European countries are in the table?", "none"),
         TableCase("How much CO2 did India emit in 2020?", "none"),
-        TableCase("Population of Brazil by year", "groups", {r["year"]: r["population_millions"] for r in select(COUNTRIES, country="Brazil")}),
+        TableCase(
+            "Population of Brazil by year",
+            "groups",
+            {r["year"]: r["population_millions"] for r in select(COUNTRIES, country="Brazil")},
+        ),
         TableCase("Which three countries had the smallest population in 2015?", "rows", ["Norway", "Chile", "Ghana"]),
         TableCase("Which continent had the highest total CO2 emissions in 2023?", "label", "Asia"),
     ],

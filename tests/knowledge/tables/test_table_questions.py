@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tenure.algorithms.tables.translation import Translation, translate_question
 from tenure.contracts.evidence.tables import TableInfo
@@ -17,7 +19,12 @@ from tests.knowledge.tables.question_sets import CASES, NEW_CASES, TableCase, wr
 
 LIMITS = SqlLimits(seconds=30.0, rows=200, memory_mb=512)
 
-QUESTIONS = [pytest.param(name, case, id=case.question) for sets in (CASES, NEW_CASES) for name, cases in sets.items() for case in cases]
+QUESTIONS = [
+    pytest.param(name, case, id=case.question)
+    for sets in (CASES, NEW_CASES)
+    for name, cases in sets.items()
+    for case in cases
+]
 
 
 class OpenTable:
@@ -84,3 +91,23 @@ def test_questions_give_the_right_figure(name: str, case: TableCase, tables: dic
     assert translation.query is not None, translation.reason
     result = tables[name].engine.run_select(translation.query.sql)
     assert extract_answer(case, result) == case.answer, (translation.query, result.rows[:3])
+
+
+FRAGMENTS = (
+    *("total", "average", "how many", "highest", "top 3", "share of", "which", "median", "by", "per", "and", "not"),
+    *("revenue", "units", "unit price", "orders", "region", "product", "order date", "month", "year", "quarter"),
+    *("North", "East", "Laptop", "desk lamps", "in 2022", "between 2021 and 2023", "since March 2022", "in May"),
+    *("more than 5", "under 100", "grew fastest", "grew", "declined most", "what is the", "of the", "for each"),
+    *("on 2022-05-03", "the first half of 2023", "most", "fewest", "excluding", "average monthly", "combined"),
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=7))
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_query_can_be_executed(tables: dict[str, OpenTable], fragments: list[str]) -> None:
+    """Whatever is asked, the translation gives a query that the engine permits and executes, or none."""
+    translation = tables["sales"].translate(" ".join(fragments))
+
+    assert translation.query is None or not translation.reason
+    if translation.query is not None:
+        assert tables["sales"].engine.run_select(translation.query.sql).columns

@@ -1,4 +1,4 @@
-"""Runs without a model whose question only a calculation or a table answers: the figure is cited and stands first."""
+"""Runs without a model whose question only a calculation or a table answers: the report cites the figure."""
 
 from pathlib import Path
 from typing import Any
