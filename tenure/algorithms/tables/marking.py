@@ -24,6 +24,8 @@ from tenure.contracts.evidence.tables import TableInfo
 
 _IMPERATIVE: Final = re.compile(r"^(?:please )?name (?=(?:the|all|every|each|\d+|two|three|four|five|ten)\b)")
 """Request that begins with a word that may also name a column."""
+_MAX_CODE_LETTERS: Final = 3
+"""Maximum letters of a value that is read as a code if it is a common word."""
 _MAX_MENTION_WORDS = 8
 """Maximum words of a mention."""
 _VALUE, _TABLE = EXACT + 1, CORE
@@ -66,7 +68,7 @@ class _Mention(NamedTuple):
 def mark_mentions(question: str, table: TableInfo) -> MarkedQuestion:
     """Mark the mentions of a table in a question, longest first from the left."""
     words = _IMPERATIVE.sub("", normalize(question)).split()
-    lexicon = _Lexicon(table)
+    lexicon = _Lexicon(table, question)
     marked: list[str] = []
     values: list[MentionedValue] = []
     problem, place = "", 0
@@ -93,7 +95,7 @@ def mark_mentions(question: str, table: TableInfo) -> MarkedQuestion:
 class _Lexicon:
     """Words that have a meaning in a table."""
 
-    def __init__(self, table: TableInfo) -> None:
+    def __init__(self, table: TableInfo, question: str) -> None:
         self._table = table
         self._by_stems: dict[tuple[str, ...], list[_Mention]] = {}
         self._by_words: dict[tuple[str, ...], list[_Mention]] = {}
@@ -104,10 +106,16 @@ class _Lexicon:
         for value in _list_values(table):
             mention = _Mention(_VALUE, "", value)
             form = tuple(normalize(value.value).split())
-            if form and not set(form) <= NEUTRAL_WORDS:
+            # A code such as IT is a value only in the letters of the table, since `it` is a word of questions.
+            is_code = set(form) <= NEUTRAL_WORDS and len("".join(form)) <= _MAX_CODE_LETTERS
+            if form and (not is_code or self._is_spoken(value.value, question)):
                 self._by_words.setdefault(form, []).append(mention)
                 if len("".join(form)) > 3:
                     self._by_stems.setdefault(tuple(map(stem, form)), []).append(mention._replace(strength=HEAD))
+
+    @staticmethod
+    def _is_spoken(code: str, question: str) -> bool:
+        return not code.islower() and re.search(rf"(?<!\w){re.escape(code)}(?!\w)", question) is not None
 
     def find_longest(self, words: Sequence[str]) -> tuple[int, list[_Mention]]:
         """Return the length of the longest mention at the start of some words, and its meanings."""

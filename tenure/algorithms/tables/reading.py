@@ -280,9 +280,9 @@ class _Reader(ConditionReader):
             self._cut(adjective)
             self._take(r"\bhow (?:old|long|tall|heavy|expensive|far)\b")
             self._take(r"§t")
-            measure = self._find_named(names.split(), adjective[1])
-            self._take(rf"§c{self.table.columns.index(measure)}(?!\d)")
-            return self.question.change(aggregate=aggregate, measure=measure)
+            named = self._find_named(names.split(), adjective[1])
+            self._take(rf"§c{self.table.columns.index(named)}(?!\d)")
+            return self.question.change(aggregate=aggregate, measure=named)
         if aggregate is None:
             return self._read_implied_sum()
         self.question = self.question.change(groups=self._merge_value_groups())
@@ -486,10 +486,6 @@ class _Reader(ConditionReader):
 
     def _take_ranked_groups(self) -> GroupKey | None:
         """Remove and return the label of a ranking without a question word, such as `top 5 products`."""
-        if len(self.question.groups) == 1:
-            (key,) = self.question.groups
-            if not re.search(r"§c\d+|§t", self.text):
-                return None
         for match in re.finditer(r"§c(\d+)|§t", self.text):
             key = self._find_group(match.group()) if match[1] else None
             if key is not None:

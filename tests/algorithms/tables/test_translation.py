@@ -136,8 +136,7 @@ def test_title_describes_the_result(question: str, shows: str) -> None:
         ("What is the total profit by region?", "“profit” is neither a column nor a value of the table sales"),
         ("What is the total revenue and the average revenue?", "it names more than one operation (sum, avg)"),
         ("What is the total revenue by tags?", "the part about tags is not understood"),
-        ("What is the total revenue before March?", "“March” has no year"),
-        ("Which region grew fastest in percent of unit price by month?", "growth"),
+        ("What is the total revenue before March?", "“before” is not understood there"),
         ("Who wrote Middlemarch?", ""),
         ("What does the note say?", ""),
     ],
@@ -147,7 +146,7 @@ def test_the_reason_is_said_in_one_line(question: str, reason: str) -> None:
     found = translate_question(question, [SALES])
 
     assert found.query is None
-    assert found.reason == reason or (reason == "growth" and found.reason)
+    assert found.reason == reason
     assert "\n" not in found.reason
 
 

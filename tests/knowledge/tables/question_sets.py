@@ -1,8 +1,9 @@
 """Tables of different shapes with questions about them, and the answers computed in Python.
 
 The tables are sales by day in a CSV file, persons in a SQLite database whose dates are texts, countries by year in a
-Parquet file, and support requests with times in a TSV file. In `CASES`, even questions were used to choose the rules of the translation, and odd ones measured it. `NEW_CASES`,
-with a fourth table, were written afterwards and measured once before any rule was changed for them.
+Parquet file, and support requests with times in a TSV file. In `CASES`, even questions were used to choose the rules of
+the translation, and odd ones measured it. `NEW_CASES` were written afterwards and measured once before any rule was
+changed for them.
 """
 
 import csv
@@ -172,7 +173,7 @@ def select(rows: Iterable[Row], **values: Any) -> list[Row]:
 
 def total(rows: Iterable[Row], name: str) -> float:
     """Return the sum of a column."""
-    return sum(row[name] for row in rows)
+    return sum(float(row[name]) for row in rows)
 
 
 def group(rows: Iterable[Row], key: Callable[[Row], Any] | str, of: Callable[[list[Row]], float]) -> dict[Any, float]:
