@@ -51,7 +51,7 @@ class ToolActivities:
         except CalculationError as refusal:
             return CalculateReply(problem=str(refusal))
         title = request.label.strip() or "Result of a calculation"
-        document = build_calculation_document(title, calculation.text)
+        document = build_calculation_document(title, calculation)
         with translate_errors(), HeartbeatThread():
             uri = f"calculation: {calculation.expression}"
             passages = self._knowledge.results.store_result(request.corpus, uri, document, request.question)

@@ -72,6 +72,10 @@ class TableQuestions:
         self._files: dict[str, TableFileReply] = {}
         self.open_computation = ""
         """Rest that a program has to compute, as the SQL writer or a tool call says."""
+        self.unexpressed = ""
+        """Reason for a part of the question that concerns the tables and has no query; empty for none."""
+        self.completed_queries: tuple[WrittenQuery, ...] = ()
+        """Queries whose results are evidence."""
 
     async def find_tables(self) -> tuple[TableInfo, ...]:
         """Find the tables that the question may be about."""
@@ -96,11 +100,13 @@ class TableQuestions:
                 summary=request.question,
             )
             self.open_computation = written.computation or self.open_computation
+            self.unexpressed = written.unexpressed.rstrip(" .")
             replies = [
                 (query, await self._clients.knowledge.query(self._build_query(query), summary=query.shows))
                 for query in written.queries
             ]
             found += [passage for _, reply in replies for passage in reply.passages]
+            self.completed_queries += tuple(query for query, reply in replies if reply.passages)
             failed = tuple(
                 FailedQuery(sql=query.sql, problem=reply.problem) for query, reply in replies if reply.problem
             )

@@ -29,6 +29,7 @@ from workflows.upkeep.embed import embed_in_background
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
+    from activities.tools import ToolActivities
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
     from tenure.algorithms.control.run_notes import describe_ingestion, describe_missing_vectors
@@ -52,6 +53,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.learning import Experience
     from tenure.contracts.research.report import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.research.spiral import SpiralState
+    from tenure.contracts.research.tools import CalculateRequest
     from tenure.contracts.result.programs import Attempt, CodingRequest, StoredArtifact
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
@@ -105,6 +107,7 @@ class AgentWorkflow(InteractiveRun):
         self.feedback_log = FeedbackLog(self.feedback_items)
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
+        self.calculation = ""
         self.query_results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
         self.artifacts: tuple[StoredArtifact, ...] = ()
@@ -151,6 +154,7 @@ class AgentWorkflow(InteractiveRun):
         mode = await self._route()
         if mode == "RESEARCH":
             await self._clarify()
+            await self._calculate()
             await self._compute()
             if not self.evidence:
                 return self._end_early("no_evidence", "No passage of the corpora is relevant to the question.")
@@ -180,6 +184,9 @@ class AgentWorkflow(InteractiveRun):
 
     async def _search(self) -> None:
         self.query_results = await self.tables.query()
+        self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
+        if self.tables.unexpressed:
+            self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
         limits = self.request.limits
         passages = await self.clients.knowledge.search(
             SearchRequest(
@@ -203,6 +210,7 @@ class AgentWorkflow(InteractiveRun):
         routed = await self.clients.models.ask(router.ROLE, RouterInput(question=question), summary=question)
         self.complexity = routed.complexity
         self.query_type = choose_query_type(question, routed.query_type)
+        self.calculation = routed.calculation.strip()
         requested: dict[str, TaskMode] = {"research": "RESEARCH", "code": "CODE"}
         mode = requested.get(self.request.mode, routed.mode)
         self._publish(mode=mode)
@@ -222,6 +230,22 @@ class AgentWorkflow(InteractiveRun):
         if self.corpora:
             await self._search()
         self._publish(phase="route")
+
+    async def _calculate(self) -> None:
+        """Calculate what follows from the numbers of the question itself; the result is evidence."""
+        if not self.calculation or not self.corpora:
+            return
+        request = CalculateRequest(
+            expression=self.calculation,
+            label=self.request.question.rstrip(" ?.!"),
+            question=self.request.question,
+            corpus=self.corpora[0],
+        )
+        reply = await self.clients.execute_activity(ToolActivities.calculate, request, summary=self.calculation)
+        if reply.problem:
+            self.notes.append(f"{self.calculation} was not calculated: {reply.problem}.")
+        self.query_results = (*reply.passages, *self.query_results)
+        self.evidence = (*reply.passages, *self.evidence)
 
     async def _compute(self) -> None:
         """Compute from the tables what SQL cannot."""

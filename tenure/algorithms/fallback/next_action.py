@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from tenure.algorithms.calculator.questions import extract_expression
 from tenure.algorithms.research.action_parsing import FINISH, ParsedAction
 from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
@@ -29,15 +30,6 @@ MAX_SEARCH_RESULTS: Final = 12
 MAX_QUERY_LENGTH, MAX_SENTENCE_LENGTH = 500, 300
 """Maximum characters of a query, and of a sentence of an answer."""
 
-_ARITHMETIC = re.compile(
-    r"(?<![\w.])[(\s]*\d[\d.,]*(?:[()\s]*(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*\d[\d.,]*)+\)*(?![\w])"
-)
-_PERCENT = re.compile(r"(?P<share>\d+(?:\.\d+)?)\s*(?:%|per ?cent)\s+of\s+(?P<whole>\d[\d,]*(?:\.\d+)?)", re.IGNORECASE)
-_CONVERTED = re.compile(
-    r"\b(?:convert|how (?:much|many|long|far|heavy) (?:is|are)|what (?:is|are))\s+"
-    r"(?P<from>\d[\d,]*(?:\.\d+)?\s*[a-z°µ/]+)\s+(?:in|to|into)\s+(?P<to>[a-z°µ/]+)\b",
-    re.IGNORECASE,
-)
 _AGGREGATE = re.compile(
     r"\b(?:how many|how much|number of|count of|totals?|sum|average|mean|highest|lowest|largest|smallest|maximum|"
     r"minimum)\b",
@@ -80,17 +72,6 @@ def choose_action(
             ):
                 return move
     return _build_finish(parts, passages, numbers)
-
-
-def extract_expression(task: str) -> str:
-    """Return the calculation that a task contains; empty if it contains none."""
-    if found := _PERCENT.search(task):
-        return f"{found['share']} / 100 * {found['whole'].replace(',', '')}"
-    if found := _CONVERTED.search(task):
-        return f"{found['from'].replace(',', '')} to {found['to']}"
-    if found := _ARITHMETIC.search(task):
-        return _normalize_expression(found.group())
-    return ""
 
 
 def _propose_actions(
@@ -163,12 +144,3 @@ def _build_finish(parts: Sequence[str], passages: Sequence[Passage], numbers: Se
     share = sum(best.share for best in found) / len(parts)
     answer = " ".join(quotes) or "Nothing was found that answers it."
     return ParsedAction("No further search is likely to help.", FINISH, "", answer, round(share, 3))
-
-
-def _normalize_expression(written: str) -> str:
-    """Return a calculation in ASCII operators; unbalanced parentheses are removed."""
-    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", written)
-    for sign, plain in (("×", "*"), ("÷", "/"), ("–", "-"), ("−", "-"), ("**", "^")):
-        text = text.replace(sign, plain)
-    text = " ".join(text.strip().rstrip(".,").split())
-    return text if text.count("(") == text.count(")") else text.replace("(", "").replace(")", "")

@@ -29,6 +29,13 @@ from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.errors import DatabaseFailed, UnknownDatabase
 from tenure.knowledge.store.schema import hash_parts
 from tenure.knowledge.store.store import Store
+from tenure.knowledge.tables.column_probe import (
+    MAX_COLUMNS,
+    MAX_VALUE_CHARACTERS,
+    Probe,
+    has_listed_values,
+    probe_columns,
+)
 from tenure.models.embedding import EmbeddingModel
 from tenure.ownership import get_owner
 from tenure.sources.document.document import Document
@@ -42,12 +49,7 @@ _MAX_FILES = 8
 """Files whose tables are offered for one question."""
 _MAX_TABLES = 12
 """Tables offered for one question."""
-_MAX_COLUMNS = 30
-"""Columns offered per table."""
 _MAX_EXAMPLES = 5
-_MAX_LISTED_VALUES = 12
-"""Distinct values of a column up to which all are listed."""
-_MAX_VALUE_CHARACTERS = 40
 _SAMPLE_ROWS = 20
 """Rows of a database table that are stored with its description."""
 
@@ -107,8 +109,10 @@ class TableQueries:
             own = self._describe_database(database)
             self._store_description(database, own)
             found += own
-        ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))
-        return TablesReply(tables=tuple(map(_to_table_info, ranked[:_MAX_TABLES])))
+        ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
+        sources = [source.database for source in self._list_sources(request.corpora, request.databases)]
+        probed = probe_columns(request.question, ranked, sources, self._limits)
+        return TablesReply(tables=tuple(to_table_info(table, probed) for table in ranked))
 
     def query(self, request: QueryRequest) -> QueryReply:
         """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected.
@@ -277,22 +281,30 @@ def _list_words(table: Table) -> str:
     return " ".join([table.name, *(column.name for column in table.columns)])
 
 
-def _to_table_info(table: Table) -> TableInfo:
+def to_table_info(table: Table, probed: Probe) -> TableInfo:
+    """Return a table as it is described to the SQL writer."""
     return TableInfo(
         name=table.name,
-        columns=tuple(_to_column_info(column) for column in table.columns[:_MAX_COLUMNS]),
+        columns=tuple(_to_column_info(table, column, probed) for column in table.columns[:MAX_COLUMNS]),
         rows=table.row_count,
     )
 
 
-def _to_column_info(column: Column) -> ColumnInfo:
+def _to_column_info(table: Table, column: Column, probed: Probe) -> ColumnInfo:
     values: Collection[object] = [value for value, _ in column.most_common] or [column.minimum, column.maximum]
     texts = tuple(dict.fromkeys(format_value(value) for value in values if isinstance(value, str | int | float)))
-    complete = (
-        bool(column.most_common)
-        and len(column.most_common) == column.distinct_count
-        and len(texts) <= _MAX_LISTED_VALUES
+    complete = has_listed_values(column)
+    kept = texts if complete else tuple(text[:MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
+    iso_dates = (table.name, column.name) in probed.iso_dates
+    bounded = column.kind in ("number", "date") or iso_dates
+    return ColumnInfo(
+        name=column.name,
+        kind=column.kind,
+        examples=kept,
+        complete=complete,
+        mentioned=probed.mentioned.get((table.name, column.name), ()),
+        unique=bool(table.row_count) and column.distinct_count == table.row_count,
+        minimum=format_value(column.minimum) if bounded else "",
+        maximum=format_value(column.maximum) if bounded else "",
+        iso_dates=iso_dates,
     )
-    complete = complete and all(len(text) <= _MAX_VALUE_CHARACTERS for text in texts)
-    kept = texts if complete else tuple(text[:_MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
-    return ColumnInfo(name=column.name, kind=column.kind, examples=kept, complete=complete)

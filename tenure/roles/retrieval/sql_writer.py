@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.table_queries import build_table_query
 from tenure.algorithms.retrieval.decomposition import decompose_question
+from tenure.algorithms.tables.translation import Translation, translate_question
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.contracts.messages import Message
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
@@ -59,6 +59,8 @@ class SqlWriterOutput(RoleOutput):
     """The queries; none if the tables do not answer the question."""
     computation: str = Field(default="", max_length=400)
     """The computation that a program has to do because no SELECT can; empty for none."""
+    unexpressed: str = Field(default="", max_length=400)
+    """Reason, in one line, for a part of the question that concerns the tables and has no query; empty for none."""
 
 
 def render(input: SqlWriterInput, evidence: Evidence) -> list[Message]:
@@ -72,12 +74,23 @@ def render(input: SqlWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: SqlWriterInput, evidence: Evidence) -> SqlWriterOutput:
-    """Write a query for each part of the question that names an aggregate of known columns; request no program."""
+    """Write a query for the question, or for each of its parts, and say what no query expresses; request no program."""
     if input.failed_queries:
         return SqlWriterOutput(queries=())
-    found = (build_table_query(part.question, input.tables) for part in decompose_question(input.question))
-    queries = dict.fromkeys(query for query in found if query)
-    return SqlWriterOutput(queries=tuple(WrittenQuery(sql=q.sql, shows=q.title[:160]) for q in list(queries)[:3]))
+    whole = translate_question(input.question, input.tables)
+    found = [whole] if whole.query else _translate_parts(input)
+    queries = dict.fromkeys(translation.query for translation in found if translation.query)
+    reasons = dict.fromkeys(translation.reason for translation in found if translation.reason)
+    return SqlWriterOutput(
+        queries=tuple(WrittenQuery(sql=q.sql, shows=q.title[:160]) for q in list(queries)[:3]),
+        unexpressed=next(iter(reasons), "")[:400],
+    )
+
+
+def _translate_parts(input: SqlWriterInput) -> list[Translation]:
+    """Translate the parts of a question; the reason for the whole counts if no part has a query."""
+    parts = [translate_question(part.question, input.tables) for part in decompose_question(input.question)]
+    return parts if any(part.query for part in parts) else [translate_question(input.question, input.tables)]
 
 
 def describe_table(table: TableInfo) -> str:
@@ -87,9 +100,9 @@ def describe_table(table: TableInfo) -> str:
 
 
 def _describe_column(column: ColumnInfo) -> str:
-    if not column.examples:
+    listed = ", ".join(dict.fromkeys((*column.mentioned, *column.examples)))
+    if not listed:
         return f"{column.name} ({column.kind})"
-    listed = ", ".join(column.examples)
     return f"{column.name} ({column.kind}): {listed}" + ("" if column.complete else ", …")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tenure.algorithms.calculator.calculator import Calculation
 from tenure.contracts.base import ChunkId, RunId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.research.report import Topic
@@ -220,7 +221,7 @@ def test_relevant_passages_without_a_topic_form_latent_topics(
 @slow
 def test_computed_results_need_no_relevance(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """The result of a tool is accepted whatever its similarity; a found passage is not."""
-    document = build_calculation_document("Sum", "1 + 1 = 2")
+    document = build_calculation_document("Sum", Calculation("1 + 1", "2", is_exact=True))
     (result,) = knowledge.results.store_result("c", "calculation: 1 + 1", document, "q")
     analysis = knowledge.retrieval.analyze_candidates(request(candidate(result), candidate(found["stone"])))
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.algorithms.calculator.calculator import Calculation
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
 from tenure.contracts.evidence.passages import SearchRequest
@@ -73,7 +74,7 @@ def test_term_in_a_table_returns_its_row(folder: Path, knowledge: KnowledgeBase)
 @slow
 def test_stored_result_is_citable_but_not_searchable(folder: Path, knowledge: KnowledgeBase) -> None:
     """A result is derived, no search finds it, storing is idempotent, and it is deleted with the corpus."""
-    document = build_calculation_document("Days", "3 + 4 = 7")
+    document = build_calculation_document("Days", Calculation("3 + 4", "7", is_exact=True))
     kept = knowledge.results.store_result("c", "calculation: 3 + 4", document, "How many days?")
 
     assert knowledge.results.store_result("c", "calculation: 3 + 4", document, "How many days?") == kept
@@ -106,7 +107,7 @@ def test_only_documents_make_a_url_known(tmp_path: Path, ingest: Ingest, knowled
     (folder / "t.csv").write_text("name,link\nmill,https://mill.example/t\n")
     ingest(folder)
     document, table = (make_source_id("c", str(folder / name)) for name in ("a.md", "t.csv"))
-    told = build_calculation_document("Page", URL)
+    told = build_calculation_document("Page", Calculation("1", URL, is_exact=True))
     calculated = knowledge.results.store_result("c", f"calculation: {URL}", told, "Which page?")
     answer = build_tool_document("Answer", (f"You asked for {URL}",), None)
     answered = knowledge.results.store_result("c", f"mcp:own/echo?{URL}", answer, "Which page?")

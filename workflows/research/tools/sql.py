@@ -20,7 +20,10 @@ class SqlArguments(ToolArguments):
 async def query_tables(context: ToolContext, arguments: SqlArguments) -> Observation:
     """Run the given statement, or let the SQL writer write one for the question."""
     if not arguments.statement.strip():
-        found = await context.create_table_questions(arguments.question).query()
+        questions = context.create_table_questions(arguments.question)
+        found = await questions.query()
+        if not found and questions.unexpressed:
+            return Observation(problem=f"no query was written: {questions.unexpressed}")
         return await context.observe_passages(found, arguments.question, 1.0)
     task = context.task
     request = QueryRequest(

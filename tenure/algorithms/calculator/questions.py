@@ -1,0 +1,173 @@
+"""Find the calculation that a question contains: arithmetic, percentages, conversions, dates and means of numbers."""
+
+import re
+from typing import Final
+
+from tenure.algorithms.calculator.calculator import evaluate
+from tenure.algorithms.calculator.quantities import CalculationError
+from tenure.algorithms.text.dates import parse_date_range
+
+_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+_SHARE_WORD = r"(?:percent(?:age)?|per ?cent|share)"
+_ARITHMETIC: Final = re.compile(
+    r"(?<![\w.])[(\s]*\d[\d.,]*(?:[()\s]*(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*\d[\d.,]*)+\)*(?![\w])"
+)
+_OPERATORS: Final = {
+    "plus": "+",
+    "minus": "-",
+    "times": "*",
+    "multiplied by": "*",
+    "divided by": "/",
+    "to the power of": "^",
+}
+_WORDED: Final = re.compile(rf"(?<![\w.])(?P<a>{_NUMBER})\s+(?P<op>{'|'.join(_OPERATORS)})\s+(?P<b>{_NUMBER})")
+_CALCULATION_WORDS: Final = frozenset(
+    "what whats is are s how much the result value of answer to please calculate compute evaluate work out tell me "
+    "give can you does do make makes equal equals and a".split()
+)
+"""Words around an arithmetic expression in a question that asks for nothing else."""
+_PERCENT: Final = re.compile(
+    rf"(?P<share>\d+(?:\.\d+)?)\s*(?:%|per ?cent)\s+of\s+(?P<whole>{_NUMBER})(?!\s*(?:%|to\b))"
+)
+_SHARES: Final = (
+    re.compile(rf"(?P<part>{_NUMBER})\s+(?:is|are|as)\s+(?:what|which|a)\s+{_SHARE_WORD}\s+of\s+(?P<whole>{_NUMBER})"),
+    re.compile(rf"(?:what|which)\s+{_SHARE_WORD}\s+of\s+(?P<whole>{_NUMBER})\s+(?:is|are)\s+(?P<part>{_NUMBER})"),
+    re.compile(
+        rf"(?:what|which)\s+{_SHARE_WORD}\s+(?:is|are)\s+(?P<part>{_NUMBER})\s+(?:out )?of\s+(?P<whole>{_NUMBER})"
+    ),
+)
+_CHANGE: Final = re.compile(
+    rf"(?:percent(?:age)?|per ?cent|relative)\s+(?:change|increase|decrease|growth|decline|rise|drop)\s+from\s+"
+    rf"(?P<before>{_NUMBER})\s+to\s+(?P<after>{_NUMBER})"
+)
+_UNIT = r"[a-z°µ][a-z°µ/]*"
+_AMOUNT = rf"(?P<number>{_NUMBER}|an?)\s*(?P<from>{_UNIT})"
+_CONVERSIONS: Final = (
+    re.compile(
+        rf"\b(?:convert|how (?:much|many|long|far|heavy) (?:is|are)|what (?:is|are))\s+{_AMOUNT}\s+"
+        rf"(?:in|to|into)\s+(?P<to>{_UNIT})\b"
+    ),
+    re.compile(rf"\bhow many\s+(?P<to>{_UNIT})\s+(?:is|are|make|in)\s+(?:there\s+in\s+)?{_AMOUNT}"),
+)
+_LIST: Final = re.compile(
+    r"\b(?P<name>average|mean|median|sum|total|product|maximum|minimum)\s+of\s+"
+    rf"(?P<numbers>{_NUMBER}(?:(?:,\s+|,?\s+and\s+){_NUMBER})+)"
+)
+_LIST_FUNCTIONS: Final = {"average": "mean", "total": "sum", "maximum": "max", "minimum": "min"}
+_ROOT: Final = re.compile(rf"\bsquare root of\s+(?P<number>{_NUMBER})")
+_MONTH = r"[a-z]{3,9}\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = rf"(?:\d{{4}}-\d{{2}}-\d{{2}}|{_DAY}\s+(?:of\s+)?{_MONTH},?\s+\d{{4}}|{_MONTH}\s+{_DAY},?\s+\d{{4}})"
+_BETWEEN: Final = re.compile(
+    r"\b(?:(?:how many|number of)\s+(?:full\s+|whole\s+|calendar\s+)?(?P<unit>days|weeks|years)\b|"
+    rf"how (?:long|much time))[^.?!\d]*?\b(?:between|from)\s+(?P<first>{_DATE})\s+(?:and|to|until|till)\s+"
+    rf"(?P<last>{_DATE})"
+)
+_SHIFTED: Final = re.compile(
+    rf"\b(?:what|which)\s+(?:date|day)\s+(?:is|was|will be|falls|comes)?\s*(?P<count>{_NUMBER})\s+"
+    rf"(?P<unit>days?|weeks?)\s+(?P<side>after|before|from)\s+(?P<date>{_DATE})"
+)
+
+
+def extract_expression(question: str) -> str:
+    """Return the calculation that a question contains, for the calculator; empty if it contains none."""
+    text = " ".join(question.split())
+    for read in (_read_dates, _read_percentages, _read_conversion, _read_list, _read_arithmetic):
+        if expression := read(text):
+            return expression
+    return ""
+
+
+def extract_calculable(question: str) -> str:
+    """Return the calculation that a question asks for if the calculator accepts it; otherwise an empty text.
+
+    Signs between numbers, as in `2010 - 2020`, are a calculation only if the question contains little else.
+    """
+    expression = extract_expression(question)
+    text = " ".join(question.split())
+    worded = (_read_dates, _read_percentages, _read_conversion, _read_list)
+    if not expression or (not any(read(text) for read in worded) and _has_other_words(text)):
+        return ""
+    try:
+        evaluate(expression)
+    except CalculationError:
+        return ""
+    return expression
+
+
+def _has_other_words(text: str) -> bool:
+    """Return whether a question asks for more than an arithmetic expression."""
+    words = re.findall(r"[^\W\d_]+", _WORDED.sub(" ", text.lower()))
+    return not _CALCULATION_WORDS.issuperset(words)
+
+
+def _read_dates(text: str) -> str:
+    if found := _BETWEEN.search(text.lower()):
+        first, last = _to_iso(found["first"]), _to_iso(found["last"])
+        if not first or not last:
+            return ""
+        if found["unit"] == "years":
+            return f"years({first}, {last})"
+        return f"{last} - {first} to weeks" if found["unit"] == "weeks" else f"{last} - {first}"
+    if found := _SHIFTED.search(text.lower()):
+        sign, day = "-" if found["side"] == "before" else "+", _to_iso(found["date"])
+        return f"{day} {sign} {_strip_commas(found['count'])} {found['unit']}" if day else ""
+    return ""
+
+
+def _to_iso(written: str) -> str:
+    """Return a day in ISO 8601; empty if the text is no single day."""
+    days = parse_date_range(written.replace(" of ", " "))
+    return days.first if days and days.first == days.last else ""
+
+
+def _read_percentages(text: str) -> str:
+    lower = text.lower()
+    if found := _PERCENT.search(lower):
+        return f"{found['share']}% of {_strip_commas(found['whole'])}"
+    if found := _CHANGE.search(lower):
+        return f"change({_strip_commas(found['before'])}, {_strip_commas(found['after'])})"
+    for pattern in _SHARES:
+        if found := pattern.search(lower):
+            return f"percent({_strip_commas(found['part'])}, {_strip_commas(found['whole'])})"
+    return ""
+
+
+def _read_conversion(text: str) -> str:
+    for pattern in _CONVERSIONS:
+        if found := pattern.search(text.lower()):
+            number = "1" if found["number"] in ("a", "an") else _strip_commas(found["number"])
+            # Symbols of units such as Pa and K are written as in the question.
+            unit, target = (text[found.start(name) : found.end(name)] for name in ("from", "to"))
+            return f"{number} {unit} to {target}"
+    return ""
+
+
+def _read_list(text: str) -> str:
+    if found := _LIST.search(text.lower()):
+        listed = re.findall(r"\d(?:[\d,]*\d)?(?:\.\d+)?", found["numbers"])
+        numbers = ", ".join(map(_strip_commas, listed))
+        return f"{_LIST_FUNCTIONS.get(found['name'], found['name'])}({numbers})"
+    if found := _ROOT.search(text.lower()):
+        return f"sqrt({_strip_commas(found['number'])})"
+    return ""
+
+
+def _read_arithmetic(text: str) -> str:
+    if found := _WORDED.search(text.lower()):
+        return f"{_strip_commas(found['a'])} {_OPERATORS[found['op']]} {_strip_commas(found['b'])}"
+    found = _ARITHMETIC.search(text)
+    return _normalize_expression(found.group()) if found else ""
+
+
+def _strip_commas(number: str) -> str:
+    return number.replace(",", "")
+
+
+def _normalize_expression(written: str) -> str:
+    """Return a calculation in ASCII operators; unbalanced parentheses are removed."""
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", written)
+    for sign, plain in (("×", "*"), ("÷", "/"), ("–", "-"), ("−", "-"), ("**", "^")):
+        text = text.replace(sign, plain)
+    text = " ".join(text.strip().rstrip(".,").split())
+    return text if text.count("(") == text.count(")") else text.replace("(", "").replace(")", "")

@@ -1,0 +1,84 @@
+"""Runs without a model whose question only a calculation or a table answers: the report cites the figure."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.knowledge.base import KnowledgeBase
+from tenure.report.render.markdown import render_markdown
+from tests.conftest import Serving
+from tests.knowledge.tables.question_sets import SALES, select, total, write_tables
+from tests.knowledge.word_vectors import WordVectors
+from tests.support.tiers import slow
+
+LETTER = "The bakery opens at seven. Bread is baked in the night, and cheese comes from the valley on Mondays.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Folder with a letter that answers no question of these tests."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "letter.txt").write_text(LETTER)
+    return folder
+
+
+async def run_question(serving: Serving, folder: Path, question: str) -> Result:
+    """Answer a question from a folder, without a model."""
+    knowledge: Any = KnowledgeBase(str(folder.parent / "knowledge"), WordVectors())
+    async with serving(None, knowledge) as stage:
+        ingest = IngestRequest(corpus="c", paths=(str(folder),))
+        request = RunRequest(question=question, corpora=("c",), ingest=(ingest,), limits=RunLimits(), memory=False)
+        result: Result = await (await stage.start(request)).result()
+        return result
+
+
+def quote_derived(result: Result) -> str:
+    """Return the quotes from results that the run computed."""
+    derived = {number for number, source in enumerate(result.sources, 1) if source.derived}
+    quotes = [citation for section in result.sections for claim in section.claims for citation in claim.citations]
+    return " ".join(citation.quote for citation in quotes if citation.source in derived)
+
+
+@pytest.mark.parametrize(
+    ("question", "expression", "result"),
+    [
+        pytest.param("What is 15 % of 2,400?", "15% of 2400", "360", marks=slow),
+        pytest.param(
+            "How many days are between 2024-02-01 and 2024-03-15?", "2024-03-15 - 2024-02-01", "43 days", marks=slow
+        ),
+    ],
+)
+async def test_a_calculation_is_evidence(
+    serving: Serving, folder: Path, question: str, expression: str, result: str
+) -> None:
+    """A question whose numbers it names itself is answered by the calculator, although no document has the answer."""
+    report = await run_question(serving, folder, question)
+
+    assert report.status == "done"
+    assert f"with {result}, " in quote_derived(report)
+    assert [source.uri for source in report.sources] == [f"calculation: {expression}"]
+
+
+@slow
+async def test_a_table_answers_in_natural_wording(serving: Serving, folder: Path) -> None:
+    """A question about rows and columns is answered by a query, which the report shows."""
+    write_tables(folder)
+    result = await run_question(serving, folder, "total revenue of the North region in 2023")
+
+    expected = f"{total(select(SALES, region='North', year=2023), 'revenue'):.4f}".rstrip("0").rstrip(".")
+    assert expected in quote_derived(result)
+    assert "SELECT sum" in render_markdown(result)
+
+
+@slow
+async def test_what_no_query_expresses_is_said(serving: Serving, folder: Path) -> None:
+    """A question about a table that the translation cannot express leaves a note with the reason."""
+    write_tables(folder)
+    result = await run_question(serving, folder, "What is the total profit by region?")
+
+    assert any("“profit” is neither a column nor a value" in note for note in result.notes)
