@@ -12,20 +12,34 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.run.run import QueryType
 
-MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural"]
-"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed."""
+MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
+"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's wish
+for all runs, such as the units that reports use.
+"""
 
 EpisodeOutcome = Literal["answered", "partial", "no_evidence", "failed"]
 """Result of a run with respect to its question."""
 
-PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural")
+PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural", "preference")
 """All kinds except short-term memories."""
+
+WritableKind = Literal["short_term", "long_term", "semantic", "procedural", "preference"]
+"""Kinds of memories that a person can write; an episode is the record of a run."""
 
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
 
 MAX_MEMORY_CHARS = 4_000
 """Maximum length of a memory in characters."""
+
+MAX_FACT_CHARS = 400
+"""Maximum length of the subject, the relation and the object of a fact in characters."""
+
+MAX_PREFERENCE_CHARS = 500
+"""Maximum length of a preference in characters: every run of its owner reads it."""
+
+MAX_PREFERENCES = 20
+"""Maximum number of preferences of an owner."""
 
 
 class MemoryOrigin(Contract):
@@ -91,11 +105,11 @@ class FactDetails(Contract):
 
     type: Literal["fact"] = "fact"
     """Discriminator of the details."""
-    subject: str = Field(max_length=400)
+    subject: str = Field(max_length=MAX_FACT_CHARS)
     """Entity, as written."""
-    predicate: str = Field(max_length=400)
+    predicate: str = Field(max_length=MAX_FACT_CHARS)
     """Relation of the subject to the object."""
-    object: str = Field(max_length=400)
+    object: str = Field(max_length=MAX_FACT_CHARS)
     """Entity, as written."""
 
 
@@ -138,7 +152,7 @@ class Memory(Contract):
     text: str
     """Content."""
     created_at: datetime
-    """Time at which it was first stored."""
+    """Time at which it was first stored, or edited by a person."""
     origin: MemoryOrigin = MemoryOrigin()
     """Origin of the memory."""
     confidence: UnitInterval = 0.7
@@ -253,6 +267,38 @@ class MemorySearchReply(Contract):
     """Statistics of retrieval strategies, if requested."""
 
 
+class WriteMemoryRequest(Contract):
+    """A memory that a person writes, or a new text for a stored memory."""
+
+    text: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
+    """Content, understandable without context."""
+    kind: WritableKind | None = None
+    """Kind of a new memory; None to derive it from the fact or the text."""
+    fact: FactDetails | None = None
+    """Relation that the text states; None to extract it from a semantic memory's text."""
+    replaces: str = ""
+    """Id of the memory whose text is replaced; its kind stays. Empty for a new memory."""
+    owner: str = ""
+    """Owner of the memory."""
+    now: datetime
+    """Time of the request."""
+
+
+WriteProblem = Literal["", "duplicate", "unknown", "episode", "too_many", "too_long"]
+"""Reason for which nothing was written: the text is stored already, no memory has the id, an episode cannot be edited,
+the owner has the maximum number of preferences, or the text is too long for a preference.
+"""
+
+
+class WriteMemoryReply(Contract):
+    """Result of writing a memory."""
+
+    memory: Memory | None = None
+    """The stored memory, or the one that already has this text."""
+    problem: WriteProblem = ""
+    """Reason for which nothing was written; empty on success."""
+
+
 class ForgetRequest(Contract):
     """Memories to delete; all given conditions must hold, and at least one is required."""
 
@@ -308,6 +354,8 @@ class MemoryRequest(Contract):
     """Search memories."""
     forget: ForgetRequest | None = None
     """Delete memories."""
+    write: WriteMemoryRequest | None = None
+    """Write a memory."""
 
 
 class MemoryReply(Contract):
@@ -319,6 +367,8 @@ class MemoryReply(Contract):
     """Search result."""
     forgotten: ForgetReply = ForgetReply()
     """Result of the deletion."""
+    written: WriteMemoryReply = WriteMemoryReply()
+    """Result of writing."""
 
 
 ConsolidationStep = Literal["embed", "promote", "compare", "abstract", "forget"]

@@ -39,12 +39,15 @@ from tenure.contracts.knowledge.memory import (
     RememberRequest,
     ScoredMemory,
     StrategyRecord,
+    WriteMemoryReply,
+    WriteMemoryRequest,
 )
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
 from tenure.knowledge.graph.graph import EntityGraph
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
+from tenure.knowledge.memory.personal import PersonalMemories
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
 from tenure.knowledge.store.catalogue import is_results_corpus
 from tenure.knowledge.store.errors import InvalidSearch
@@ -112,6 +115,12 @@ class Memories:
             kinds=tuple(state[one.memory.id].kind for one in made),
             promoted=sum(one.promoted for one in first.values()),
             unconfirmed=sum(one.unconfirmed for one in joined),
+        )
+
+    def write(self, request: WriteMemoryRequest) -> WriteMemoryReply:
+        """Store a memory that a person has written, or return why it is not stored; the operation is idempotent."""
+        return PersonalMemories(self._store, self._table, self._model.name, self._encode, self._load_memories).write(
+            request
         )
 
     def _build_memory(
@@ -371,6 +380,8 @@ def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
     """Return a memory that may be stored already, with the state of the stored one."""
     if stored is None:
         return memory
+    if memory.origin.run and not stored.origin.run:
+        return stored  # a person has edited it
     sources = tuple(dict.fromkeys((*stored.origin.sources, *memory.origin.sources)))[: scoring.MAX_SOURCES]
     update = {
         "created_at": stored.created_at,
