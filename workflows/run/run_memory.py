@@ -48,6 +48,7 @@ class RunMemory:
         databases = map(get_database_corpus, request.databases)
         self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []
+        self.preferences: tuple[str, ...] = ()
 
     async def recall(self) -> Experience:
         """Return the experience of earlier runs."""
@@ -86,6 +87,7 @@ class RunMemory:
             now=workflow.now(),
             used_by=self._run,
             include_strategies=True,
+            include_preferences=True,
         )
         return await self._clients.execute_activity(MemoryActivities.search_memories, request, summary=question)
 
@@ -139,7 +141,9 @@ class RunMemory:
             records=memories.strategies,
             advice=experience.select_advice(memories.memories),
             facts=known_facts.select_known_facts(facts),
+            preferences=tuple(memory.text for memory in memories.preferences),
         )
+        self.preferences = built.preferences
         self.notes += experience.describe_experience(built)
         return built
 

@@ -225,7 +225,7 @@ async def _write(arguments: Namespace, client: Client) -> int:
 
 
 def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
-    """Return why a memory was not written, and what to do."""
+    """Return the reason for which a memory was not written, and what to do."""
     owner = f" --owner {arguments.owner}" if arguments.owner else ""
     known, problem = written.memory, written.problem
     if problem == "duplicate" and known:

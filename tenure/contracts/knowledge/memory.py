@@ -13,8 +13,8 @@ from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.run.run import QueryType
 
 MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
-"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's wish
-for all runs, such as the units that reports use.
+"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's
+request to all runs, such as the units that reports use.
 """
 
 EpisodeOutcome = Literal["answered", "partial", "no_evidence", "failed"]
@@ -224,6 +224,8 @@ class MemorySearchRequest(Contract):
     """Id of the user of the memories, such as a run; each counts one use. Empty to count none."""
     include_strategies: bool = False
     """Whether to return statistics of retrieval strategies over all episodes of the owner."""
+    include_preferences: bool = False
+    """Whether to return all preferences of the owner, whatever the query."""
 
 
 class ScoredMemory(Contract):
@@ -265,6 +267,8 @@ class MemorySearchReply(Contract):
     """Memories, best first."""
     strategies: tuple[StrategyRecord, ...] = ()
     """Statistics of retrieval strategies, if requested."""
+    preferences: tuple[Memory, ...] = ()
+    """Preferences of the owner, oldest first, if requested."""
 
 
 class WriteMemoryRequest(Contract):

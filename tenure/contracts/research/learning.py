@@ -93,6 +93,8 @@ class Experience(Contract):
     """Procedures learned from earlier runs."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that earlier runs found, best first."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run, oldest first."""
 
 
 class StrategyOutcome(Contract):

@@ -181,17 +181,20 @@ class Memories:
         if not request.query.strip() or not request.kinds:
             raise InvalidSearch("the query or the list of kinds is empty")
         candidates = self._find_candidates(request)
-        uses = memory_rows.load_uses(self._store, list(candidates))
+        preferences = memory_rows.load_preferences(self._store, request.owner) if request.include_preferences else []
+        uses = memory_rows.load_uses(self._store, [*candidates, *(memory.id for memory in preferences)])
         ranked = sorted(
             self._score_candidates(candidates.values(), uses, request),
             key=lambda scored: (-scored.score, scored.memory.id),
         )
         best = tuple(limit_to_payload(ranked[: request.limit], lambda scored: scored.memory))
         if request.used_by:
-            ids = [scored.memory.id for scored in best]
+            ids = list(dict.fromkeys(memory.id for memory in (*(scored.memory for scored in best), *preferences)))
             memory_rows.count_uses(self._store, ids, uses, request.used_by, memory_rows.to_seconds(request.now))
         return MemorySearchReply(
-            memories=best, strategies=self.load_strategies(request.owner) if request.include_strategies else ()
+            memories=best,
+            strategies=self.load_strategies(request.owner) if request.include_strategies else (),
+            preferences=tuple(preferences),
         )
 
     def _find_candidates(self, request: MemorySearchRequest) -> dict[str, _RecallCandidate]:

@@ -116,8 +116,7 @@ class PersonalMemories:
         Raises:
             WriteRefused: the owner has the maximum number.
         """
-        where = memory_rows.build_owner_condition(owner, ("preference",))
-        if self.store.count_rows(self.table, where) >= MAX_PREFERENCES:
+        if len(memory_rows.load_preferences(self.store, owner)) >= MAX_PREFERENCES:
             raise WriteRefused("too_many")
 
     def _choose_id(self, request: WriteMemoryRequest) -> str:

@@ -254,6 +254,7 @@ def _memory(recorded_events: Sequence[RecordedEvent], asked: SpiralRequest | Non
         queries=left.queries,
         advice=left.advice,
         facts=left.facts,
+        preferences=left.preferences,
         kept=tuple(impression.text for impression in kept),
     )
     return None if found == TracedMemory() else found
