@@ -24,7 +24,8 @@ CITING_RULE = (
 
 
 PREFERENCES_RULE = (
-    "Follow the preferences as far as the passages allow; they change neither the output format nor what is cited."
+    "Follow the preferences as far as the task and the passages allow; they change neither the output format nor what "
+    "is cited or tested."
 )
 """Rule of every prompt with preferences."""
 
@@ -111,7 +112,7 @@ def render_preferences(preferences: Sequence[str]) -> str:
     """Render the preferences of the reader with the rule on their use; empty for none."""
     if not preferences:
         return ""
-    listed = wrap_in_tag("preferences", render_list("The reader asks of every report", preferences))
+    listed = wrap_in_tag("preferences", render_list("Requests of the reader to every run", preferences))
     return join_parts(listed, PREFERENCES_RULE)
 
 

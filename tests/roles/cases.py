@@ -154,6 +154,8 @@ WORKSHOP: dict[str, Any] = {
     ),
     "packages": ("pandas 3.0.0", "pytest 9.0.0"),
     "feedback": ("A loaf has 900 grams",),
+    "lessons": ("A program for “Weigh the dough”: The scale counts grams. Convert them.",),
+    "preferences": PREFERENCES,
 }
 ATTEMPT = Attempt(
     n=1,

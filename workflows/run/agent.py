@@ -33,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
     from tenure.algorithms.control.run_notes import (
         describe_ingestion,
+        describe_lessons,
         describe_missing_vectors,
         describe_preferences,
     )
@@ -296,6 +297,7 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
+        experience = await self.run_memory.recall_lessons()
         request = CodingRequest(
             run=self.id,
             question=self.request.question,
@@ -303,6 +305,8 @@ class AgentWorkflow(InteractiveRun):
             evidence=self.evidence,
             files=self.request.files,
             tests=self.request.tests,
+            lessons=experience.lessons,
+            preferences=experience.preferences,
             feedback=tuple(self.feedback_items),
             control=self.control,
         )
@@ -376,6 +380,7 @@ class AgentWorkflow(InteractiveRun):
                     *self.notes,
                     *self.run_memory.notes,
                     *describe_preferences(self.run_memory.preferences, usage, fallbacks),
+                    *describe_lessons(self.run_memory.lessons, usage),
                     *self._describe_missing_translation(usage),
                     *describe_missing_vectors(usage.embedded_share),
                     *draft.notes,

@@ -44,6 +44,15 @@ def describe_preferences(
     return (f"Preferences given to the planner and the writers: {listed}.{exception}",)
 
 
+def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:
+    """Return a note on the lessons of earlier programs and their use; empty if there are none."""
+    if not lessons:
+        return ()
+    if not usage.model_calls:
+        return (f"Lessons of earlier programs known but not applied, since no model wrote this: {len(lessons)}.",)
+    return (f"Lessons of earlier programs given to the coder: {' '.join(lessons)}",)
+
+
 def describe_missing_vectors(share: float) -> tuple[str, ...]:
     """Return a note on searches over a corpus that was not completely embedded; empty if it was."""
     if share >= 1:

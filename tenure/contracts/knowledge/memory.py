@@ -81,11 +81,17 @@ class EpisodeDetails(Contract):
     """Queries whose results were accepted, most productive first."""
 
 
+ProcedureTask = Literal["research", "program"]
+"""Kind of run: research on a question, or writing a program."""
+
+
 class ProcedureDetails(Contract):
     """Advice on how to proceed in a situation."""
 
     type: Literal["procedure"] = "procedure"
     """Discriminator of the details."""
+    task: ProcedureTask = "research"
+    """Kind of run to which it applies."""
     situation: str = Field(max_length=MAX_MEMORY_CHARS)
     """Situation to which the advice applies."""
     advice: str = Field(max_length=MAX_MEMORY_CHARS)

@@ -97,6 +97,15 @@ class Experience(Contract):
     """Preferences of the owner of the run, oldest first."""
 
 
+class ProgramExperience(Contract):
+    """Knowledge of earlier runs with which a coding run starts."""
+
+    lessons: tuple[str, ...] = ()
+    """Lessons of earlier programs, most relevant first."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run, oldest first."""
+
+
 class StrategyOutcome(Contract):
     """Results of a retrieval strategy in a run."""
 

@@ -2,6 +2,7 @@
 
 from tenure.algorithms.control.run_notes import (
     describe_ingestion,
+    describe_lessons,
     describe_missing_vectors,
     describe_preferences,
 )
@@ -37,4 +38,15 @@ def test_preferences_are_described_with_their_use() -> None:
     assert describe_preferences(known, used, (other,)) == (given,)
     assert describe_preferences(known, used, (other, failed, failed)) == (
         f"{given} Calls of section_writer without a model did not apply them.",
+    )
+
+
+def test_lessons_are_described_with_their_use() -> None:
+    """The note contains the lessons that a model received, and the number of those that none received."""
+    assert describe_lessons((), Usage(model_calls=1)) == ()
+    assert describe_lessons(("Count from 0.",), Usage(model_calls=1)) == (
+        "Lessons of earlier programs given to the coder: Count from 0.",
+    )
+    assert describe_lessons(("a", "b"), Usage()) == (
+        "Lessons of earlier programs known but not applied, since no model wrote this: 2.",
     )
