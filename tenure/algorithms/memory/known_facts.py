@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from tenure.algorithms.memory.scoring import classify_statement
+from tenure.algorithms.memory.scoring import classify_fact
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence, make_standalone
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.contracts.base import SourceId
@@ -16,7 +16,7 @@ from tenure.contracts.knowledge.memory import MemoryKind, MemoryOrigin, NewMemor
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultClaim, SourceEntry
 
-FACT_KINDS: Final[tuple[MemoryKind, ...]] = ("semantic", "long_term")
+FACT_KINDS: Final[tuple[MemoryKind, ...]] = ("semantic", "long_term", "short_term")
 """Memory kinds of facts."""
 MAX_SAVED_FACTS: Final = 24
 """Maximum number of facts that a run saves."""
@@ -70,7 +70,7 @@ def _extract_facts(
                 text=text,
                 # A computed result may come from several corpora.
                 rests_on_sources=len(cited) == len(every),
-                kind=classify_statement(text),
+                kind=classify_fact(text),
                 origin=MemoryOrigin(
                     run=result.id,
                     sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited)),
@@ -106,5 +106,5 @@ def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...
 def describe_origin(fact: KnownFact) -> str:
     """Return where a fact comes from, in words."""
     if not fact.run:
-        return "no run"
+        return "from the owner"
     return f"{fact.run}, from {', '.join(fact.corpora) or 'the web'}"

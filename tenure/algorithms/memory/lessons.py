@@ -78,7 +78,7 @@ def _build_lessons(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:
 
 
 def _describe_lesson(attempt: ResultAttempt, accepted: ResultAttempt | None) -> str:
-    """Return what a failed attempt teaches, and what passed after it; empty without a reflection."""
+    """Return the lesson of a failed attempt with the approach that passed later; empty without a reflection."""
     if attempt.reflection is None:
         return ""
     lesson = attempt.reflection

@@ -118,6 +118,11 @@ def _classify_text(text: str) -> MemoryKind:
     return classify_statement(text)
 
 
+def classify_fact(text: str) -> MemoryKind:
+    """Return the kind of a statement that a run has found; a statement on the present moment is short-term."""
+    return "short_term" if _TEMPORARY.search(text) else classify_statement(text)
+
+
 def classify_statement(text: str) -> MemoryKind:
     """Return the kind of a statement: `semantic` if it relates two entities, else `long_term`."""
     return "semantic" if len(extract_entity_keys(text)) >= 2 and _RELATION_VERB.search(text) else "long_term"

@@ -97,8 +97,10 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
 
 
 def _fact(fact: KnownFact) -> str:
-    origin = ", ".join(fact.corpora) or ("the web" if fact.run else "no run")
-    found = f"`{fact.run}`, from {escape(origin)}, relevance {fact.relevance:.2f}"
+    relevance = f"relevance {fact.relevance:.2f}"
+    if not fact.run:
+        return f"- {escape(fact.text)} (from the owner, {relevance})"
+    found = f"`{fact.run}`, from {escape(', '.join(fact.corpora) or 'the web')}, {relevance}"
     return f"- {escape(fact.text)} ({found}, {_counted(fact.support, 'source')})"
 
 

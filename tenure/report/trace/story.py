@@ -244,7 +244,7 @@ def _programs(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedProgra
 
 
 def _read_program_experience(coding: RecordedHistory | None) -> Experience:
-    """Return what a coding run has recalled, its lessons as advice; empty for another run."""
+    """Return the memories that a coding run has recalled, lessons as advice; none for another run."""
     if coding is None:
         return Experience()
     request = CodingRequest.model_validate(coding.input)

@@ -12,12 +12,15 @@ from tenure.algorithms.memory.scoring import classify_memory
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import (
+    ConsolidationRequest,
+    MemoriesRequest,
     Memory,
     MemorySearchReply,
     MemorySearchRequest,
     RememberReply,
     RememberRequest,
     ScoredMemory,
+    WriteMemoryRequest,
 )
 from tenure.contracts.research.learning import InheritedPassage, InheritReply
 from tenure.contracts.research.trace import TracedMemory
@@ -227,3 +230,22 @@ async def test_preferences_are_not_said_to_be_applied_without_a_model(serving: S
     assert any(PREFERENCES[1] in note for note in result.notes)
     assert not any("references" in note for note in alone.notes)
     assert sorted(request.include_preferences for request in knowledge.memories.asked) == [False, True]
+
+
+@slow
+async def test_a_short_term_memory_that_two_runs_use_becomes_permanent(serving: Serving, tmp_path: Path) -> None:
+    """What a person wrote for a while is recalled by runs as the owner's; consolidation keeps it after two of them."""
+    store = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    now = datetime.now(UTC)
+    text = "The bread and the cheese are made in the old cellar for now."
+    reply = store.memories.write(WriteMemoryRequest(text=text, now=now))
+    knowledge = MemoryKnowledge(KITCHEN, memories=StoredMemories(store))
+    kinds = [reply.memory.kind if reply.memory else None]
+    async with serving(None, knowledge) as stage:
+        for _ in range(2):
+            result = await (await stage.start(REQUEST)).result()
+            store.memories.consolidate(ConsolidationRequest(step="promote", now=now), lambda progress: None)
+            kinds += [one.kind for one in store.memories.list_page(MemoriesRequest()).memories if one.text == text]
+
+    assert kinds == ["short_term", "short_term", "long_term"]
+    assert any(f"“{text}” (from the owner)" in note for note in result.notes)
