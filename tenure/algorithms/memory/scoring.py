@@ -118,9 +118,14 @@ def _classify_text(text: str) -> MemoryKind:
     return classify_statement(text)
 
 
-def classify_fact(text: str) -> MemoryKind:
-    """Return the kind of a statement that a run has found; a statement on the present moment is short-term."""
-    return "short_term" if _TEMPORARY.search(text) else classify_statement(text)
+def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
+    """Return the kind of a statement that a run has found, with the fact that was extracted from it.
+
+    A statement on the present moment is short-term, even if it is a fact.
+    """
+    if _TEMPORARY.search(text):
+        return "short_term"
+    return "semantic" if fact else classify_statement(text)
 
 
 def classify_statement(text: str) -> MemoryKind:

@@ -123,6 +123,17 @@ MemoryDetails = Annotated[EpisodeDetails | ProcedureDetails | FactDetails, Field
 """Structured content of a memory."""
 
 
+class SourceQuote(Contract):
+    """A verbatim quote of a source."""
+
+    source: SourceId
+    """The source."""
+    start: int = Field(ge=0)
+    """Offset of its first character in the text of the source."""
+    text: str
+    """The quote."""
+
+
 class NewMemory(Contract):
     """A memory to be stored."""
 
@@ -144,6 +155,8 @@ class NewMemory(Contract):
     """Success of what it describes: -1 failure, 1 success."""
     details: MemoryDetails | None = None
     """Structured content."""
+    quotes: tuple[SourceQuote, ...] = Field(default=(), max_length=20)
+    """Quotes that state a fact; the passages that contain them get it in the graph of their corpora."""
 
 
 class Memory(Contract):

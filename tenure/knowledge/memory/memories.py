@@ -25,6 +25,7 @@ from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     ConsolidationStepReport,
     EpisodeDetails,
+    FactDetails,
     ForgetReply,
     ForgetRequest,
     MemoriesReply,
@@ -44,6 +45,7 @@ from tenure.contracts.knowledge.memory import (
 )
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
+from tenure.knowledge.graph.facts import QuotedFact, add_facts
 from tenure.knowledge.graph.graph import EntityGraph
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
@@ -110,6 +112,7 @@ class Memories:
         joined = [self._corroborate(one, vector) for one, vector in zip(memories, vectors, strict=True)]
         memory_rows.write_memories(self._store, self._table, joined, vectors, self._model.name, new=True)
         state = {one.id: one for one in joined}
+        add_facts(self._store, self._model.dimensions, _list_quoted_facts(request, made, state))
         return RememberReply(
             memories=tuple(one.memory.id for one in made),
             kinds=tuple(state[one.memory.id].kind for one in made),
@@ -343,6 +346,18 @@ class Memories:
             memory_rows.delete_memories(self._store, table, ids)
             deleted += len(ids)
         return ForgetReply(forgotten=deleted)
+
+
+def _list_quoted_facts(
+    request: RememberRequest, made: Iterable[_ClassifiedMemory], state: Mapping[str, Memory]
+) -> list[QuotedFact]:
+    """Return the new facts with quotes, without unconfirmed ones."""
+    pairs = zip(request.memories, made, strict=True)
+    return [
+        QuotedFact(new.details, new.quotes)
+        for new, one in pairs
+        if isinstance(new.details, FactDetails) and new.quotes and not state[one.memory.id].unconfirmed
+    ]
 
 
 def limit_to_payload(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tenure.algorithms.memory import scoring
+from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.knowledge.memory import (
@@ -156,7 +157,9 @@ def _build_memory(request: WriteMemoryRequest, kind: MemoryKind, replaced: Memor
 
 
 def _describe(request: WriteMemoryRequest, kind: MemoryKind | None) -> NewMemory:
-    return NewMemory(text=request.text, kind=kind, confidence=PERSON_CONFIDENCE, details=request.fact)
+    """Return the content of a memory; the fact of a semantic one is extracted from its text if it is not given."""
+    fact = request.fact or (extract_fact(request.text) if kind == "semantic" else None)
+    return NewMemory(text=request.text, kind=kind, confidence=PERSON_CONFIDENCE, details=fact)
 
 
 def _normalize(text: str) -> str:

@@ -103,6 +103,17 @@ def test_a_fact_keeps_its_parts(knowledge: KnowledgeBase) -> None:
     assert recalled(knowledge, "Which river crosses the town of Halle?") == [memory.text]
 
 
+def test_the_parts_of_a_fact_are_extracted_from_its_text(knowledge: KnowledgeBase) -> None:
+    """A semantic memory whose parts are not given has those of its sentence, also after an edit."""
+    memory = written(write(knowledge, "The Bank of England was founded by William Paterson."))
+    edited = written(write(knowledge, "The Zenne flows through Halle.", replaces=memory.id))
+
+    assert memory.details == FactDetails(
+        subject="Bank of England", predicate="was founded by", object="William Paterson"
+    )
+    assert edited.details == FactDetails(subject="Zenne", predicate="flows through", object="Halle")
+
+
 def test_the_same_text_is_not_stored_twice(knowledge: KnowledgeBase) -> None:
     """A repeated attempt returns the stored memory, and a second request for the same words names it."""
     memory = written(write(knowledge, UNITS, "preference"))
