@@ -328,8 +328,8 @@ class StubMemory:
         }
         if (write := request.write) is not None:
             if write.replaces == "m9" or write.text == MEMORY.text:
-                problem, memory = ("unknown", None) if write.replaces else ("duplicate", MEMORY)
-                return MemoryReply(written=WriteMemoryReply(problem=problem, memory=memory))
+                refused = WriteMemoryReply(problem="duplicate", memory=MEMORY)
+                return MemoryReply(written=WriteMemoryReply(problem="unknown") if write.replaces else refused)
             made = {"text": write.text, "kind": write.kind or "long_term", "details": write.fact, "owner": write.owner}
             return MemoryReply(written=WriteMemoryReply(memory=MEMORY.model_copy(update=made)))
         if request.forget is not None:

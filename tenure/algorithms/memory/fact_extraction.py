@@ -24,7 +24,7 @@ _VERB = re.compile(
     r"wrote|built|made|\w{3,}ed)\b"
 )
 _ADVERBIAL = re.compile(r"^(?:(?:In|At|On|During|By|Since|After|Before)\s(?:\S+\s){1,3})?(?:(?:[Tt]he|[Aa]n?)\s)?$")
-"""Words that may stand before a name that is the subject."""
+"""Words that may precede a name that is the subject."""
 _UNSURE = re.compile(
     r"^(?:if|unless|whether|although|though|while|when)\b|\b(?:according to|allegedly|reportedly|supposedly|probably|"
     r"perhaps|possibly|might|may|could|would|should|claims?|claimed|says?|said|believed?s?|argued?s?)\b|\?\s*$",

@@ -69,7 +69,7 @@ def test_fact_has_confidence_sources_and_kind() -> None:
 
 
 def test_a_fact_on_the_present_moment_is_short_term() -> None:
-    """Its words say that it holds for a while; a run recalls it like the others."""
+    """Its words limit it to the present; a run recalls it like other facts."""
     [fact] = collect_facts(result((claim("The oven is currently out of order.", 1),)), ())
 
     assert fact.kind == "short_term"

@@ -234,7 +234,7 @@ async def test_preferences_are_not_said_to_be_applied_without_a_model(serving: S
 
 @slow
 async def test_a_short_term_memory_that_two_runs_use_becomes_permanent(serving: Serving, tmp_path: Path) -> None:
-    """What a person wrote for a while is recalled by runs as the owner's; consolidation keeps it after two of them."""
+    """Runs recall the statement of a person as the owner's; consolidation keeps it after two of them."""
     store = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
     now = datetime.now(UTC)
     text = "The bread and the cheese are made in the old cellar for now."
