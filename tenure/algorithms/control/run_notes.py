@@ -41,7 +41,7 @@ def describe_preferences(
         return (f"Preferences known but not applied, since no model wrote this: {listed}.",)
     unread = sorted({fallback.role for fallback in fallbacks}.intersection(PREFERENCE_ROLES))
     exception = f" Calls of {', '.join(unread)} without a model did not apply them." if unread else ""
-    return (f"Preferences given to the planner and the writers: {listed}.{exception}",)
+    return (f"Preferences given to the models that planned and wrote this: {listed}.{exception}",)
 
 
 def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:

@@ -269,7 +269,7 @@ def _describe_known_facts(experience: Experience) -> Iterator[str]:
         first, many = experience.facts[0], len(experience.facts)
         others = len(experience.passages) - len(_select_related_passages(experience))
         yield (
-            f"Recalled from the findings of earlier research: {many} fact{'' if many == 1 else 's'}, the most relevant "
+            f"Recalled {many} fact{'' if many == 1 else 's'} of earlier runs or of the owner, the most relevant "
             f"“{first.text}” ({known_facts.describe_origin(first)})"
             f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )

@@ -34,7 +34,7 @@ def test_preferences_are_described_with_their_use() -> None:
     assert describe_preferences(known, Usage(), ()) == (
         "Preferences known but not applied, since no model wrote this: “We use metric units”; “Be brief”.",
     )
-    given = "Preferences given to the planner and the writers: “We use metric units”; “Be brief”."
+    given = "Preferences given to the models that planned and wrote this: “We use metric units”; “Be brief”."
     assert describe_preferences(known, used, (other,)) == (given,)
     assert describe_preferences(known, used, (other, failed, failed)) == (
         f"{given} Calls of section_writer without a model did not apply them.",

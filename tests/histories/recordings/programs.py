@@ -36,7 +36,7 @@ async def code(recorder: Recorder) -> None:
 
 
 async def code_remembered(recorder: Recorder) -> None:
-    """Record a run that leaves a lesson, and one that starts with it."""
+    """Record a run that leaves a lesson, and a run that starts with it."""
     request, knowledge = CODE.model_copy(update={"memory": True}), MemoryKnowledge(dict(KITCHEN))
     written = in_turn(build_program("wrong"), build_program("right"), build_program("right"))
     chat = ScriptedChat(story(coder=written, code_reflector=says(LESSON)))

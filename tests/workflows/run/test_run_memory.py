@@ -214,7 +214,7 @@ async def test_preferences_are_given_to_planner_and_writers(serving: Serving) ->
     told_to = {role for role, prompt in prompts.items() if PREFERENCES_RULE in prompt and PREFERENCES[0] in prompt}
     assert told_to == prompts.keys() & PREFERENCE_ROLES
     assert told_to >= {"planner", "outliner", "synthesizer", "section_writer", "abstract_writer"}
-    note = "Preferences given to the planner and the writers: “We use metric units”; “Dates as in ISO 8601”."
+    note = "Preferences given to the models that planned and wrote this: “We use metric units”; “Dates as in ISO 8601”."
     assert note in result.notes
     assert traced and traced.preferences == PREFERENCES
 
