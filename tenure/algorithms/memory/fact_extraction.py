@@ -21,7 +21,7 @@ MAX_RELATION_WORDS: Final = 7
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|became|becomes|lies|stands|belongs|contains?|includes?|consists?|causes?|leads?|"
     r"uses?|owns?|means|runs|flows|provides?|supports?|requires?|replaces?|defines?|specifies|describes?|allows?|"
-    r"wrote|built|made|\w{3,}ed)\b"
+    r"wrote|built|made|(?!hundred\b)[a-z]{2,}[b-df-hj-np-z]ed)\b"
 )
 _ADVERBIAL = re.compile(r"^(?:(?:In|At|On|During|By|Since|After|Before)\s(?:\S+\s){1,3})?(?:(?:[Tt]he|[Aa]n?)\s)?$")
 """Words that may precede a name that is the subject."""

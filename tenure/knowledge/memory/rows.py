@@ -146,7 +146,10 @@ def load_preferences(store: Store, owner: str) -> list[Memory]:
         for table in list_memory_tables(store)
         for row in store.read_rows(table, COLUMNS, where).to_pylist()
     ]
-    return sorted(found, key=lambda memory: (memory.created_at, memory.id))[:MAX_PREFERENCES]
+    ordered = sorted(found, key=lambda memory: (memory.created_at, memory.id))
+    # While memories move to the table of another embedding model, one may be in both; the later text is valid.
+    latest = {memory.id: memory for memory in ordered}
+    return [memory for memory in ordered if latest[memory.id] is memory][:MAX_PREFERENCES]
 
 
 def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:

@@ -292,7 +292,7 @@ def test_known_facts_are_described() -> None:
         "Recalled 1 fact of earlier runs or of the owner, the most relevant “Rye is a grass.” (two, from the web)."
     )
     assert more.endswith(
-        "2 facts, the most relevant “Rye is a grass.” (two, from the web); "
+        "2 facts of earlier runs or of the owner, the most relevant “Rye is a grass.” (two, from the web); "
         "inherited from these runs: 1 accepted passage."
     )
 
