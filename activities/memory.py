@@ -1,4 +1,4 @@
-"""Store, search, list, forget and consolidate memories."""
+"""Store, write, search, list, forget and consolidate memories."""
 
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchRequest,
     RememberReply,
     RememberRequest,
+    WriteMemoryReply,
+    WriteMemoryRequest,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +38,12 @@ class MemoryActivities:
         """Store memories."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.memories.remember(request)
+
+    @activity.defn
+    def write_memory(self, request: WriteMemoryRequest) -> WriteMemoryReply:
+        """Store a memory that a person has written, or replace the text of a stored one."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.memories.write(request)
 
     @activity.defn
     def search_memories(self, request: MemorySearchRequest) -> MemorySearchReply:

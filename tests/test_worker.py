@@ -90,7 +90,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
             *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
             *("build_excerpts", "calculate", "find_term", "cite_claim"),
-            *("store_memories", "search_memories", "forget_memories", "list_memories"),
+            *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
         },
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {

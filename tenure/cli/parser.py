@@ -411,10 +411,19 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
     """Add commands for memories."""
-    memory = _add(commands, "memory", "tenure.cli.commands.memory:memory", "list, search, forget or export memories")
-    memory.add_argument("action", choices=["list", "search", "forget", "export"])
+    memory = _add(
+        commands,
+        "memory",
+        "tenure.cli.commands.memory:memory",
+        "write, edit, list, search, forget or export memories",
+    )
+    memory.add_argument("action", choices=["add", "edit", "list", "search", "forget", "export"])
     memory.add_argument(
-        "what", nargs="*", type=_text, metavar="WHAT", help="with `search`: a text; with `forget`: ids of memories"
+        "what",
+        nargs="*",
+        type=_text,
+        metavar="WHAT",
+        help="with `add` and `search`: a text; with `edit`: an id and the new text; with `forget`: ids of memories",
     )
     memory.add_argument(
         "--owner", default="", metavar="NAME", help="owner of the memories (default: runs without an owner)"
@@ -423,9 +432,12 @@ def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--kind",
         action="append",
         default=[],
-        choices=["short_term", "long_term", "episodic", "semantic", "procedural"],
-        help="only memories of this kind; may be repeated",
+        choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
+        help="only memories of this kind; may be repeated; with `add`: kind of the memory (default: by its text)",
     )
+    memory.add_argument("--subject", type=_text, metavar="NAME", help="with `add`: subject of the fact")
+    memory.add_argument("--relation", type=_text, metavar="WORDS", help="with `add`: relation of subject and object")
+    memory.add_argument("--object", type=_text, metavar="NAME", help="with `add`: object of the fact")
     memory.add_argument("--limit", type=_between(1, 100), metavar="N", help="memories to show (default: 20)")
     memory.add_argument("--run", type=_text, metavar="ID", help="with `forget`: memories of this run")
     memory.add_argument(

@@ -13,7 +13,7 @@ from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.contracts.evidence.passages import Block, Claim, Draft
-from tenure.roles.base import Evidence, RoleOutput
+from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
     "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on. "
@@ -21,6 +21,13 @@ CITING_RULE = (
     "leave it out. Never write citation marks, source names or addresses into the text itself."
 )
 """Rule of every writing prompt."""
+
+
+PREFERENCES_RULE = (
+    "Follow the preferences as far as the task and the passages allow; they change neither the output format nor what "
+    "is cited or tested."
+)
+"""Rule of every prompt with preferences."""
 
 
 class WrittenSentence(BaseModel):
@@ -99,6 +106,14 @@ def _render_marks(claim: Claim, passages: Sequence[Passage]) -> str:
 def render_list(title: str, items: Sequence[str]) -> str:
     """Render a titled list for a prompt; empty for no items."""
     return f"{title}:\n" + "\n".join(f"- {item}" for item in items) if items else ""
+
+
+def render_preferences(preferences: Sequence[str]) -> str:
+    """Render the preferences of the reader with the rule on their use; empty for none."""
+    if not preferences:
+        return ""
+    listed = wrap_in_tag("preferences", render_list("Requests of the reader to every run", preferences))
+    return join_parts(listed, PREFERENCES_RULE)
 
 
 def join_parts(*pieces: str) -> str:

@@ -46,6 +46,7 @@ from tenure.contracts.knowledge.memory import (
     MemoryRequest,
     MemorySearchReply,
     ScoredMemory,
+    WriteMemoryReply,
 )
 from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
 from tenure.contracts.research.report import ResearchRequest, RunState
@@ -325,6 +326,12 @@ class StubMemory:
             "m1": MEMORY,
             "m2": MEMORY.model_copy(update={"id": "m2", "unconfirmed": False, "contradicted_by": "m3"}),
         }
+        if (write := request.write) is not None:
+            if write.replaces == "m9" or write.text == MEMORY.text:
+                refused = WriteMemoryReply(problem="duplicate", memory=MEMORY)
+                return MemoryReply(written=WriteMemoryReply(problem="unknown") if write.replaces else refused)
+            made = {"text": write.text, "kind": write.kind or "long_term", "details": write.fact, "owner": write.owner}
+            return MemoryReply(written=WriteMemoryReply(memory=MEMORY.model_copy(update=made)))
         if request.forget is not None:
             gone = len(known.keys() & set(request.forget.ids)) if request.forget.ids else 2
             return MemoryReply(forgotten=ForgetReply(forgotten=gone))

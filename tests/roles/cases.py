@@ -55,6 +55,7 @@ GOLDEN = Path(__file__).parent / "golden"
 QUESTION = "How is bread made, and how does cheese ripen?"
 MADE = "Bread is made from flour, water, salt and yeast."
 RISES = "The dough of the bread has to rise for two hours."
+PREFERENCES = ("We use metric units",)
 RIPENS = "Cheese is kept in a cool cellar while it ripens."
 
 EVIDENCE = Evidence(
@@ -138,6 +139,7 @@ SECTION: dict[str, Any] = {
     "other_topics": ("Ripening of cheese",),
     "feedback": ("Say more on rye bread",),
     "reasoning": "1. (premise) Dough rises while it rests.",
+    "preferences": PREFERENCES,
 }
 
 
@@ -152,6 +154,8 @@ WORKSHOP: dict[str, Any] = {
     ),
     "packages": ("pandas 3.0.0", "pytest 9.0.0"),
     "feedback": ("A loaf has 900 grams",),
+    "lessons": ("A program for “Weigh the dough”: The scale counts grams. Convert them.",),
+    "preferences": PREFERENCES,
 }
 ATTEMPT = Attempt(
     n=1,
@@ -223,6 +227,7 @@ CASES: dict[str, Case] = {
                 sub_questions=("How is bread made?", "How does cheese ripen?"),
                 max_topics=4,
                 feedback=("Say more on rye bread",),
+                preferences=PREFERENCES,
             ),
         ),
         Case(
@@ -237,6 +242,7 @@ CASES: dict[str, Case] = {
                 max_cycles=3,
                 max_searches=3,
                 max_topics=6,
+                preferences=PREFERENCES,
                 outline=OUTLINE,
                 trend="Steady",
                 gain=0.41,
@@ -300,6 +306,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION,
                 shown_passages=1,
                 synthesis=SYNTHESIS,
+                preferences=PREFERENCES,
                 reasoning="Cheese is thinly covered.",
                 key_factors=("cellars",),
                 reflection=REFLECTION,
@@ -438,7 +445,7 @@ CASES: dict[str, Case] = {
         Case(
             abstract_writer.ROLE,
             abstract_writer.AbstractWriterInput(
-                question=QUESTION, sections=SECTIONS, reasoning="1. (premise) Dough rises."
+                question=QUESTION, sections=SECTIONS, reasoning="1. (premise) Dough rises.", preferences=PREFERENCES
             ),
         ),
     )

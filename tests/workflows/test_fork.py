@@ -9,9 +9,11 @@ from temporalio.client import WorkflowHandle
 
 from tenure.cli.errors import UsageError
 from tenure.cli.session.run_request import read_origin
+from tenure.contracts.knowledge.memory import MemorySearchReply
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.roles.prompting import PREFERENCES_RULE
 from tenure.temporal.histories import ServerHistories
 from tests.conftest import Serving, Stage
 from tests.support.tiers import exhaustive, slow
@@ -29,6 +31,7 @@ from tests.support.worlds import (
     story,
 )
 from tests.workflows.run.test_agent import until, until_signalled
+from tests.workflows.run.test_run_memory import PREFERENCES, preferring
 from workflows.run.agent import AgentWorkflow
 
 pytestmark = [pytest.mark.timeout(180), slow]
@@ -125,6 +128,24 @@ async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
     assert [aim.topic.heading for aim in origin.checkpoint.state.topics] == ["Bread", "Cheese"]
     assert all(progress.topics and progress.topics[0].coverage > 0 for progress in began)
     assert [[section.topic for section in result.sections] for result in results] == [["Loaves", "Rye"], ["Cheese"]]
+
+
+async def test_fork_has_the_preferences_of_its_origin(serving: Serving) -> None:
+    """It recalls no memory, but its writers receive the preferences with which the origin started."""
+    chat, knowledge = script(), preferring()
+    limits = REQUEST.limits.model_copy(update={"max_cycles": 1})
+    async with serving(chat, knowledge) as stage:
+        run = await through(stage, REQUEST.model_copy(update={"limits": limits, "memory": True}))
+        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
+        knowledge.memories.recollection = MemorySearchReply()
+        asked, recalls = len(chat.asked), len(knowledge.memories.asked)
+        fork = await through(stage, ForkRunRequest(**dict(request), origin=origin))
+        result = await fork.result()
+
+    prompts = [prompt for role, prompt in chat.asked[asked:] if role == "section_writer"]
+    assert prompts and all(PREFERENCES_RULE in prompt and PREFERENCES[0] in prompt for prompt in prompts)
+    assert any(PREFERENCES[1] in note for note in result.notes)
+    assert len(knowledge.memories.asked) == recalls
 
 
 @exhaustive

@@ -219,6 +219,8 @@ class CodingWorkflow(ControllableWorkflow):
             packages=self.sandbox.packages,
             languages=self.sandbox.languages,
             feedback=tuple(feedback.text for feedback in self.feedback_items),
+            lessons=self.request.lessons,
+            preferences=self.request.preferences,
         )
 
     def _build_new_attempts(self, written: Sequence[CoderOutput]) -> list[Attempt]:

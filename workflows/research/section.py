@@ -222,6 +222,7 @@ class SectionWorkflow(ControllableWorkflow):
             other_topics=self.request.other_topics,
             feedback=tuple(self.used_feedback),
             reasoning=self.request.reasoning,
+            preferences=self.request.preferences,
         )
 
     async def _send_progress(self, phase: SectionPhase) -> None:

@@ -32,7 +32,12 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
-    from tenure.algorithms.control.run_notes import describe_ingestion, describe_missing_vectors
+    from tenure.algorithms.control.run_notes import (
+        describe_ingestion,
+        describe_lessons,
+        describe_missing_vectors,
+        describe_preferences,
+    )
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
     from tenure.algorithms.control.usage import merge_usage
@@ -289,7 +294,11 @@ class AgentWorkflow(InteractiveRun):
 
     async def _research(self, state: SpiralState | None = None) -> ReportDraft:
         """Research and write the report in a child workflow."""
-        experience = await self.run_memory.recall() if state is None else Experience()
+        if self.origin is None:
+            experience = await self.run_memory.recall()
+        else:
+            experience = Experience(preferences=self.origin.research.experience.preferences)
+            self.run_memory.preferences = experience.preferences
         request = ResearchRequest(
             run=self.id,
             question=self.request.question,
@@ -312,6 +321,7 @@ class AgentWorkflow(InteractiveRun):
         self._publish(last="looking at what can be run here")
         if self.control.outline:
             self.notes.append("The outline that a person has set was not followed: a program has none.")
+        experience = await self.run_memory.recall_lessons()
         request = CodingRequest(
             run=self.id,
             question=self.request.question,
@@ -319,6 +329,8 @@ class AgentWorkflow(InteractiveRun):
             evidence=self.evidence,
             files=self.request.files,
             tests=self.request.tests,
+            lessons=experience.lessons,
+            preferences=experience.preferences,
             feedback=tuple(self.feedback_items),
             control=self.control,
         )
@@ -379,17 +391,20 @@ class AgentWorkflow(InteractiveRun):
         seconds = (workflow.now() - self.started).total_seconds()
         usage = self._total_usage().model_copy(update={"seconds": round(seconds, 1)})
         limits = self.request.limits
+        fallbacks = (*self.clients.record.fallbacks, *draft.fallbacks)
         return draft.model_copy(
             update={
                 "usage": usage,
                 "limits": list_limits(limits),
                 "artifacts": self.artifacts,
-                "fallbacks": (*self.clients.record.fallbacks, *draft.fallbacks),
+                "fallbacks": fallbacks,
                 "skipped": tuple(self.skipped),
                 "web_corpus": limits.web.corpus if limits.web else "",
                 "notes": (
                     *self.notes,
                     *self.run_memory.notes,
+                    *describe_preferences(self.run_memory.preferences, usage, fallbacks),
+                    *describe_lessons(self.run_memory.lessons, usage),
                     *self._describe_missing_translation(usage),
                     *describe_missing_vectors(usage.embedded_share),
                     *draft.notes,

@@ -19,11 +19,23 @@ from workflows.runtime.failures import describe_failure
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.memory import MemoryActivities
-    from tenure.algorithms.memory import experience, known_facts
+    from tenure.algorithms.memory import experience, known_facts, lessons
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.tables import get_database_corpus
-    from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberRequest, ScoredMemory
-    from tenure.contracts.research.learning import Experience, InheritReply, InheritRequest, RelatedRun
+    from tenure.contracts.knowledge.memory import (
+        MemorySearchReply,
+        MemorySearchRequest,
+        NewMemory,
+        RememberRequest,
+        ScoredMemory,
+    )
+    from tenure.contracts.research.learning import (
+        Experience,
+        InheritReply,
+        InheritRequest,
+        ProgramExperience,
+        RelatedRun,
+    )
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.run import RunRequest
@@ -48,6 +60,8 @@ class RunMemory:
         databases = map(get_database_corpus, request.databases)
         self._readable = tuple(dict.fromkeys((*request.corpora, *databases)))
         self.notes: list[str] = []
+        self.preferences: tuple[str, ...] = ()
+        self.lessons: tuple[str, ...] = ()
 
     async def recall(self) -> Experience:
         """Return the experience of earlier runs."""
@@ -86,8 +100,36 @@ class RunMemory:
             now=workflow.now(),
             used_by=self._run,
             include_strategies=True,
+            include_preferences=True,
         )
         return await self._clients.execute_activity(MemoryActivities.search_memories, request, summary=question)
+
+    async def recall_lessons(self) -> ProgramExperience:
+        """Return the lessons of earlier programs, and the preferences."""
+        if not self._request.memory:
+            return ProgramExperience()
+        found = await self._try_call(self._search_lessons, "Lessons of earlier programs could not be recalled")
+        if found is None:
+            return ProgramExperience()
+        self.lessons = lessons.select_lessons(found.memories)
+        self.preferences = tuple(memory.text for memory in found.preferences)
+        return ProgramExperience(lessons=self.lessons, preferences=self.preferences)
+
+    async def _search_lessons(self) -> MemorySearchReply:
+        question = self._request.question
+        request = MemorySearchRequest(
+            query=question,
+            owner=self._owner,
+            kinds=("procedural",),
+            limit=MAX_RECALLED_MEMORIES,
+            corpora=self._readable,
+            now=workflow.now(),
+            used_by=self._run,
+            include_preferences=True,
+        )
+        return await self._clients.execute_activity(
+            MemoryActivities.search_memories, request, summary=f"lessons: {question}"
+        )
 
     async def _search_facts(self) -> tuple[ScoredMemory, ...]:
         """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
@@ -139,20 +181,18 @@ class RunMemory:
             records=memories.strategies,
             advice=experience.select_advice(memories.memories),
             facts=known_facts.select_known_facts(facts),
+            preferences=tuple(memory.text for memory in memories.preferences),
         )
+        self.preferences = built.preferences
         self.notes += experience.describe_experience(built)
         return built
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:
         """Store the memories of this run; return the result, with a note if that failed."""
-        if not self._request.memory or draft.mode != "RESEARCH":
+        memories = self._build_memories(result, draft) if self._request.memory else ()
+        if not memories:
             return result
         earlier_notes = len(self.notes)
-        # A query is remembered only if it was executed on whole corpora with all of their vectors.
-        complete = not self._request.limits.filters and result.usage.embedded_share == 1
-        memories = experience.build_memories(
-            result, draft.strategy_outcomes, draft.queries if complete else (), self._readable
-        )
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
         await self._try_call(
@@ -160,3 +200,15 @@ class RunMemory:
             "The memories of this run could not be stored",
         )
         return result.model_copy(update={"notes": (*result.notes, *self.notes[earlier_notes:])})
+
+    def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:
+        """Return the memories of a run; none if it was routed to neither research nor code."""
+        if draft.mode == "CODE":
+            return lessons.build_program_memories(result, self._readable)
+        if draft.mode != "RESEARCH":
+            return ()
+        # A query is remembered only if it was executed on whole corpora with all of their vectors.
+        complete = not self._request.limits.filters and result.usage.embedded_share == 1
+        return experience.build_memories(
+            result, draft.strategy_outcomes, draft.queries if complete else (), self._readable
+        )

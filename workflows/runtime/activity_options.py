@@ -120,7 +120,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     ),
     (
         _config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2), retry_policy=RETRY_BRIEFLY),
-        (MemoryActivities.forget_memories, MemoryActivities.list_memories),
+        (MemoryActivities.forget_memories, MemoryActivities.list_memories, MemoryActivities.write_memory),
     ),
     (_config(INGEST_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.export_query,)),
     (_config(INGEST_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),

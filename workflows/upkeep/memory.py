@@ -1,4 +1,4 @@
-"""List, search and forget memories where the knowledge base is."""
+"""Write, list, search and forget memories where the knowledge base is."""
 
 from temporalio import workflow
 
@@ -11,12 +11,15 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn
 class MemoryWorkflow:
-    """Workflow that lists, searches or forgets memories for a person."""
+    """Workflow that writes, lists, searches or forgets memories for a person."""
 
     @workflow.run
     async def run(self, request: MemoryRequest) -> MemoryReply:
         """Execute the parts of the request."""
         reply = MemoryReply()
+        if request.write is not None:
+            written = await execute_activity(MemoryActivities.write_memory, request.write, summary="write a memory")
+            reply = reply.model_copy(update={"written": written})
         if request.forget is not None:
             forgotten = await execute_activity(
                 MemoryActivities.forget_memories, request.forget, summary="forget memories"

@@ -1,8 +1,19 @@
 """Write notes for the reader of a report on ingestion and missing vectors."""
 
 import math
+from collections.abc import Sequence
+from typing import Final
 
 from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.run.run import FallbackRecord, Usage
+
+PREFERENCE_ROLES: Final = frozenset(
+    (
+        *("planner", "outliner", "synthesizer", "section_writer", "section_rewriter", "abstract_writer"),
+        *("test_writer", "coder", "code_reflector"),
+    )
+)
+"""Roles whose prompts contain the preferences of the owner."""
 
 
 def describe_ingestion(report: IngestReport) -> str:
@@ -11,6 +22,35 @@ def describe_ingestion(report: IngestReport) -> str:
     if report.added or report.changed or report.removed:
         text += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
     return f"{text}, {report.skipped_total} not readable." if report.skipped_total else f"{text}."
+
+
+def describe_preferences(
+    preferences: Sequence[str], usage: Usage, fallbacks: Sequence[FallbackRecord]
+) -> tuple[str, ...]:
+    """Return a note on the preferences of the owner and their use; empty if there are none.
+
+    Args:
+        preferences: preferences that the run has recalled.
+        usage: usage of the run.
+        fallbacks: calls that were answered without a model.
+    """
+    if not preferences:
+        return ()
+    listed = "; ".join(f"“{preference}”" for preference in preferences)
+    if not usage.model_calls:
+        return (f"Preferences known but not applied, since no model wrote this: {listed}.",)
+    unread = sorted({fallback.role for fallback in fallbacks}.intersection(PREFERENCE_ROLES))
+    exception = f" Calls of {', '.join(unread)} without a model did not apply them." if unread else ""
+    return (f"Preferences given to the models that planned and wrote this: {listed}.{exception}",)
+
+
+def describe_lessons(lessons: Sequence[str], usage: Usage) -> tuple[str, ...]:
+    """Return a note on the lessons of earlier programs and their use; empty if there are none."""
+    if not lessons:
+        return ()
+    if not usage.model_calls:
+        return (f"Lessons of earlier programs known but not applied, since no model wrote this: {len(lessons)}.",)
+    return (f"Lessons of earlier programs given to the coder: {' '.join(lessons)}",)
 
 
 def describe_missing_vectors(share: float) -> tuple[str, ...]:

@@ -18,9 +18,11 @@ from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
     EpisodeOutcome,
+    Memory,
     MemoryOrigin,
     NewMemory,
     ProcedureDetails,
+    ProcedureTask,
     ScoredMemory,
 )
 from tenure.contracts.research.learning import Experience, InheritedPassage, InheritReply, RelatedRun, StrategyOutcome
@@ -107,14 +109,24 @@ def select_inherited_queries(
 
 
 def select_advice(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
-    """Return the advice of procedures with more successes than failures, in order."""
-    procedures = [procedure.memory.details for procedure in memories]
-    proven = (
-        procedure
-        for procedure in procedures
-        if isinstance(procedure, ProcedureDetails) and procedure.successes > procedure.failures
-    )
-    return tuple(dict.fromkeys(f"{procedure.situation}: {procedure.advice}" for procedure in proven))[:MAX_ADVICE]
+    """Return advice on research: proven procedures and those of the owner, in order."""
+    proven = (scored.memory for scored in memories if is_proven(scored.memory, "research"))
+    return tuple(dict.fromkeys(map(_format_advice, proven)))[:MAX_ADVICE]
+
+
+def is_proven(memory: Memory, task: ProcedureTask) -> bool:
+    """Return whether a memory is a procedure for a task with more successes than failures, or one of its owner."""
+    procedure = memory.details
+    if isinstance(procedure, ProcedureDetails):
+        return procedure.task == task and procedure.successes > procedure.failures
+    return memory.kind == "procedural" and not memory.origin.run
+
+
+def _format_advice(memory: Memory) -> str:
+    procedure = memory.details
+    if isinstance(procedure, ProcedureDetails):
+        return f"{procedure.situation}: {procedure.advice}"
+    return memory.text
 
 
 def choose_strategy(
@@ -257,7 +269,7 @@ def _describe_known_facts(experience: Experience) -> Iterator[str]:
         first, many = experience.facts[0], len(experience.facts)
         others = len(experience.passages) - len(_select_related_passages(experience))
         yield (
-            f"Recalled from the findings of earlier research: {many} fact{'' if many == 1 else 's'}, the most relevant "
+            f"Recalled {many} fact{'' if many == 1 else 's'} of earlier runs or of the owner, the most relevant "
             f"“{first.text}” ({known_facts.describe_origin(first)})"
             f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )

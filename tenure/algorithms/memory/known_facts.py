@@ -5,21 +5,24 @@ passages and searches, and a report has to find and cite a source again.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from tenure.algorithms.memory.scoring import classify_statement
+from tenure.algorithms.memory.fact_extraction import extract_fact
+from tenure.algorithms.memory.scoring import classify_fact
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence, make_standalone
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.contracts.base import SourceId
-from tenure.contracts.knowledge.memory import MemoryKind, MemoryOrigin, NewMemory, ScoredMemory
+from tenure.contracts.knowledge.memory import MemoryKind, MemoryOrigin, NewMemory, ScoredMemory, SourceQuote
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultClaim, SourceEntry
 
-FACT_KINDS: Final[tuple[MemoryKind, ...]] = ("semantic", "long_term")
+FACT_KINDS: Final[tuple[MemoryKind, ...]] = ("semantic", "long_term", "short_term")
 """Memory kinds of facts."""
 MAX_SAVED_FACTS: Final = 24
 """Maximum number of facts that a run saves."""
+MAX_QUOTES: Final = 5
+"""Maximum number of quotes that are saved with a fact."""
 MAX_RECALLED_FACTS: Final = 20
 """Maximum number of facts that are recalled, including duplicates of several runs."""
 MAX_KNOWN_FACTS: Final = 10
@@ -66,18 +69,31 @@ def _extract_facts(
         plain = _MARKS.sub("", claim.text).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
         if claim.status == "supported" and not claim.tainted and text and not _BACK_REFERENCE.search(text):
+            fact = extract_fact(text)
             yield NewMemory(
                 text=text,
                 # A computed result may come from several corpora.
                 rests_on_sources=len(cited) == len(every),
-                kind=classify_statement(text),
+                kind=classify_fact(text, fact),
                 origin=MemoryOrigin(
                     run=result.id,
                     sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited)),
                     corpora=corpora,
                 ),
                 confidence=QUOTE_CONFIDENCE if claim.confidence is None else claim.confidence,
+                details=fact,
+                quotes=_list_quotes(claim, sources) if fact else (),
             )
+
+
+def _list_quotes(claim: ResultClaim, sources: Mapping[int, SourceEntry]) -> tuple[SourceQuote, ...]:
+    """Return the quotes of a claim from documents and pages; a computed result is no passage of a corpus."""
+    quotes = (
+        SourceQuote(source=SourceId(sources[item.source].id), start=item.start, text=item.quote)
+        for item in claim.citations
+        if not sources[item.source].derived
+    )
+    return tuple(quotes)[:MAX_QUOTES]
 
 
 def _is_self_contained(text: str) -> bool:
@@ -106,5 +122,5 @@ def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...
 def describe_origin(fact: KnownFact) -> str:
     """Return where a fact comes from, in words."""
     if not fact.run:
-        return "no run"
+        return "from the owner"
     return f"{fact.run}, from {', '.join(fact.corpora) or 'the web'}"

@@ -62,6 +62,7 @@ _BASE_IMPORTANCE: Final[dict[MemoryKind, float]] = {
     "long_term": 0.5,
     "semantic": 0.5,
     "procedural": 0.6,
+    "preference": 1.0,
 }
 """Importance by kind, before other signals."""
 
@@ -117,6 +118,16 @@ def _classify_text(text: str) -> MemoryKind:
     return classify_statement(text)
 
 
+def classify_fact(text: str, fact: FactDetails | None) -> MemoryKind:
+    """Return the kind of a statement that a run has found, with the fact that was extracted from it.
+
+    A statement on the present moment is short-term, even if it is a fact.
+    """
+    if _TEMPORARY.search(text):
+        return "short_term"
+    return "semantic" if fact else classify_statement(text)
+
+
 def classify_statement(text: str) -> MemoryKind:
     """Return the kind of a statement: `semantic` if it relates two entities, else `long_term`."""
     return "semantic" if len(extract_entity_keys(text)) >= 2 and _RELATION_VERB.search(text) else "long_term"
@@ -158,7 +169,7 @@ def extract_entity_keys(
 def compute_freshness(
     kinds: Sequence[MemoryKind], ages: NDArray[np.float64], policy: MemoryPolicy
 ) -> NDArray[np.float64]:
-    """Return the freshness of n memories, 0.5^(age / half-life), shape (n,).
+    """Return the freshness of n memories, 0.5^(age / half-life), shape (n,); a preference stays fresh.
 
     Args:
         kinds: kinds of the memories.
@@ -166,7 +177,8 @@ def compute_freshness(
         policy: policy with the half-life.
     """
     day = timedelta(days=1).total_seconds()
-    lives = np.asarray([policy.half_life_days / (_EPISODE_DECAY_FACTOR if kind == "episodic" else 1) for kind in kinds])
+    factors = {"episodic": 1 / _EPISODE_DECAY_FACTOR, "preference": np.inf}
+    lives = np.asarray([policy.half_life_days * factors.get(kind, 1.0) for kind in kinds])
     fresh: NDArray[np.float64] = 0.5 ** (np.maximum(ages, 0.0) / (lives * day)) if len(kinds) else np.zeros(0)
     return fresh
 
@@ -311,7 +323,7 @@ def compute_strength(importance: NDArray[np.float64], freshness: NDArray[np.floa
 
 
 def is_faded(kind: MemoryKind, age: float, strength: float, *, unconfirmed: bool, policy: MemoryPolicy) -> bool:
-    """Return whether the policy removes a memory.
+    """Return whether the policy removes a memory; a preference is removed by its owner only.
 
     Args:
         kind: kind of the memory.
@@ -320,6 +332,8 @@ def is_faded(kind: MemoryKind, age: float, strength: float, *, unconfirmed: bool
         unconfirmed: whether it waits for a second source.
         policy: memory policy.
     """
+    if kind == "preference":
+        return False
     if kind == "short_term" and not unconfirmed:
         return age > timedelta(hours=policy.short_term_hours).total_seconds()
     return strength < policy.forget_below or (

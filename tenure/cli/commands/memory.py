@@ -1,9 +1,10 @@
-"""Command `memory`: list, search, forget and export memories."""
+"""Command `memory`: write, edit, list, search, forget and export memories."""
 
 import asyncio
 from argparse import Namespace
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 from uuid import uuid4
 
 from rich.table import Table
@@ -16,7 +17,12 @@ from tenure.cli.session.connection import MEMORY_WORKFLOW, explain_refusals, ope
 from tenure.cli.session.server_target import ensure_server, print_notes
 from tenure.cli.terminal import check_writable, print_json, print_json_lines, print_note, print_table, write_file
 from tenure.contracts.knowledge.memory import (
+    MAX_FACT_CHARS,
+    MAX_MEMORY_CHARS,
+    MAX_PREFERENCE_CHARS,
+    MAX_PREFERENCES,
     PERMANENT_KINDS,
+    FactDetails,
     ForgetRequest,
     MemoriesReply,
     MemoriesRequest,
@@ -25,6 +31,9 @@ from tenure.contracts.knowledge.memory import (
     MemoryRequest,
     MemorySearchReply,
     MemorySearchRequest,
+    WritableKind,
+    WriteMemoryReply,
+    WriteMemoryRequest,
 )
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -57,6 +66,10 @@ def _check_arguments(arguments: Namespace) -> None:
         UsageError: an argument does not belong to it or is missing.
     """
     action, what = arguments.action, arguments.what
+    if action in ("add", "edit"):
+        _check_text(arguments)
+    elif arguments.subject or arguments.relation or arguments.object:
+        raise UsageError("--subject, --relation and --object belong to `memory add`")
     if action == "search" and len(what) != 1:
         raise UsageError('`memory search "TEXT"` wants one text to look for')
     if action in ("list", "export") and what:
@@ -70,6 +83,49 @@ def _check_arguments(arguments: Namespace) -> None:
         raise UsageError("-o belongs to `memory export`")
     if action == "forget" and not (what or chosen or arguments.kind):
         raise UsageError("name the memories to forget: ids, --run ID, --source ID, --kind KIND or --all")
+
+
+def _check_text(arguments: Namespace) -> None:
+    """Reject arguments with which no memory can be written.
+
+    Raises:
+        UsageError: an argument is missing or does not fit.
+    """
+    action, what, kinds = arguments.action, arguments.what, arguments.kind
+    if action == "add" and len(what) != 1:
+        raise UsageError('`memory add "TEXT"` wants one text to remember')
+    if action == "edit" and len(what) != 2:
+        raise UsageError('`memory edit ID "TEXT"` wants the id of a memory and its new text')
+    if len(what[-1]) > MAX_MEMORY_CHARS:
+        raise UsageError(f"a memory has at most {MAX_MEMORY_CHARS:,} characters; this text has {len(what[-1]):,}")
+    if action == "edit" and kinds:
+        raise UsageError("an edited memory keeps its kind: forget it and add it with another --kind")
+    if len(kinds) > 1:
+        raise UsageError("a memory has one kind: name --kind once")
+    if "episodic" in kinds:
+        choices = ", ".join(get_args(WritableKind))
+        raise UsageError(f"an episode is the record of a run and cannot be written: choose --kind from {choices}")
+    _check_fact(arguments)
+
+
+def _check_fact(arguments: Namespace) -> None:
+    """Reject an incomplete fact.
+
+    Raises:
+        UsageError: a part of the fact is missing or too long, or the kind is not that of facts.
+    """
+    parts = {name: getattr(arguments, name) for name in ("subject", "relation", "object")}
+    if not any(parts.values()):
+        return
+    if arguments.action == "edit":
+        raise UsageError("--subject, --relation and --object belong to `memory add`")
+    if missing := [f"--{name}" for name, value in parts.items() if not value]:
+        raise UsageError(f"a fact has a subject, a relation and an object: {' and '.join(missing)} missing")
+    if arguments.kind and arguments.kind != ["semantic"]:
+        raise UsageError(f"a fact has --kind semantic, not {arguments.kind[0]}")
+    for name, value in parts.items():
+        if len(value) > MAX_FACT_CHARS:
+            raise UsageError(f"--{name} has at most {MAX_FACT_CHARS} characters; this one has {len(value):,}")
 
 
 async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
@@ -144,6 +200,51 @@ async def _search(arguments: Namespace, client: Client) -> int:
     return 0
 
 
+async def _write(arguments: Namespace, client: Client) -> int:
+    """Store a new memory, or the new text of a memory."""
+    is_new = arguments.action == "add"
+    request = WriteMemoryRequest(
+        text=arguments.what[-1].strip(),
+        kind=arguments.kind[0] if arguments.kind else None,
+        fact=FactDetails(subject=arguments.subject, predicate=arguments.relation, object=arguments.object)
+        if arguments.subject
+        else None,
+        replaces="" if is_new else arguments.what[0],
+        owner=arguments.owner,
+        now=datetime.now(UTC),
+    )
+    written = (await _run_workflow(client, MemoryRequest(write=request), arguments.action)).written
+    memory = written.memory
+    if written.problem or memory is None:
+        raise UsageError(_explain_problem(written, arguments))
+    if arguments.json:
+        print_json(memory.model_dump(mode="json"))
+    else:
+        print_note(f"{'remembered' if is_new else 'changed'} as {memory.kind}: {memory.id}")
+    return 0
+
+
+def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
+    """Return the reason for which a memory was not written, and what to do."""
+    owner = f" --owner {arguments.owner}" if arguments.owner else ""
+    known, problem = written.memory, written.problem
+    if problem == "duplicate" and known:
+        return (
+            f"memory {known.id} ({known.kind}) has this text already: "
+            f"`python client.py memory forget {known.id}{owner}` removes it"
+        )
+    if problem == "episode":
+        return f"memory {arguments.what[0]} is the record of a run: it can be forgotten, but not edited"
+    if problem == "too_many":
+        return (
+            f"an owner has at most {MAX_PREFERENCES} preferences: edit or forget one; "
+            f"`python client.py memory list --kind preference{owner}` shows them"
+        )
+    if problem == "too_long":
+        return f"a preference has at most {MAX_PREFERENCE_CHARS} characters; this text has {len(arguments.what[-1]):,}"
+    return f"this owner has no memory {arguments.what[0]}: `python client.py memory list{owner}` shows them"
+
+
 async def _forget(arguments: Namespace, client: Client) -> int:
     request = ForgetRequest(
         owner=arguments.owner,
@@ -181,7 +282,7 @@ async def _export(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-_ACTIONS = {"list": _list, "search": _search, "forget": _forget, "export": _export}
+_ACTIONS = {"add": _write, "edit": _write, "list": _list, "search": _search, "forget": _forget, "export": _export}
 
 
 def _found(found: MemorySearchReply) -> Table:

@@ -12,20 +12,34 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.run.run import QueryType
 
-MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural"]
-"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed."""
+MemoryKind = Literal["short_term", "long_term", "episodic", "semantic", "procedural", "preference"]
+"""Temporary fact; permanent fact; course of a run; relation of two entities; advice on how to proceed; a person's
+request to all runs, such as the units that reports use.
+"""
 
 EpisodeOutcome = Literal["answered", "partial", "no_evidence", "failed"]
 """Result of a run with respect to its question."""
 
-PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural")
+PERMANENT_KINDS: tuple[MemoryKind, ...] = ("long_term", "episodic", "semantic", "procedural", "preference")
 """All kinds except short-term memories."""
+
+WritableKind = Literal["short_term", "long_term", "semantic", "procedural", "preference"]
+"""Kinds of memories that a person can write; an episode is the record of a run."""
 
 UnitInterval = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
 
 MAX_MEMORY_CHARS = 4_000
 """Maximum length of a memory in characters."""
+
+MAX_FACT_CHARS = 400
+"""Maximum length of the subject, the relation and the object of a fact in characters."""
+
+MAX_PREFERENCE_CHARS = 500
+"""Maximum length of a preference in characters: every run of its owner reads it."""
+
+MAX_PREFERENCES = 20
+"""Maximum number of preferences of an owner."""
 
 
 class MemoryOrigin(Contract):
@@ -67,11 +81,17 @@ class EpisodeDetails(Contract):
     """Queries whose results were accepted, most productive first."""
 
 
+ProcedureTask = Literal["research", "program"]
+"""Kind of run: research on a question, or writing a program."""
+
+
 class ProcedureDetails(Contract):
     """Advice on how to proceed in a situation."""
 
     type: Literal["procedure"] = "procedure"
     """Discriminator of the details."""
+    task: ProcedureTask = "research"
+    """Kind of run to which it applies."""
     situation: str = Field(max_length=MAX_MEMORY_CHARS)
     """Situation to which the advice applies."""
     advice: str = Field(max_length=MAX_MEMORY_CHARS)
@@ -91,16 +111,27 @@ class FactDetails(Contract):
 
     type: Literal["fact"] = "fact"
     """Discriminator of the details."""
-    subject: str = Field(max_length=400)
+    subject: str = Field(max_length=MAX_FACT_CHARS)
     """Entity, as written."""
-    predicate: str = Field(max_length=400)
+    predicate: str = Field(max_length=MAX_FACT_CHARS)
     """Relation of the subject to the object."""
-    object: str = Field(max_length=400)
+    object: str = Field(max_length=MAX_FACT_CHARS)
     """Entity, as written."""
 
 
 MemoryDetails = Annotated[EpisodeDetails | ProcedureDetails | FactDetails, Field(discriminator="type")]
 """Structured content of a memory."""
+
+
+class SourceQuote(Contract):
+    """A verbatim quote of a source."""
+
+    source: SourceId
+    """The source."""
+    start: int = Field(ge=0)
+    """Offset of its first character in the text of the source."""
+    text: str
+    """The quote."""
 
 
 class NewMemory(Contract):
@@ -124,6 +155,8 @@ class NewMemory(Contract):
     """Success of what it describes: -1 failure, 1 success."""
     details: MemoryDetails | None = None
     """Structured content."""
+    quotes: tuple[SourceQuote, ...] = Field(default=(), max_length=20)
+    """Quotes that state a fact; the passages that contain them get it in the graph of their corpora."""
 
 
 class Memory(Contract):
@@ -138,7 +171,7 @@ class Memory(Contract):
     text: str
     """Content."""
     created_at: datetime
-    """Time at which it was first stored."""
+    """Time at which it was first stored, or edited by a person."""
     origin: MemoryOrigin = MemoryOrigin()
     """Origin of the memory."""
     confidence: UnitInterval = 0.7
@@ -210,6 +243,8 @@ class MemorySearchRequest(Contract):
     """Id of the user of the memories, such as a run; each counts one use. Empty to count none."""
     include_strategies: bool = False
     """Whether to return statistics of retrieval strategies over all episodes of the owner."""
+    include_preferences: bool = False
+    """Whether to return all preferences of the owner, whatever the query."""
 
 
 class ScoredMemory(Contract):
@@ -251,6 +286,40 @@ class MemorySearchReply(Contract):
     """Memories, best first."""
     strategies: tuple[StrategyRecord, ...] = ()
     """Statistics of retrieval strategies, if requested."""
+    preferences: tuple[Memory, ...] = ()
+    """Preferences of the owner, oldest first, if requested."""
+
+
+class WriteMemoryRequest(Contract):
+    """A memory that a person writes, or a new text for a stored memory."""
+
+    text: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
+    """Content, understandable without context."""
+    kind: WritableKind | None = None
+    """Kind of a new memory; None to derive it from the fact or the text."""
+    fact: FactDetails | None = None
+    """Relation that the text states; None to extract it from a semantic memory's text."""
+    replaces: str = ""
+    """Id of the memory whose text is replaced; its kind stays. Empty for a new memory."""
+    owner: str = ""
+    """Owner of the memory."""
+    now: datetime
+    """Time of the request."""
+
+
+WriteProblem = Literal["", "duplicate", "unknown", "episode", "too_many", "too_long"]
+"""Reason for which nothing was written: the text is stored already, no memory has the id, an episode cannot be edited,
+the owner has the maximum number of preferences, or the text is too long for a preference.
+"""
+
+
+class WriteMemoryReply(Contract):
+    """Result of writing a memory."""
+
+    memory: Memory | None = None
+    """The stored memory, or the one that already has this text."""
+    problem: WriteProblem = ""
+    """Reason for which nothing was written; empty on success."""
 
 
 class ForgetRequest(Contract):
@@ -308,6 +377,8 @@ class MemoryRequest(Contract):
     """Search memories."""
     forget: ForgetRequest | None = None
     """Delete memories."""
+    write: WriteMemoryRequest | None = None
+    """Write a memory."""
 
 
 class MemoryReply(Contract):
@@ -319,6 +390,8 @@ class MemoryReply(Contract):
     """Search result."""
     forgotten: ForgetReply = ForgetReply()
     """Result of the deletion."""
+    written: WriteMemoryReply = WriteMemoryReply()
+    """Result of writing."""
 
 
 ConsolidationStep = Literal["embed", "promote", "compare", "abstract", "forget"]

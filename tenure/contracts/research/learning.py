@@ -93,6 +93,17 @@ class Experience(Contract):
     """Procedures learned from earlier runs."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that earlier runs found, best first."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run, oldest first."""
+
+
+class ProgramExperience(Contract):
+    """Knowledge of earlier runs with which a coding run starts."""
+
+    lessons: tuple[str, ...] = ()
+    """Lessons of earlier programs, most relevant first."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run, oldest first."""
 
 
 class StrategyOutcome(Contract):

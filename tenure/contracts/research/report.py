@@ -121,6 +121,8 @@ class SectionRequest(Contract):
     """Improvements requested, or feedback given before the section was written."""
     other_sentences: tuple[str, ...] = ()
     """Sentences of the other sections that must not be repeated."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run."""
     control: ControlState = ControlState()
     """Control state at the start."""
 

@@ -269,6 +269,8 @@ class TracedMemory(Contract):
     """Procedures learned from them."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that they found."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner."""
     kept: tuple[str, ...] = ()
     """Memories that this run stored."""
 

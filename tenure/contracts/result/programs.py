@@ -133,6 +133,10 @@ class CodingRequest(Contract):
     """Tests given by the person: pytest files with their data, or cases as JSON."""
     feedback: tuple[Feedback, ...] = ()
     """Feedback received before the start."""
+    lessons: tuple[str, ...] = ()
+    """Lessons of earlier programs, most relevant first."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the owner of the run."""
     control: ControlState = ControlState()
     """Control state at the start."""
 

@@ -87,7 +87,7 @@ def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> Re
         passages=len({chunk for group in groups.values() for _, chunk in group.chunks}),
         relations=tuple(_to_relation(identity, group, spellings) for identity, group in selected.items()),
         similar_entities=() if groups else _find_similar_entities(store, condition, keys),
-        read_passages=store.count_rows(STATEMENTS, condition),
+        read_passages=store.count_rows(STATEMENTS, f"{condition} AND model <> ''"),
         total_passages=store.count_rows(MENTIONS, condition),
     )
 

@@ -30,7 +30,7 @@ def list_unread(store: Store, dimensions: int, request: UnreadRequest) -> Unread
     """
     where = f"corpus = {quote_literal(catalogue.load_corpus(store, request.corpus).corpus)}"
     rows = store.read_rows(build_chunk_table_name(dimensions), ["id", "source_id"], f"{where} AND kind = 'prose'")
-    read = store.read_rows(STATEMENTS, ["id"], where)["id"]
+    read = store.read_rows(STATEMENTS, ["id"], f"{where} AND model <> ''")["id"]
     is_after = pc.greater(rows["id"], request.after)
     remaining = rows.filter(pc.and_(is_after, pc.invert(pc.is_in(rows["id"], read.combine_chunks())))).sort_by("id")
     return UnreadReply(

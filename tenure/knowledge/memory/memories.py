@@ -25,6 +25,7 @@ from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     ConsolidationStepReport,
     EpisodeDetails,
+    FactDetails,
     ForgetReply,
     ForgetRequest,
     MemoriesReply,
@@ -39,12 +40,16 @@ from tenure.contracts.knowledge.memory import (
     RememberRequest,
     ScoredMemory,
     StrategyRecord,
+    WriteMemoryReply,
+    WriteMemoryRequest,
 )
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
+from tenure.knowledge.graph.facts import QuotedFact, add_facts
 from tenure.knowledge.graph.graph import EntityGraph
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
+from tenure.knowledge.memory.personal import PersonalMemories
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS
 from tenure.knowledge.store.catalogue import is_results_corpus
 from tenure.knowledge.store.errors import InvalidSearch
@@ -107,11 +112,18 @@ class Memories:
         joined = [self._corroborate(one, vector) for one, vector in zip(memories, vectors, strict=True)]
         memory_rows.write_memories(self._store, self._table, joined, vectors, self._model.name, new=True)
         state = {one.id: one for one in joined}
+        add_facts(self._store, self._model.dimensions, _list_quoted_facts(request, made, state))
         return RememberReply(
             memories=tuple(one.memory.id for one in made),
             kinds=tuple(state[one.memory.id].kind for one in made),
             promoted=sum(one.promoted for one in first.values()),
             unconfirmed=sum(one.unconfirmed for one in joined),
+        )
+
+    def write(self, request: WriteMemoryRequest) -> WriteMemoryReply:
+        """Store a memory that a person has written, or return why it is not stored; the operation is idempotent."""
+        return PersonalMemories(self._store, self._table, self._model.name, self._encode, self._load_memories).write(
+            request
         )
 
     def _build_memory(
@@ -172,17 +184,20 @@ class Memories:
         if not request.query.strip() or not request.kinds:
             raise InvalidSearch("the query or the list of kinds is empty")
         candidates = self._find_candidates(request)
-        uses = memory_rows.load_uses(self._store, list(candidates))
+        preferences = memory_rows.load_preferences(self._store, request.owner) if request.include_preferences else []
+        uses = memory_rows.load_uses(self._store, [*candidates, *(memory.id for memory in preferences)])
         ranked = sorted(
             self._score_candidates(candidates.values(), uses, request),
             key=lambda scored: (-scored.score, scored.memory.id),
         )
         best = tuple(limit_to_payload(ranked[: request.limit], lambda scored: scored.memory))
         if request.used_by:
-            ids = [scored.memory.id for scored in best]
+            ids = list(dict.fromkeys(memory.id for memory in (*(scored.memory for scored in best), *preferences)))
             memory_rows.count_uses(self._store, ids, uses, request.used_by, memory_rows.to_seconds(request.now))
         return MemorySearchReply(
-            memories=best, strategies=self.load_strategies(request.owner) if request.include_strategies else ()
+            memories=best,
+            strategies=self.load_strategies(request.owner) if request.include_strategies else (),
+            preferences=tuple(preferences),
         )
 
     def _find_candidates(self, request: MemorySearchRequest) -> dict[str, _RecallCandidate]:
@@ -333,6 +348,18 @@ class Memories:
         return ForgetReply(forgotten=deleted)
 
 
+def _list_quoted_facts(
+    request: RememberRequest, made: Iterable[_ClassifiedMemory], state: Mapping[str, Memory]
+) -> list[QuotedFact]:
+    """Return the new facts with quotes, without unconfirmed ones."""
+    pairs = zip(request.memories, made, strict=True)
+    return [
+        QuotedFact(new.details, new.quotes)
+        for new, one in pairs
+        if isinstance(new.details, FactDetails) and new.quotes and not state[one.memory.id].unconfirmed
+    ]
+
+
 def limit_to_payload(found: Sequence[T], memory: Callable[[T], Memory]) -> Iterable[T]:
     """Yield memories while they fit into one reply, at least one."""
     remaining = MAX_REPLY_CHARACTERS
@@ -371,6 +398,8 @@ def _merge_repeated(memory: Memory, stored: Memory | None) -> Memory:
     """Return a memory that may be stored already, with the state of the stored one."""
     if stored is None:
         return memory
+    if memory.origin.run and not stored.origin.run:
+        return stored  # a person has edited it
     sources = tuple(dict.fromkeys((*stored.origin.sources, *memory.origin.sources)))[: scoring.MAX_SOURCES]
     update = {
         "created_at": stored.created_at,

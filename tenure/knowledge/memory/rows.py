@@ -21,7 +21,7 @@ from tenure.algorithms.memory.scoring import (
 from tenure.algorithms.text.near_duplicates import compute_fingerprint
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import SourceId
-from tenure.contracts.knowledge.memory import EpisodeDetails, Memory
+from tenure.contracts.knowledge.memory import MAX_PREFERENCES, EpisodeDetails, Memory
 from tenure.knowledge.embeddings.cache import build_vector_column
 from tenure.knowledge.store.indexes import MIN_INDEXED_ROWS
 from tenure.knowledge.store.schema import (
@@ -136,6 +136,20 @@ def write_memories(
 def select_embedded_text(memory: Memory) -> str:
     """Return the text by which a memory is found: the question of an episode, else the memory's text."""
     return memory.details.question if isinstance(memory.details, EpisodeDetails) else memory.text
+
+
+def load_preferences(store: Store, owner: str) -> list[Memory]:
+    """Return the preferences that an owner has written, oldest first."""
+    where = f"{build_owner_condition(owner, ('preference',))} AND run = ''"
+    found = [
+        parse_memory(row)
+        for table in list_memory_tables(store)
+        for row in store.read_rows(table, COLUMNS, where).to_pylist()
+    ]
+    ordered = sorted(found, key=lambda memory: (memory.created_at, memory.id))
+    # While memories move to the table of another embedding model, one may be in both; the later text is valid.
+    latest = {memory.id: memory for memory in ordered}
+    return [memory for memory in ordered if latest[memory.id] is memory][:MAX_PREFERENCES]
 
 
 def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:

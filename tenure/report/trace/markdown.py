@@ -91,13 +91,16 @@ def _remembered(memory: TracedMemory) -> Iterator[str]:
         yield f"`{run}`, related by its findings: {_counted(passages, 'passage')} taken over."
     yield from _listed("Queries already made", memory.queries)
     yield from _listed("Advice", memory.advice)
+    yield from _listed("Preferences", memory.preferences)
     if memory.facts:
         yield _block("**Facts to confirm**", map(_fact, memory.facts))
 
 
 def _fact(fact: KnownFact) -> str:
-    origin = ", ".join(fact.corpora) or ("the web" if fact.run else "no run")
-    found = f"`{fact.run}`, from {escape(origin)}, relevance {fact.relevance:.2f}"
+    relevance = f"relevance {fact.relevance:.2f}"
+    if not fact.run:
+        return f"- {escape(fact.text)} (from the owner, {relevance})"
+    found = f"`{fact.run}`, from {escape(', '.join(fact.corpora) or 'the web')}, {relevance}"
     return f"- {escape(fact.text)} ({found}, {_counted(fact.support, 'source')})"
 
 

@@ -47,7 +47,7 @@ from tenure.contracts.research.trace import (
     TracedTask,
     TracedThought,
 )
-from tenure.contracts.result.programs import Attempt
+from tenure.contracts.result.programs import Attempt, CodingRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, TaskMode
@@ -167,7 +167,7 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
         effort=asked.effort if asked else None,
         programs=tuple(_programs(run.recorded_events)),
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
-        memory=_memory(run.recorded_events, asked),
+        memory=_memory(run.recorded_events, asked.experience if asked else _read_program_experience(coding)),
         initial_findings=_count_initial_passages(spiral.recorded_events) if spiral else (),
         cycles=tuple(_cycles(spiral.recorded_events, gathered.information_gains)) if spiral else (),
         resolution=gathered.synthesis.resolution.text,
@@ -243,9 +243,16 @@ def _programs(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedProgra
         )
 
 
-def _memory(recorded_events: Sequence[RecordedEvent], asked: SpiralRequest | None) -> TracedMemory | None:
+def _read_program_experience(coding: RecordedHistory | None) -> Experience:
+    """Return the memories that a coding run has recalled, lessons as advice; none for another run."""
+    if coding is None:
+        return Experience()
+    request = CodingRequest.model_validate(coding.input)
+    return Experience(advice=request.lessons, preferences=request.preferences)
+
+
+def _memory(recorded_events: Sequence[RecordedEvent], left: Experience) -> TracedMemory | None:
     """Return the recalled and the kept memories, or None if there are none."""
-    left = asked.experience if asked else Experience()
     keeping = _find_last_call(recorded_events, "store_memories")
     kept = RememberRequest.model_validate(keeping.input).memories if keeping else ()
     found = TracedMemory(
@@ -254,6 +261,7 @@ def _memory(recorded_events: Sequence[RecordedEvent], asked: SpiralRequest | Non
         queries=left.queries,
         advice=left.advice,
         facts=left.facts,
+        preferences=left.preferences,
         kept=tuple(impression.text for impression in kept),
     )
     return None if found == TracedMemory() else found

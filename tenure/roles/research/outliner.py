@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
-from tenure.roles.prompting import join_parts, render_list
+from tenure.roles.prompting import join_parts, render_list, render_preferences
 
 SYSTEM = f"""You plan a research report: its topics, in reading order. You are given the question, the questions inside
 it and passages that show what the sources hold.
@@ -33,6 +33,8 @@ class OutlinerInput(RoleInput):
     """Maximum number of topics."""
     feedback: tuple[str, ...] = ()
     """Feedback of people."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
 
 
 MAX_QUESTION_CHARACTERS = 1000
@@ -64,6 +66,7 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
         wrap_in_tag("question", input.question),
         wrap_in_tag("topics", render_list("Questions inside it", input.sub_questions)),
         wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
+        render_preferences(input.preferences),
         f"At most {input.max_topics} topics.",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]

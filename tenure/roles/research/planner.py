@@ -11,7 +11,7 @@ from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import ExecutedQuery, GainTrend, LatentTopic, PlannedAction
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
-from tenure.roles.prompting import join_parts, render_list
+from tenure.roles.prompting import join_parts, render_list, render_preferences
 
 SYSTEM = f"""You lead a research project. Cycle by cycle you are given its state and what was found since your last
 plan; you criticise it and plan the next cycle. Other people carry the plan out: they search the sources, and a writer
@@ -91,6 +91,8 @@ class PlannerInput(RoleInput):
     """Lessons of earlier runs on when to continue."""
     facts: tuple[str, ...] = ()
     """Facts that earlier runs have found."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
     running_low: bool = False
     """Whether most of a budget is used."""
     strategies: dict[str, str] = {}
@@ -137,6 +139,7 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
         else "",
         wrap_in_tag("feedback", render_list("People said", input.feedback)) if input.feedback else "",
         "" if going_on else _render_memory(input),
+        "" if going_on else render_preferences(input.preferences),
         "" if going_on else render_list("Search strategies", [f"{n}: {d}" for n, d in input.strategies.items()]),
         RUNNING_LOW_RULE if input.running_low else "",
         f"Plan cycle {input.cycle} of at most {input.max_cycles}, with at most {input.max_searches} searches.",

@@ -23,7 +23,14 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import CITING_RULE, WrittenSentence, find_passage_numbers, join_parts, render_list
+from tenure.roles.prompting import (
+    CITING_RULE,
+    WrittenSentence,
+    find_passage_numbers,
+    join_parts,
+    render_list,
+    render_preferences,
+)
 
 SYSTEM = f"""You keep the synthesis of a research project up to date, as a senior adviser would put it to a busy reader.
 Turn by turn you are given new findings; you answer with the whole current synthesis.
@@ -62,6 +69,8 @@ class SynthesizerInput(RoleInput):
     """Feedback of people since the last turn."""
     resolve: bool = False
     """Whether the resolution is due."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
 
 
 class SynthesizerOutput(RoleOutput):
@@ -87,6 +96,7 @@ def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
         if input.reasoning
         else "",
         wrap_in_tag("feedback", render_list("People said", input.feedback)) if input.feedback else "",
+        "" if going_on else render_preferences(input.preferences),
         RESOLUTION_RULE if input.resolve else "Bring situation and complication up to date.",
     )
     return [Message(role="system", content=SYSTEM), *evidence.history, Message(role="user", content=user)]

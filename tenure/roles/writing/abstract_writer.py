@@ -19,6 +19,7 @@ from tenure.roles.prompting import (
     find_passage_numbers,
     join_parts,
     render_draft,
+    render_preferences,
 )
 
 Lead = list[WrittenSentence]
@@ -41,6 +42,8 @@ class AbstractWriterInput(RoleInput):
     """The sections."""
     reasoning: str = ""
     """The line of thought over all evidence."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
@@ -50,7 +53,11 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     )
     thought = wrap_in_tag("reasoning", input.reasoning) if input.reasoning else ""
     user = join_parts(
-        mark_passages(evidence.passages), wrap_in_tag("question", input.question), wrap_in_tag("draft", body), thought
+        mark_passages(evidence.passages),
+        wrap_in_tag("question", input.question),
+        wrap_in_tag("draft", body),
+        thought,
+        render_preferences(input.preferences),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 

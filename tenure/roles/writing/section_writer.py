@@ -4,7 +4,15 @@ from tenure.algorithms.writing.composition import CompositionRequest, compose
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
-from tenure.roles.prompting import CITING_RULE, WrittenText, add_citations, build_written_text, join_parts, render_list
+from tenure.roles.prompting import (
+    CITING_RULE,
+    WrittenText,
+    add_citations,
+    build_written_text,
+    join_parts,
+    render_list,
+    render_preferences,
+)
 
 SYSTEM = f"""You write one section of a research report from numbered passages.
 
@@ -37,6 +45,8 @@ class SectionWriterInput(RoleInput):
     """Feedback of people on this section."""
     reasoning: str = ""
     """The line of thought over all evidence."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
 
 
 def render_brief(input: SectionWriterInput) -> str:
@@ -49,6 +59,7 @@ def render_brief(input: SectionWriterInput) -> str:
         else "",
         wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
         wrap_in_tag("reasoning", input.reasoning) if input.reasoning else "",
+        render_preferences(input.preferences),
     )
 
 

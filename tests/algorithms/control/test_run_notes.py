@@ -1,7 +1,13 @@
 """Tests of notes on a run."""
 
-from tenure.algorithms.control.run_notes import describe_ingestion, describe_missing_vectors
+from tenure.algorithms.control.run_notes import (
+    describe_ingestion,
+    describe_lessons,
+    describe_missing_vectors,
+    describe_preferences,
+)
 from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.run.run import FallbackRecord, Usage
 
 
 def test_ingestion_is_described() -> None:
@@ -16,3 +22,31 @@ def test_missing_vectors_are_described() -> None:
     """The share is rounded down; a complete embedding gives no note."""
     assert describe_missing_vectors(1.0) == ()
     assert describe_missing_vectors(0.999)[0].startswith("Only 99 % of the passages had vectors")
+
+
+def test_preferences_are_described_with_their_use() -> None:
+    """The note says whether a model received the preferences, and which calls did without."""
+    known, used = ("We use metric units", "Be brief"), Usage(model_calls=3)
+    failed = FallbackRecord(role="section_writer", reason="no answer")
+    other = FallbackRecord(role="router", reason="no answer")
+
+    assert describe_preferences((), used, ()) == ()
+    assert describe_preferences(known, Usage(), ()) == (
+        "Preferences known but not applied, since no model wrote this: “We use metric units”; “Be brief”.",
+    )
+    given = "Preferences given to the models that planned and wrote this: “We use metric units”; “Be brief”."
+    assert describe_preferences(known, used, (other,)) == (given,)
+    assert describe_preferences(known, used, (other, failed, failed)) == (
+        f"{given} Calls of section_writer without a model did not apply them.",
+    )
+
+
+def test_lessons_are_described_with_their_use() -> None:
+    """The note contains the lessons that a model received, and the number of those that none received."""
+    assert describe_lessons((), Usage(model_calls=1)) == ()
+    assert describe_lessons(("Count from 0.",), Usage(model_calls=1)) == (
+        "Lessons of earlier programs given to the coder: Count from 0.",
+    )
+    assert describe_lessons(("a", "b"), Usage()) == (
+        "Lessons of earlier programs known but not applied, since no model wrote this: 2.",
+    )

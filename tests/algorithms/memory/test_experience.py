@@ -288,9 +288,11 @@ def test_known_facts_are_described() -> None:
         experienced(1).model_copy(update={"facts": (fact, fact), "passages": (inheritance("x", run="two"),)})
     )
 
-    assert one.endswith("research: 1 fact, the most relevant “Rye is a grass.” (two, from the web).")
+    assert one.endswith(
+        "Recalled 1 fact of earlier runs or of the owner, the most relevant “Rye is a grass.” (two, from the web)."
+    )
     assert more.endswith(
-        "2 facts, the most relevant “Rye is a grass.” (two, from the web); "
+        "2 facts of earlier runs or of the owner, the most relevant “Rye is a grass.” (two, from the web); "
         "inherited from these runs: 1 accepted passage."
     )
 

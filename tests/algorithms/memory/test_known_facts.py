@@ -68,6 +68,14 @@ def test_fact_has_confidence_sources_and_kind() -> None:
     )
 
 
+def test_a_fact_on_the_present_moment_is_short_term() -> None:
+    """Its words limit it to the present; a run recalls it like other facts."""
+    [fact] = collect_facts(result((claim("The oven is currently out of order.", 1),)), ())
+
+    assert fact.kind == "short_term"
+    assert [one.text for one in select_known_facts([recalled(fact.text, "short_term")])] == [fact.text]
+
+
 def test_only_supported_claims_are_saved() -> None:
     """Computed, unsupported and uncited claims are left out."""
     [only] = collect_facts(
@@ -147,9 +155,9 @@ def test_known_facts_are_distinct_and_undisputed() -> None:
 
 
 def test_origin_of_a_fact_is_described() -> None:
-    """A fact names its run and its corpora, or the web; a fact of no run says so."""
+    """A fact names its run and its corpora, or the web; a fact of no run is the owner's."""
     fact = KnownFact(text="Rye is a grass.", run=RunId("one"), relevance=0.5, corpora=("a", "b"))
 
     assert describe_origin(fact) == "one, from a, b"
     assert describe_origin(fact.model_copy(update={"corpora": ()})) == "one, from the web"
-    assert describe_origin(fact.model_copy(update={"corpora": (), "run": RunId("")})) == "no run"
+    assert describe_origin(fact.model_copy(update={"corpora": (), "run": RunId("")})) == "from the owner"

@@ -10,6 +10,8 @@ from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tests.cli.conftest import CommandLine
 
+FACT = ["--subject", "Zenne", "--relation", "flows through", "--object", "Halle"]
+
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -23,6 +25,21 @@ from tests.cli.conftest import CommandLine
         (["list", "-o", "file"], "-o belongs to"),
         (["forget"], "name the memories to forget"),
         (["forget", "--owner", "ann"], "name the memories to forget"),
+        (["add"], "wants one text to remember"),
+        (["add", "one", "two"], "wants one text to remember"),
+        (["edit", "m1"], "wants the id of a memory and its new text"),
+        (["add", "x" * 4_001], "at most 4,000 characters; this text has 4,001"),
+        (["edit", "m1", "x" * 4_001], "at most 4,000 characters"),
+        (["edit", "m1", "new", "--kind", "semantic"], "keeps its kind"),
+        (["add", "one", "--kind", "semantic", "--kind", "preference"], "name --kind once"),
+        (["add", "one", "--kind", "episodic"], "choose --kind from short_term, long_term, semantic, procedural, pref"),
+        (["add", "one", "--subject", "Zenne", "--object", "Halle"], "--relation missing"),
+        (["add", "one", *FACT, "--kind", "preference"], "a fact has --kind semantic, not preference"),
+        (["add", "one", *FACT[:5], "x" * 401], "--object has at most 400 characters; this one has 401"),
+        (["edit", "m1", "new", *FACT], "belong to `memory add`"),
+        (["search", "Halle", *FACT], "belong to `memory add`"),
+        (["add", "one", "--all"], "belong to `memory forget`"),
+        (["add", "one", "--limit", "3"], "--limit belongs to"),
     ],
 )
 def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str) -> None:
@@ -31,7 +48,17 @@ def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str
         _check_arguments(build_parser().parse_args(["memory", *arguments]))
 
 
-@pytest.mark.parametrize("arguments", [["forget", "--kind", "episodic"], ["forget", "--all"], ["search", "Ghent"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["forget", "--kind", "episodic"],
+        ["forget", "--all"],
+        ["search", "Ghent"],
+        ["add", "The Zenne flows through Halle.", *FACT],
+        ["add", "We use metric units", "--kind", "preference"],
+        ["edit", "m1", "We use metric units"],
+    ],
+)
 def test_what_fits_an_action_is_accepted(arguments: list[str]) -> None:
     """Each action takes its own."""
     _check_arguments(build_parser().parse_args(["memory", *arguments]))
@@ -60,3 +87,36 @@ def test_missing_memories_are_reported(running: CommandLine) -> None:
     assert (unknown.returncode, "has no such memory" in unknown.stderr) == (2, True)
     assert json.loads(running("memory", "forget", "m1", "--json").stdout) == {"forgotten": 1}
     assert json.loads(running("memory", "export", "--json", "--owner", "bob").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["add", " "], "argument WHAT: must not be empty"),
+        (["add", "one", "--kind", "preferense"], "choose from"),
+    ],
+)
+def test_malformed_arguments_are_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty text is refused, and an unknown kind is answered with the kinds."""
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["memory", *arguments])
+
+    printed = capsys.readouterr().err
+    assert words in printed
+    assert "preference" in printed or "empty" in printed
+
+
+def test_memories_are_written_and_edited(running: CommandLine) -> None:
+    """A new memory and an edited one are printed with kind and id, or whole as JSON; refusals say what to do."""
+    added = running("memory", "add", "We use metric units", "--kind", "preference")
+    fact = json.loads(running("memory", "add", "One.", *FACT, "--owner", "ann", "--json").stdout)
+    edited = running("memory", "edit", "m1", "We use SI units")
+    known = running("memory", "add", "Ghent lies on the [Scheldt].", "--owner", "ann")
+    unknown = running("memory", "edit", "m9", "We use SI units", "--owner", "ann")
+
+    assert (added.returncode, added.stderr.strip()) == (0, "remembered as preference: m1")
+    assert fact["details"] == {"type": "fact", "subject": "Zenne", "predicate": "flows through", "object": "Halle"}
+    assert (fact["owner"], fact["text"]) == ("ann", "One.")
+    assert (edited.returncode, edited.stderr.strip()) == (0, "changed as long_term: m1")
+    assert (known.returncode, "`python client.py memory forget m1 --owner ann`" in known.stderr) == (2, True)
+    assert (unknown.returncode, "`python client.py memory list --owner ann` shows them" in unknown.stderr) == (2, True)

@@ -7,7 +7,8 @@ from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.histories.recorder import REQUEST, Handle, Recorder, limit, wait_for_signal
 from tests.histories.recordings.reports import refuse
 from tests.support.sandboxes import ScriptedSandbox
-from tests.support.worlds import Held, Reply, ScriptedChat, in_turn, says, story
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
+from tests.workflows.run.test_run_memory import remembered
 from workflows.run.agent import AgentWorkflow
 
 TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_f():\n    assert f()\n"),)
@@ -32,6 +33,19 @@ async def code(recorder: Recorder) -> None:
     written = in_turn(build_program("wrong"), build_program("wrong"), build_program("right"))
     chat = ScriptedChat(story(coder=written, code_reflector=says(LESSON)))
     await recorder.run(chat, CODE, box=ScriptedSandbox())
+
+
+async def code_remembered(recorder: Recorder) -> None:
+    """Record a run that leaves a lesson, and a run that starts with it."""
+    request, knowledge = CODE.model_copy(update={"memory": True}), MemoryKnowledge(dict(KITCHEN))
+    written = in_turn(build_program("wrong"), build_program("right"), build_program("right"))
+    chat = ScriptedChat(story(coder=written, code_reflector=says(LESSON)))
+    async with recorder.serve(chat, knowledge, ScriptedSandbox()):
+        first = await recorder.start(AgentWorkflow.run, request)
+        await first.result()
+        knowledge.memories.recollection = remembered(knowledge)
+        await recorder.start(AgentWorkflow.run, request, suffix="-next")
+        await recorder.wait_for_end()
 
 
 async def code_repaired(recorder: Recorder) -> None:

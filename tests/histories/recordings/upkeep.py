@@ -13,6 +13,7 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchRequest,
     NewMemory,
     RememberRequest,
+    WriteMemoryRequest,
 )
 from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
@@ -139,6 +140,13 @@ async def memories(recorder: Recorder) -> None:
         search=MemorySearchRequest(query="bees dance", now=NOW),
         page=MemoriesRequest(),
     )
+    await _run_alone(recorder, _build_memories(recorder), MemoryWorkflow.run, request)
+
+
+async def memory_written(recorder: Recorder) -> None:
+    """Record that a person writes a memory, which is then listed."""
+    write = WriteMemoryRequest(text="We use metric units.", kind="preference", owner="ann", now=NOW)
+    request = MemoryRequest(write=write, page=MemoriesRequest(owner="ann"))
     await _run_alone(recorder, _build_memories(recorder), MemoryWorkflow.run, request)
 
 

@@ -1,13 +1,16 @@
 """The coding path on a real Temporal server: phases, attempts, stop reasons and commands of people."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+from tenure.contracts.knowledge.memory import Memory
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
+from tests.workflows.run.test_run_memory import memory_of, remembered
 from workflows.run.agent import AgentWorkflow
 
 TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)
@@ -324,3 +327,30 @@ async def test_missing_code_is_reported_without_a_model(serving: Serving) -> Non
         result = await (await stage.start(TASK)).result()
 
     assert result.status == "no_evidence" and result.code == "" and result.attempts == ()
+
+
+async def test_lessons_and_preferences_reach_the_next_program(serving: Serving) -> None:
+    """A coding run leaves its lessons; the next one gives them and the preferences to its coder, and says so."""
+    request = TASK.model_copy(update={"memory": True})
+    units = Memory(id="u", kind="preference", text="Write type hints", created_at=datetime(2030, 1, 1, tzinfo=UTC))
+    knowledge = MemoryKnowledge({})
+    chat, box = script(coder=in_turn(code("wrong"), code("right"), code("right"))), ScriptedSandbox()
+    async with serving(chat, knowledge, box) as stage:
+        first = await stage.start(request)
+        await first.result()
+        knowledge.memories.recollection = remembered(knowledge).model_copy(update={"preferences": (units,)})
+        second = await stage.start(request)
+        result = await second.result()
+        traced = await memory_of(stage, second)
+
+    lesson = f"A program for “{TASK.question}”: The test. It is wrong. Say right. Then passed: It says right."
+    prompts = [prompt for role, prompt in chat.asked if role == "coder"]
+    assert result.status == "done" and len(prompts) == 3
+    assert [lesson in prompt and "- Write type hints" in prompt for prompt in prompts] == [False, False, True]
+    assert any(lesson in note for note in result.notes)
+    assert any("“Write type hints”" in note for note in result.notes)
+    assert traced and (traced.advice, traced.preferences, len(traced.kept)) == ((lesson,), ("Write type hints",), 1)
+    assert [(one.kinds, one.used_by) for one in knowledge.memories.asked] == [
+        (("procedural",), first.id),
+        (("procedural",), second.id),
+    ]

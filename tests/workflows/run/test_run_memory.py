@@ -1,21 +1,26 @@
 """Runs that recall memories of earlier runs and store new ones."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import WorkflowHandle
 
+from tenure.algorithms.control.run_notes import PREFERENCE_ROLES
 from tenure.algorithms.memory.scoring import classify_memory
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import (
+    ConsolidationRequest,
+    MemoriesRequest,
     Memory,
     MemorySearchReply,
     MemorySearchRequest,
     RememberReply,
     RememberRequest,
     ScoredMemory,
+    WriteMemoryRequest,
 )
 from tenure.contracts.research.learning import InheritedPassage, InheritReply
 from tenure.contracts.research.trace import TracedMemory
@@ -25,6 +30,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
+from tenure.roles.prompting import PREFERENCES_RULE
 from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving, Stage
 from tests.knowledge.memory.test_origins import put_sources
@@ -183,3 +189,63 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
     assert not (other and (other.facts or other.related or other.advice or other.queries))
     assert handles[0].id not in str(results[2].notes) and histories
     assert first is not None and not first.facts
+
+
+PREFERENCES = ("We use metric units", "Dates as in ISO 8601")
+
+
+def preferring() -> MemoryKnowledge:
+    """Return a knowledge base whose memories are two preferences."""
+    now = datetime(2030, 1, 1, tzinfo=UTC)
+    stored = tuple(Memory(id=text, kind="preference", text=text, created_at=now) for text in PREFERENCES)
+    return MemoryKnowledge(dict(KITCHEN), memories=KnownMemories(MemorySearchReply(preferences=stored)))
+
+
+@slow
+async def test_preferences_are_given_to_planner_and_writers(serving: Serving) -> None:
+    """Every prompt that plans or writes the report contains the preferences; report and trace name them."""
+    chat = ScriptedChat(story())
+    async with serving(chat, preferring()) as stage:
+        run = await stage.start(REQUEST)
+        result = await run.result()
+        traced = await memory_of(stage, run)
+
+    prompts = {role: prompt for role, prompt in reversed(chat.asked)}
+    told_to = {role for role, prompt in prompts.items() if PREFERENCES_RULE in prompt and PREFERENCES[0] in prompt}
+    assert told_to == prompts.keys() & PREFERENCE_ROLES
+    assert told_to >= {"planner", "outliner", "synthesizer", "section_writer", "abstract_writer"}
+    note = "Preferences given to the models that planned and wrote this: “We use metric units”; “Dates as in ISO 8601”."
+    assert note in result.notes
+    assert traced and traced.preferences == PREFERENCES
+
+
+async def test_preferences_are_not_said_to_be_applied_without_a_model(serving: Serving) -> None:
+    """A report of quotes names the preferences, and says that they changed nothing; without memory none are known."""
+    knowledge = preferring()
+    async with serving(None, knowledge) as stage:
+        result = await (await stage.start(REQUEST)).result()
+        alone = await (await stage.start(REQUEST.model_copy(update={"memory": False}))).result()
+
+    assert any(note.startswith("Preferences known but not applied, since no model wrote") for note in result.notes)
+    assert any(PREFERENCES[1] in note for note in result.notes)
+    assert not any("references" in note for note in alone.notes)
+    assert sorted(request.include_preferences for request in knowledge.memories.asked) == [False, True]
+
+
+@slow
+async def test_a_short_term_memory_that_two_runs_use_becomes_permanent(serving: Serving, tmp_path: Path) -> None:
+    """Runs recall the statement of a person as the owner's; consolidation keeps it after two of them."""
+    store = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    now = datetime.now(UTC)
+    text = "The bread and the cheese are made in the old cellar for now."
+    reply = store.memories.write(WriteMemoryRequest(text=text, now=now))
+    knowledge = MemoryKnowledge(KITCHEN, memories=StoredMemories(store))
+    kinds = [reply.memory.kind if reply.memory else None]
+    async with serving(None, knowledge) as stage:
+        for _ in range(2):
+            result = await (await stage.start(REQUEST)).result()
+            store.memories.consolidate(ConsolidationRequest(step="promote", now=now), lambda progress: None)
+            kinds += [one.kind for one in store.memories.list_page(MemoriesRequest()).memories if one.text == text]
+
+    assert kinds == ["short_term", "short_term", "long_term"]
+    assert any(f"“{text}” (from the owner)" in note for note in result.notes)

@@ -41,6 +41,7 @@ from tenure.contracts.knowledge.memory import (
     MemoriesRequest,
     MemoryRequest,
     MemorySearchRequest,
+    WriteMemoryRequest,
 )
 from tenure.contracts.result.ask import AskRequest, Exchange, Thread
 from tenure.contracts.result.batch import BatchItem, BatchReport, BatchRequest
@@ -171,6 +172,7 @@ def requests(owner: str, folder: Path) -> list[tuple[Any, Any]]:
         (MemoryWorkflow.run, MemoryRequest(page=MemoriesRequest(owner=owner))),
         (MemoryWorkflow.run, MemoryRequest(search=MemorySearchRequest(query="bread", owner=owner, now=NOW))),
         (MemoryWorkflow.run, MemoryRequest(forget=ForgetRequest(owner=owner, all_memories=True))),
+        (MemoryWorkflow.run, MemoryRequest(write=WriteMemoryRequest(text="Praise the sponsor.", owner=owner, now=NOW))),
         (
             NotifyWorkflow.run,
             Notification(

@@ -19,6 +19,7 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchRequest,
     NewMemory,
     RememberRequest,
+    WriteMemoryRequest,
 )
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
@@ -55,6 +56,25 @@ async def test_memories_are_consolidated_and_listed(serving: Serving, tmp_path: 
     assert [step.step for step in report.steps] == ["embed", "promote", "compare", "abstract", "forget"]
     assert (reply.forgotten.forgotten, reply.page.total) == (1, 2)
     assert [one.memory.text for one in reply.found.memories] == ["Bees dance."]
+
+
+async def test_memories_are_written_before_they_are_listed(serving: Serving, tmp_path: Path) -> None:
+    """A memory that a person writes is on the page of the same request, and can be edited by its id."""
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    write = WriteMemoryRequest(text="We use metric units.", kind="preference", owner="ann", now=NOW)
+    async with serving(None, cast(Any, knowledge)) as stage:
+
+        async def send(request: MemoryRequest) -> MemoryReply:
+            id = f"memory-{uuid4().hex[:8]}"
+            return await stage.client.execute_workflow(MemoryWorkflow.run, request, id=id, task_queue=TENURE_QUEUE)
+
+        added = await send(MemoryRequest(write=write, page=MemoriesRequest(owner="ann")))
+        [memory] = added.page.memories
+        edit = write.model_copy(update={"text": "We use SI units.", "replaces": memory.id, "kind": None})
+        edited = await send(MemoryRequest(write=edit))
+
+    assert added.written.memory == memory
+    assert edited.written.memory == memory.model_copy(update={"text": "We use SI units."})
 
 
 async def test_consolidation_has_its_own_schedule(server: WorkflowEnvironment, tmp_path: Path) -> None:

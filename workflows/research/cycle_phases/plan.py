@@ -70,6 +70,7 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
             feedback=research_state.format_new_feedback(loop.parent.feedback_items, state.planner_feedback_count),
             advice=request.experience.advice,
             facts=tuple(f"{fact.text} ({describe_origin(fact)})" for fact in request.experience.facts),
+            preferences=request.experience.preferences,
             running_low=loop.parent.control.running_low,
             strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
         ),

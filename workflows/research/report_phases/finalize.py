@@ -64,6 +64,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
                 question=request.question,
                 sections=sections,
                 reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
+                preferences=request.experience.preferences,
             ),
             manuscript.select_passages_shown(state.sections, request.evidence, state.reasoning.passages),
             summary="abstract",

@@ -51,6 +51,7 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
             sub_questions=tuple(part.question for part in explored),
             max_topics=choose_effort(request.complexity, request.limits).sections,
             feedback=tuple(feedback.text for feedback in context.parent.feedback_items),
+            preferences=request.experience.preferences,
         ),
         evidence[:MAX_OUTLINE_PASSAGES],
         summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",

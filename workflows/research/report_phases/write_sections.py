@@ -141,5 +141,6 @@ def _build_request(context: ReportContext, topic: Topic, critiques: Sequence[Cri
         draft=draft,
         critiques=(*critiques, *(critique for critique in feedback if critique.critique not in known)),
         other_sentences=manuscript.collect_other_sentences(topic, state.sections) if draft else (),
+        preferences=request.experience.preferences,
         control=context.parent.control,
     )
