@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from tenure.algorithms.chunking.pieces import Bond, TextLine, Piece, Splitter, find_lines
+from tenure.algorithms.chunking.pieces import Bond, Piece, Splitter, TextLine, find_lines
 from tenure.algorithms.chunking.prose import CLOSING, TextBlock, split_block
 
 _SYMBOL = re.compile(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from tenure.algorithms.chunking.pieces import Bond, TextLine, Piece, Splitter, find_lines
+from tenure.algorithms.chunking.pieces import Bond, Piece, Splitter, TextLine, find_lines
 
 BlockKind = Literal["paragraph", "list", "table", "code"]
 
