@@ -24,25 +24,25 @@ _RUN = re.compile(r"\S+(?:\s+\S+){0,7}")
 
 
 class Bond(IntEnum):
-    """Bond between two consecutive pieces; a cut costs its value."""
+    """Bond between two consecutive pieces; a cut costs its value, and a chunk costs 1."""
 
     NONE = 0
     """Blocks that do not depend on each other, or definitions of a program."""
     SENTENCE = 1
     """Sentences of a paragraph, or lines of a block without other structure."""
-    ITEM = 3
+    ITEM = 8
     """Items of a list, or rows of a table."""
-    PARAGRAPH = 4
+    PARAGRAPH = 10
     """Statements of code that a blank line separates."""
-    STATEMENT = 5
+    STATEMENT = 12
     """Other statements of code, and blank lines inside a statement."""
-    NESTED = 6
+    NESTED = 14
     """An item and its nested item or its code, the first two rows of a table, a statement and its indented block."""
-    INTRODUCTION = 8
+    INTRODUCTION = 20
     """A sentence with a colon and what it introduces, or code and the notes that explain it."""
-    INSIDE = 16
+    INSIDE = 40
     """Sentences inside an item, a row or a line of code."""
-    WORD = 32
+    WORD = 80
     """Words of a sentence, or parts of a word."""
 
 

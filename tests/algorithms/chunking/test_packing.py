@@ -5,10 +5,10 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.chunking.packing import pack_pieces
+from tenure.algorithms.chunking.packing import MIN_CHUNK_TOKENS, compute_cost, pack_pieces
 from tenure.algorithms.chunking.pieces import Bond, Piece
 
-PIECES = st.lists(st.tuples(st.integers(1, 12), st.sampled_from(Bond)), min_size=1, max_size=8)
+PIECES = st.lists(st.tuples(st.integers(1, 60), st.sampled_from(Bond)), min_size=1, max_size=8)
 
 
 def _build(sizes: list[tuple[int, Bond]]) -> tuple[str, list[Piece]]:
@@ -21,18 +21,18 @@ def _build(sizes: list[tuple[int, Bond]]) -> tuple[str, list[Piece]]:
     return text, pieces
 
 
-@given(PIECES, st.integers(12, 16))
+@given(PIECES, st.integers(60, 80))
 def test_no_other_packing_is_cheaper(sizes: list[tuple[int, Bond]], target: int) -> None:
-    """The cost, bonds that are cut and squared differences to the target, is the lowest of all packings."""
+    """The cost of the chunks and of the bonds that are cut is the lowest of all packings."""
     text, pieces = _build(sizes)
-    limit = target + 4
+    limit = target + 15
 
-    def compute_cost(starts: tuple[int, ...]) -> int | None:
+    def compute_total(starts: tuple[int, ...]) -> int | None:
         lengths = [pieces[b - 1].end - pieces[a].start for a, b in pairwise((*starts, len(pieces)))]
         if max(lengths) > limit:
             return None
         bonds = sum(pieces[start].bond for start in starts[1:])
-        return bonds * target**2 + sum((target - length) ** 2 for length in lengths)
+        return bonds + sum(compute_cost(length, target) for length in lengths)
 
     packed = list(pack_pieces(pieces, text, target, limit, len))
 
@@ -40,14 +40,24 @@ def test_no_other_packing_is_cheaper(sizes: list[tuple[int, Bond]], target: int)
     assert [tokens for _, tokens in packed] == [group[-1].end - group[0].start for group, _ in packed]
     chosen = tuple(pieces.index(group[0]) for group, _ in packed)
     others = [(0, *rest) for count in range(len(pieces)) for rest in combinations(range(1, len(pieces)), count)]
-    assert compute_cost(chosen) == min(cost for other in others if (cost := compute_cost(other)) is not None)
+    assert compute_total(chosen) == min(cost for other in others if (cost := compute_total(other)) is not None)
 
 
 def test_first_chunks_are_longer_at_equal_cost() -> None:
     """Of packings with the same cost the one with longer first chunks is chosen."""
-    text, pieces = _build([(9, Bond.NONE)] * 5)
+    text, pieces = _build([(40, Bond.NONE)] * 5)
 
-    assert [len(group) for group, _ in pack_pieces(pieces, text, 20, 25, len)] == [2, 2, 1]
+    assert [len(group) for group, _ in pack_pieces(pieces, text, 90, 112, len)] == [2, 2, 1]
+
+
+def test_small_chunk_joins_another() -> None:
+    """A small chunk is avoided by an overflow or by a shorter chunk before it, if the limit permits."""
+    cases = {(80, 20): [100], (60, 60, 20): [60, 80], (100, 90, 20): [100, 110], (110, 20): [110, 20]}
+    for sizes, expected in cases.items():
+        text, pieces = _build([(size - 1, Bond.NONE) for size in sizes])
+        lengths = [tokens + 1 for _, tokens in pack_pieces(pieces, text, 99, 120, len)]
+        assert lengths == expected
+    assert MIN_CHUNK_TOKENS == 40
 
 
 def test_pieces_without_tokens_fill_chunks() -> None:
