@@ -27,9 +27,7 @@ class Bond(IntEnum):
     """Bond between two consecutive pieces; a cut costs its value, and a chunk costs 1."""
 
     NONE = 0
-    """Blocks that do not depend on each other, or definitions of a program."""
-    SENTENCE = 1
-    """Sentences of a paragraph, or lines of a block without other structure."""
+    """Blocks that do not depend on each other, sentences of a long paragraph, or definitions of a program."""
     ITEM = 8
     """Items of a list, or rows of a table."""
     PARAGRAPH = 10

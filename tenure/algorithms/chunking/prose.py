@@ -136,7 +136,7 @@ def split_block(block: TextBlock, bond: Bond, splitter: Splitter) -> Iterator[Pi
         bond: Bond of the first piece.
         splitter: Splitter of the text.
     """
-    inner = Bond.SENTENCE if block.kind == "paragraph" else Bond.INSIDE
+    inner = Bond.NONE if block.kind == "paragraph" else Bond.INSIDE
     bonds = (bond, *_find_line_bonds(block, splitter.text))
     for line, line_bond in zip(block.lines, bonds, strict=True):
         piece = splitter.measure(*line, line_bond)
@@ -151,7 +151,7 @@ def _find_line_bonds(block: TextBlock, text: str) -> Iterator[Bond]:
     if block.kind == "code":
         yield from find_statement_bonds(block.lines, text)
     elif block.kind == "paragraph":
-        yield from (Bond.SENTENCE for _ in block.lines[1:])
+        yield from (Bond.NONE for _ in block.lines[1:])
     elif block.kind == "table":
         yield from (Bond.ITEM if number else Bond.NESTED for number in range(len(block.lines) - 1))
     else:
