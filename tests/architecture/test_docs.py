@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from tenure.algorithms.chunking.prose import split_sections
 from tenure.algorithms.fallback.facets import is_generic_heading
-from tenure.algorithms.text.chunking import split_sections
 from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions

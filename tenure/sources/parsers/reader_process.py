@@ -13,9 +13,9 @@ from functools import lru_cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from tenure.algorithms.chunking.chunking import chunk_text, format_heading_path
 from tenure.algorithms.retrieval.page_quality import PageAssessment, assess_page
 from tenure.algorithms.retrieval.relations import EntityPairCounts, extract_cooccurrences
-from tenure.algorithms.text.chunking import chunk_text
 from tenure.algorithms.text.entities import NamedEntities, extract_named_entities
 from tenure.algorithms.text.near_duplicates import Fingerprint, compute_fingerprint
 from tenure.algorithms.text.sentences import stem_words
@@ -28,7 +28,7 @@ from tenure.sources.parsers.parse import open_document, parse_open_file
 from tenure.sources.parsers.web_page import parse_page
 
 READY_MESSAGE = "ready"
-PARSER_VERSION = "7"
+PARSER_VERSION = "8"
 """Version of parsers and chunker; raise it if the same bytes produce other chunks, so that known files are parsed
 again.
 """
@@ -226,7 +226,15 @@ def split_document(document: Document, recipe: ReadingOptions) -> tuple[ParsedCh
     """Return the chunks of a document."""
     read_source = []
     count = lru_cache(maxsize=1000)(recipe.count_tokens)  # many chunks share their headings, and gaps are alike
-    for span in chunk_text(document.text, document.kind, recipe.chunk_tokens, count):
+    spans = chunk_text(
+        document.text,
+        document.kind,
+        recipe.chunk_tokens,
+        count,
+        title=document.title,
+        max_tokens=recipe.max_tokens,
+    )
+    for span in spans:
         text = document.text[span.start : span.end]
         path = tuple(span.heading_path)
         search_text = "\n".join(dict.fromkeys((document.title, *path))) + "\n" + text
@@ -265,12 +273,12 @@ def build_embedding_text(
     `at_most` is an upper bound of the tokens of the text; if all headings fit by this bound, the text is not counted.
     """
     places = [place for place in dict.fromkeys((title, *path)) if place]
-    whole = " \u203a ".join(places)
+    whole = format_heading_path(places)
     if whole and at_most is not None and count_tokens(whole) + at_most <= max_tokens:
         return f"{whole}\n{text}"
     room = max_tokens - count_tokens(text)
     for kept in (places, places[:1] + places[1:][-1:], places[-1:]):
-        header = " \u203a ".join(kept)
+        header = format_heading_path(kept)
         if header and count_tokens(header) <= room:
             return f"{header}\n{text}"
     return text

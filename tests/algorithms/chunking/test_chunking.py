@@ -7,15 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.chunking import (
-    MAX_OVERFLOW_FACTOR,
-    MIN_CHUNK_TOKENS,
-    ChunkSpan,
-    TokenCounter,
-    chunk_text,
-    estimate_tokens,
-    split_definitions,
-)
+from tenure.algorithms.chunking.chunking import MAX_OVERFLOW_FACTOR, ChunkSpan, chunk_text, estimate_tokens
+from tenure.algorithms.chunking.definitions import split_definitions
+from tenure.algorithms.chunking.pieces import TokenCounter
 
 HEADING = re.compile(r"#{1,6} +\S.*")
 
@@ -158,7 +152,6 @@ def test_tiny_last_piece_joins_the_chunk_before() -> None:
 
     assert len(chunk_text(text, "prose", 100, words_only)) == 1
     assert len(chunk_text("word " * 124 + "end.\n\nA tiny rest.", "prose", 100, words_only)) == 2
-    assert MIN_CHUNK_TOKENS == 40
 
 
 def test_tiny_piece_never_joins_another_section() -> None:
