@@ -1,4 +1,4 @@
-"""Measure how fast a stopped run disconnects: `python -m benchmarks.cancel [--rounds N] [--json]`.
+"""Measure how fast a stopped run disconnects: `python -m benchmarks.durability.cancel [--rounds N] [--json]`.
 
 Runs are started against a loopback model server that delays the answers of their section writers. They are stopped
 in
@@ -103,7 +103,7 @@ async def _calls_in_flight(model: ModelServer, wanted: int) -> None:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cancel", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.durability.cancel", description=__doc__)
     parser.add_argument("--rounds", type=int, default=20, metavar="N", help="runs to stop (default: 20)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
