@@ -30,7 +30,7 @@ from tests.model_server import ModelServer
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _WAYS = ("signal", "cancel", "terminate")
 _TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
 _PATIENCE = 60.0
