@@ -9,7 +9,7 @@ from activities.heartbeat import HeartbeatThread
 from tenure.contracts.research.report import ReportDraft
 from tenure.contracts.result.changes import QuoteCheckReply, QuoteCheckRequest
 from tenure.contracts.result.result import Result
-from tenure.report.assemble import assemble_result
+from tenure.report.assemble import assemble_result, list_cited_sources
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -25,15 +25,9 @@ class ReportActivities:
     @activity.defn
     def assemble_report(self, draft: ReportDraft) -> Result:
         """Number the sources, check the quotes and render the text."""
-        synthesis = draft.synthesis
-        parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
-        drafts = (draft.abstract, *(section.draft for section in draft.sections), *parts)
-        cited = {citation.source for d in drafts for claim in d.claims for citation in claim.citations}
-        cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
-        cited |= {*draft.usage.suspicious_sources}
         with translate_errors(), HeartbeatThread():
             web = self._knowledge.corpora.load_web_account(draft.web_corpus) if draft.web_corpus else None
-            return assemble_result(draft, self._knowledge.corpora.load_sources(sorted(cited)), web)
+            return assemble_result(draft, self._knowledge.corpora.load_sources(list_cited_sources(draft)), web)
 
     @activity.defn
     def check_quotes(self, request: QuoteCheckRequest) -> QuoteCheckReply:

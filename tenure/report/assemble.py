@@ -88,12 +88,23 @@ def assemble_result(
     )
 
 
+def list_cited_sources(draft: ReportDraft) -> list[SourceId]:
+    """Return the ids of all sources that a report cites or names as suspicious, sorted."""
+    cited = {citation.source for part in _list_parts(draft) for claim in part.claims for citation in claim.citations}
+    cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
+    return sorted(cited | {*draft.usage.suspicious_sources})
+
+
+def _list_parts(draft: ReportDraft) -> tuple[Draft, ...]:
+    """Return all texts of a report that have citations."""
+    synthesis = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
+    thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
+    return (draft.abstract, *(section.draft for section in draft.sections), *thoughts, *synthesis)
+
+
 def _compute_context_length(draft: ReportDraft) -> int:
     """Return the number of context characters per side of each quote."""
-    parts = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
-    thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
-    written_parts = (draft.abstract, *(section.draft for section in draft.sections), *thoughts, *parts)
-    citations = sum(len(claim.citations) for written in written_parts for claim in written.claims)
+    citations = sum(len(claim.citations) for part in _list_parts(draft) for claim in part.claims)
     return min(MAX_CONTEXT_CHARS, MAX_TOTAL_CONTEXT_CHARS // (2 * max(1, citations)))
 
 
