@@ -100,6 +100,7 @@ def contains_answer(text: str, answers: Iterable[str]) -> bool:
 def normalize_answer(text: str) -> str:
     """Return a text in lower case without accents, punctuation and articles."""
     plain = "".join(char for char in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(char))
+    plain = re.sub(r"(?<=\d),(?=\d)", "", plain)
     return " ".join(word for word in re.findall(r"\w+", plain) if word not in {"a", "an", "the"})
 
 

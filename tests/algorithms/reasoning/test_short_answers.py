@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.reasoning.short_answers import extract_short_answer, is_factoid_question
+from tenure.algorithms.reasoning.short_answers import extract_short_answer, has_detail, is_factoid_question
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
@@ -55,3 +55,20 @@ def test_factoid_questions_are_recognised() -> None:
         extract_short_answer("How is bread made?", [passage("Bread is made from flour by Ada Miller.")], encode).answer
         == ""
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("When was the guild founded?", "It was founded in 1848.", True),
+        ("When was the guild founded?", "It was founded in Ghent.", False),
+        ("How many ovens has the guild?", "The guild has 12 ovens.", True),
+        ("How many ovens has the guild?", "The guild has ovens.", False),
+        ("Which city has the Guild of Bakers?", "The Guild of Bakers is in Ghent.", True),
+        ("Which city has the Guild of Bakers?", "The Guild of Bakers is old.", False),
+        ("Why did the guild close?", "The guild closed when Ghent burnt.", False),
+    ],
+)
+def test_a_text_may_have_the_requested_detail(question: str, text: str, expected: bool) -> None:
+    """A date, a number, or a name that is not in the question; an explanation asks for none of them."""
+    assert has_detail(question, text) is expected

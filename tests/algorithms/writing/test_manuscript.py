@@ -92,6 +92,14 @@ def test_lists_are_interleaved_by_rank() -> None:
     assert [p.chunk for p in manuscript.interleave_passages([[a, b], [c, a], []])] == ["a", "c", "b"]
 
 
+def test_a_section_begins_with_its_direct_search() -> None:
+    """Computed results come first, then the first passages of the direct search, then all others by rank, each once."""
+    one, two, *direct = (reference(0.5, "s", f"d{n}") for n in range(10))
+    ordered = manuscript.order_section_evidence([one], direct, [[two, direct[0]], [direct[7]]])
+
+    assert [p.chunk for p in ordered] == ["d0", "d2", "d3", "d4", "d5", "d6", "d7", "d1", "d9", "d8"]
+
+
 def test_critiques_are_resolved() -> None:
     """Headings ignore case, new sections count towards the limit, the rest is returned as dropped."""
     named = Critique(topic="bread", critique="short")
