@@ -204,7 +204,8 @@ def load_rows(uri: str) -> Rows:
     store, rows = Store(uri), Rows()
     for table in store.list_table_names():
         # Vectors in the cache are compared as those of the chunks; which texts are cached depends on interruptions.
-        if not is_knowledge_table(table) or table == "embedding_cache":
+        # The archive of finished runs has one row for each execution, whose id is another one in every world.
+        if not is_knowledge_table(table) or table in ("embedding_cache", "runs"):
             continue
         schema = store.open_table(table).schema
         key = schema.names[0]

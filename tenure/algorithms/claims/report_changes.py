@@ -85,14 +85,18 @@ def compare_reports(
 
 
 def list_statements(result: Result) -> list[CitedStatement]:
-    """List the statements in the sections of a report, without repetitions."""
+    """List the statements in abstract and sections of a report, without repetitions.
+
+    A sentence of the abstract is in no section, so that it would be missing otherwise.
+    """
     by_number = {source.n: source for source in result.sources}
     statements: dict[str, CitedStatement] = {}
-    for section in result.sections:
-        for claim in section.claims:
+    parts = [("Abstract", result.abstract_claims), *((section.topic, section.claims) for section in result.sections)]
+    for topic, claims in parts:
+        for claim in claims:
             cited = [(by_number[citation.source], citation.quote) for citation in claim.citations]
             quotes = tuple(QuotedSource(uri=source.uri, title=source.title, quote=quote) for source, quote in cited)
-            statement = CitedStatement(topic=section.topic, text=claim.text, quotes=quotes)
+            statement = CitedStatement(topic=topic, text=claim.text, quotes=quotes)
             statements.setdefault(normalize_sentence(claim.text), statement)
     return list(statements.values())
 

@@ -40,7 +40,8 @@ async def run_question(serving: Serving, folder: Path, question: str) -> Result:
 def quote_derived(result: Result) -> str:
     """Return the quotes from results that the run computed."""
     derived = {number for number, source in enumerate(result.sources, 1) if source.derived}
-    quotes = [citation for section in result.sections for claim in section.claims for citation in claim.citations]
+    claims = [*result.abstract_claims, *(claim for section in result.sections for claim in section.claims)]
+    quotes = [citation for claim in claims for citation in claim.citations]
     return " ".join(citation.quote for citation in quotes if citation.source in derived)
 
 

@@ -171,7 +171,7 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
     uri = str(tmp_path / "knowledge")
     put_sources(uri, **dict.fromkeys(KITCHEN, "kitchen"))
     knowledge = MemoryKnowledge(KITCHEN, memories=StoredMemories(KnowledgeBase(uri, WordVectors())))
-    related = REQUEST.model_copy(update={"question": "Does the cheese ripen in a cool cellar for weeks or for years?"})
+    related = REQUEST.model_copy(update={"question": "How long is the bread baked, and what is the cheese made of?"})
     runs = (REQUEST, related, related.model_copy(update={"corpora": ("library",)}))
     async with serving(None, knowledge) as stage:
         handles = []
