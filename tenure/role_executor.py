@@ -14,7 +14,7 @@ from tenure.contracts.run.budget import CallBudget, Price
 from tenure.contracts.run.role_calls import ModelAnswer
 from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, iterate_objects, parse_answer, strip_reasoning
 from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
-from tenure.models.errors import ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.models.errors import EMPTY_ANSWER, ContextOverflow, RequestRejected, UnusableAnswer
 from tenure.models.usage import TokenUsage
 from tenure.roles.base import BaseRole, Evidence, I, O
 
@@ -187,6 +187,8 @@ async def _ask(
                 break
             raise
         account.add(answer)
+        if answer.problem == EMPTY_ANSWER and not attempt:
+            continue
         if answer.problem:
             raise UnusableAnswer(answer.problem)
         try:

@@ -48,6 +48,10 @@ class ContextOverflow(ModelError):
     """The prompt does not fit the model's context window."""
 
 
+EMPTY_ANSWER = "answer without content"
+"""Reason of an unusable answer that may have content when the model is asked again."""
+
+
 class UnusableAnswer(ModelError):
     """The model answered without anything that a role can parse; its tokens are paid."""
 

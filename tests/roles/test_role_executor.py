@@ -122,7 +122,6 @@ async def test_after_two_corrections_the_fallback_answers(server: ModelServer, c
     ("fault", "reason"),
     [
         (Fault.refusal(), "the model refused"),
-        (Fault.no_choices(), "answer without content"),
         (Fault.finish("length"), "answer cut off at the length limit"),
         (Fault.message(content="on and on " * 10_001), "answer longer than a role can have"),
     ],
@@ -135,6 +134,17 @@ async def test_an_unusable_answer_is_not_corrected(
     decided = await decide(chat)
     assert (decided.model, decided.fallback_reason, len(server.requests)) == ("offline", reason, 1)
     assert decided.usage == TokenUsage(*server.tokens)
+
+
+async def test_an_empty_answer_is_asked_for_once_more(server: ModelServer, chat: OpenAIChat) -> None:
+    """One answer without content does not decide; after the second one the fallback does. Both are counted."""
+    server.fail(Fault.no_choices())
+    decided = await decide(chat)
+    assert (decided.model != "offline", decided.model_calls, len(server.requests)) == (True, 2, 2)
+
+    server.fail(Fault.no_choices(), Fault.no_choices())
+    again = await decide(chat)
+    assert (again.model, again.fallback_reason, again.model_calls) == ("offline", "answer without content", 2)
 
 
 @pytest.mark.parametrize(("fault", "kind"), [(Fault(503), TransportError), (Fault(401), RequestRejected)])

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, W
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.models.chat import Completion, FinishReason
-from tenure.models.errors import UnusableAnswer
+from tenure.models.errors import EMPTY_ANSWER, UnusableAnswer
 from tenure.models.usage import TokenUsage
 
 CUT_OFF = "answer cut off at the length limit"
@@ -28,7 +28,6 @@ _ENDINGS = {
 _FAILURE_ENDINGS: Final = frozenset({"error", "insufficient_system_resource"})
 """Finish reasons that gateways report for a model that failed in the middle of its answer."""
 
-_EMPTY = "answer without content"
 _UNEXPECTED_TYPE = "answer of an unexpected type"
 
 _STATUS_BY_CODE = {
@@ -251,7 +250,7 @@ def _describe_problem(ending: str, answer: AssistantMessage, text: str) -> str:
         return _ENDINGS[ending.lower()]
     if text:
         return ""
-    return _EMPTY if answer.content is None or isinstance(answer.content, str | list) else _UNEXPECTED_TYPE
+    return EMPTY_ANSWER if answer.content is None or isinstance(answer.content, str | list) else _UNEXPECTED_TYPE
 
 
 def _read_part(part: object, kind: str) -> str:
