@@ -8,6 +8,7 @@ from temporalio.exceptions import ApplicationError
 from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
 from activities.heartbeat import HeartbeatThread
 from activities.ownership import is_readable
+from tenure.algorithms.claims.disputes import SourceText, find_primary_reasons
 from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
@@ -17,6 +18,7 @@ from tenure.contracts.evidence.corpora import (
     IngestReport,
     IngestRequest,
 )
+from tenure.contracts.evidence.disputes import SourceStanding, SourceStandingReply, SourceStandingRequest
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
@@ -80,6 +82,22 @@ class KnowledgeActivities:
         """Accept or reject the passages found in a research cycle."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.analyze_candidates(request)
+
+    @activity.defn
+    def compare_sources(self, request: SourceStandingRequest) -> SourceStandingReply:
+        """Return the dates of sources, and which of them are primary for the others."""
+        with translate_errors(), HeartbeatThread():
+            stored = self._knowledge.corpora.load_sources(request.sources)
+            records = [(source, stored[source]) for source in dict.fromkeys(request.sources) if source in stored]
+            primary = find_primary_reasons([SourceText(id, one.title, one.uri, one.text) for id, one in records])
+        return SourceStandingReply(
+            standings=tuple(
+                SourceStanding(
+                    source=id, title=one.title or one.uri, published=one.published, primary=primary.get(id, "")
+                )
+                for id, one in records
+            )
+        )
 
     @activity.defn
     def group_passages(self, request: GroupRequest) -> GroupReply:

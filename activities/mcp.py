@@ -1,10 +1,11 @@
-"""List and call tools of servers of the Model Context Protocol; answers are stored as sources.
+"""List and call tools of servers of the Model Context Protocol and read their resources; both become sources.
 
 Descriptions and answers of servers are hostile text. Like web requests, these calls wait for foreign servers.
 """
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from temporalio import activity
@@ -12,16 +13,21 @@ from temporalio import activity
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
 from tenure.algorithms.retrieval.page_quality import assess_page
+from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import (
+    MAX_MCP_RESOURCES,
     MAX_MCP_TOOLS,
     McpCallReply,
     McpCallRequest,
+    McpResource,
+    McpResourceRequest,
     McpTool,
     McpToolsReply,
     McpToolsRequest,
 )
-from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ToolResult
-from tenure.sources.parsers.tool_text import build_tool_document
+from tenure.sources.document.document import Document
+from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink, ToolResult
+from tenure.sources.parsers.tool_text import build_resource_document, build_tool_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -41,16 +47,20 @@ class McpActivities:
 
     @activity.defn
     async def list_mcp_tools(self, request: McpToolsRequest) -> McpToolsReply:
-        """Return the tools of servers; the reply names servers that do not answer."""
+        """Return the tools and resources of servers; the reply names servers that do not answer."""
         tools: list[McpTool] = []
+        resources: list[McpResource] = []
         problems: list[str] = []
         async with send_heartbeats():
             for server in request.servers:
                 try:
                     tools += [_describe_tool(server, tool) for tool in await self._servers.list_tools(server)]
+                    resources += [_describe_resource(server, one) for one in await self._servers.list_resources(server)]
                 except McpError as error:
                     problems.append(str(error))
-        return McpToolsReply(tools=tuple(tools[:MAX_MCP_TOOLS]), problems=tuple(problems))
+        return McpToolsReply(
+            tools=tuple(tools[:MAX_MCP_TOOLS]), resources=tuple(resources[:MAX_MCP_RESOURCES]), problems=tuple(problems)
+        )
 
     @activity.defn
     async def call_mcp_tool(self, request: McpCallRequest) -> McpCallReply:
@@ -62,9 +72,32 @@ class McpActivities:
                 return McpCallReply(problem=str(error))
             return await self._store_answer(request, answer)
 
+    @activity.defn
+    async def read_mcp_resource(self, request: McpResourceRequest) -> McpCallReply:
+        """Read a resource and store its text so that it can be cited; return its passages on the question."""
+        async with send_heartbeats():
+            try:
+                parts = await self._servers.read_resource(request.server, request.uri)
+            except McpError as error:
+                return McpCallReply(problem=str(error))
+            title = request.title or request.uri
+            document = build_resource_document(title, [part.text for part in parts if part.text])
+            if not document.text:
+                return McpCallReply(problem=f"the resource {request.uri} of {request.server} has no text")
+            with translate_errors():
+                passages = await asyncio.to_thread(
+                    self._knowledge.results.store_result,
+                    request.corpus,
+                    f"mcp:{request.server}/{request.uri}",
+                    document,
+                    request.question,
+                    most_relevant=True,
+                )
+        return _build_reply(passages, title, document)
+
     async def _store_answer(self, request: McpCallRequest, answer: ToolResult) -> McpCallReply:
         title = f"Answer of {request.tool} ({request.server})"
-        document = build_tool_document(title, answer.texts, answer.structured)
+        document = build_tool_document(title, answer.texts, answer.structured, request.arguments)
         if not document.text:
             return McpCallReply(problem=f"{request.tool} answered without any words")
         uri = f"mcp:{request.server}/{request.tool}?{json.dumps(request.arguments, sort_keys=True, ensure_ascii=False)}"
@@ -72,11 +105,15 @@ class McpActivities:
             passages = await asyncio.to_thread(
                 self._knowledge.results.store_result, request.corpus, uri, document, request.question
             )
-        # Foreign text is ranked by its similarity to the question, like search results.
-        ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
-        return McpCallReply(
-            passages=tuple(ranked), contains_instructions="instructions" in assess_page(title, document.text).flaws
-        )
+        return _build_reply(passages, title, document)
+
+
+def _build_reply(passages: Sequence[PassageRef], title: str, document: Document) -> McpCallReply:
+    """Return passages of foreign text; they are ranked by their similarity to the question, like search results."""
+    ranked = (one.model_copy(update={"dense_rank": rank}) for rank, one in enumerate(passages, 1))
+    return McpCallReply(
+        passages=tuple(ranked), contains_instructions="instructions" in assess_page(title, document.text).flaws
+    )
 
 
 def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:
@@ -84,5 +121,15 @@ def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:
     short = len(json.dumps(tool.parameters)) <= MAX_SCHEMA_LENGTH
     parameters = dict(tool.parameters) if short else {}
     return McpTool(
-        server=server, name=tool.name, description=tool.description[:MAX_DESCRIPTION_LENGTH], parameters=parameters
+        server=server,
+        name=tool.name,
+        description=tool.description[:MAX_DESCRIPTION_LENGTH],
+        parameters=parameters,
+        automatic=tool.automatic,
     )
+
+
+def _describe_resource(server: str, resource: ResourceLink) -> McpResource:
+    """Return a resource as it is offered to a model."""
+    description = resource.description[:MAX_DESCRIPTION_LENGTH]
+    return McpResource(server=server, uri=resource.uri, title=resource.title, description=description)

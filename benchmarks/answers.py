@@ -116,7 +116,7 @@ def judge_report(result: Result, asked: AnsweredQuestion, named: dict[str, str])
     keys = {source.n: named.get(Path(source.uri).name, "") for source in result.sources}
     sentences = _list_sentences(result)
     cited = [{keys[citation.source] for citation in claim.citations} for claim in sentences]
-    short = result.reasoning.answer if result.reasoning else ""
+    short = result.short_answer.text if result.short_answer else ""
     is_choice = {normalize_answer(answer) for answer in asked.answers} <= {"yes", "no"}
     texts = [
         normalize_answer(short) if is_choice else short,
@@ -135,9 +135,8 @@ def judge_report(result: Result, asked: AnsweredQuestion, named: dict[str, str])
 
 def abstains(result: Result) -> bool:
     """Return whether a report gives no short answer and says that something is not answered."""
-    short = result.reasoning.answer if result.reasoning else ""
     missing = result.evaluation.missing if result.evaluation else ()
-    return not short and (bool(missing) or result.status == "no_evidence")
+    return result.short_answer is None and (bool(missing) or result.status == "no_evidence")
 
 
 def _list_sentences(result: Result) -> list[ResultClaim]:

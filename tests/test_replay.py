@@ -65,6 +65,10 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "tables": ("activity query_tables in AgentWorkflow", "activity sql_writer in AgentWorkflow"),
     "programs over tables": ("activity run_program in AgentWorkflow", "activity store_computation in AgentWorkflow"),
     "SQL of a person": ("activity query_tables in SqlWorkflow",),
+    "search for a dispute": (
+        "activity compare_sources in ResearchWorkflow",
+        "activity dispute_judge in ResearchWorkflow",
+    ),
     "reading relations": ("activity relation_extractor in RelateWorkflow",),
     "graph": ("activity find_relations in GraphWorkflow",),
     "code repair": ("activity repair_program in CodingWorkflow",),

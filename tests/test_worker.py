@@ -89,7 +89,7 @@ def test_every_queue_serves_its_activities() -> None:
         SEARCH_QUEUE: {
             *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
             *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
-            *("build_excerpts", "calculate", "find_term", "cite_claim"),
+            *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
         },
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
@@ -98,7 +98,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
-        WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool"},
+        WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool", "read_mcp_resource"},
         BROWSER_QUEUE: {"render_pages"},
         SANDBOX_QUEUE: {"check_sandbox", "run_tests", "run_program", "repair_program"},
     }

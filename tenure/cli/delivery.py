@@ -91,7 +91,7 @@ def _text(result: Result, kind: str, base: Path, style: "CitationStyle") -> str:
 
         return render_html(result, base, style)
     if kind in ("bibtex", "csl"):
-        from tenure.report.render.bibliography import render_bibtex, render_csl_json
+        from tenure.report.render.sources.bibliography import render_bibtex, render_csl_json
 
         return (render_bibtex if kind == "bibtex" else render_csl_json)(result.sources, base)
     from tenure.report.render.markdown import render_markdown

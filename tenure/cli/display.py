@@ -13,6 +13,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from tenure.algorithms.control.step_lines import describe_step
 from tenure.cli.formatting import format_count, format_duration, truncate_line
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.control import InputRequest
@@ -219,6 +220,7 @@ def _progress_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str
     if old is None or _step(old) != _step(now):
         yield _headline(now)
     if now.phase == "research":
+        yield from _step_changes(old, now)
         yield from _coverage_changes(old, now)
     else:
         yield from _topic_changes(old, now)
@@ -259,6 +261,14 @@ def _topic_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:
     for topic in now.topics:
         if known.get(topic.topic) != topic.phase and topic.phase != "waiting":
             yield _topic_line(topic)
+
+
+def _step_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:
+    """Yield a line for every step of the current plan whose state changed; pending steps need none."""
+    known = old.steps if old else ()
+    for step in now.steps:
+        if step not in known and step.status != "pending":
+            yield truncate_line(describe_step(step), 240)
 
 
 def _coverage_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:

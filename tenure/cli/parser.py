@@ -141,7 +141,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
     )
     _add_turn(start, "3")
-    _add_limits(start, ("effort", "language", "max_cycles", "subagents", "strategy"))
+    _add_limits(start, ("effort", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode"))
     start.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,
@@ -280,7 +280,7 @@ def _add_mcp(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="tasks may call the tools of this server of TENURE_MCP_SERVERS; may be repeated",
+        help="use the tools and resources of this server of TENURE_MCP_SERVERS; may be repeated",
     )
 
 
@@ -327,10 +327,10 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     ask.add_argument("id", metavar="ID")
     ask.add_argument("question", type=_text, metavar="QUESTION")
     ask.add_argument(
-        "--search", action="store_true", help="search again for missing evidence, on the web if the run may"
+        "--search-again", action="store_true", help="search again for missing evidence, on the web if the run may"
     )
     ask.add_argument("--new", action="store_true", help="start a new conversation")
-    _add_limits(ask, MODEL_BUDGET)
+    _add_limits(ask, ("search_mode", *MODEL_BUDGET))
     fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
     fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
@@ -339,7 +339,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     _add_limits(fork, ("max_cycles",), "including those taken over: ")
     _add_turn(fork, "as the old run")
-    _add_limits(fork, MODEL_BUDGET)
+    _add_limits(fork, ("search_mode", *MODEL_BUDGET))
     _add_output(fork)
     diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")

@@ -17,11 +17,26 @@ PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
 """File of the page."""
 
 _HEAD: Final = """\
-# Tools of a reasoning task
+# Tools of a task
 
-A task that reasons step by step chooses among tools. A model reads the description and the typed arguments of each \
-tool; invalid arguments are answered with a correction and are not guessed. The command \
+Every run, every task of a run and every follow-up question can use tools. The command \
 `python -m tenure.reference.tools` writes this page from the code.
+
+A task of the strategy `react` chooses a tool in each step. A model reads the description and the typed arguments of \
+each tool; invalid arguments are answered with a correction and are not guessed. A run, a task of any other strategy \
+and a follow-up question use the tools that their text calls for, after their search and before it is decided whether \
+there is evidence, also without a model:
+
+| wording | tool |
+|---|---|
+| a calculation with numbers, units or dates, such as “What is 15 % of 2,400?” | `calculate`; if the question is \
+nothing else, its result is the whole answer |
+| a figure of rows and columns, such as “total revenue per year” | `sql`, if there are tables |
+| “Is it true that …”, “Check whether …”, “…, is that true?” | `verify_claim`; the verdict is among the notes |
+| “Define …”, “What does … mean?”, “What does … stand for?” | `lookup` |
+| “Compare the documents … and …”, “How do PEP 585 and PEP 604 differ?” | `compare_documents` |
+| what a tool or resource of a server of `--mcp` is about | `mcp`, `read_resource`; see \
+[below](#tools-and-resources-of-mcp-servers) |
 
 A tool returns an observation: a text of at most 4,000 characters, the passages found as evidence, and the \
 reliability of the text, from 0 to 1. The observation of a failed call says why it failed, and the task continues. \
@@ -30,7 +45,8 @@ result of a calculation, a program or a foreign server becomes a source, which a
 another run finds.
 
 A task has only the tools whose requirements its run meets: those of the web with `--web`, those of tables if \
-documents or databases contain some, `run_python` if a worker also has a sandbox, and `mcp` with `--mcp`.
+documents or databases contain some, `run_python` if a worker also has a sandbox, and `mcp` and `read_resource` with \
+`--mcp`.
 
 """
 
@@ -40,6 +56,7 @@ _NEEDS: Final = {
     "tables": "tables",
     "sandbox": "tables and a sandbox",
     "mcp": "servers of `--mcp`",
+    "mcp_resources": "servers of `--mcp` with resources",
 }
 
 _CALCULATOR: Final = """\
@@ -59,12 +76,22 @@ The functions are {functions}.
 """
 
 _SERVERS: Final = """\
-## Tools of MCP servers
+## Tools and resources of MCP servers
 
-The option `--mcp NAME` lets the tasks of a run call a server of the setting `TENURE_MCP_SERVERS`, and of its tools \
-those that the setting allows. A task asks the servers for their tools when it begins. Arguments are validated \
-against the schema of a tool before it is called; references of the schema to other documents are not fetched. A call \
-is never retried, since it may have effects on the server; a call that was lost is reported as a problem.
+The option `--mcp NAME` lets a run use a server of the setting `TENURE_MCP_SERVERS`, and of its tools and resources \
+those that the setting allows. The run and its tasks ask the servers what they offer. Arguments are \
+validated against the schema of a tool before it is called; references of the schema to other documents are not \
+fetched. A call is never retried, since it may have effects on the server; a call that failed or was lost is reported \
+in the notes of the run.
+
+With a model, the role `tool_selector` selects at most three calls and three resources for the question and for each \
+task that asks something else. Without a model, rules select a tool whose name and description have most words of the \
+question and whose required arguments the question contains: names, quoted words, identifiers, numbers, dates, URLs \
+and values of an enumeration. Every value comes from the question. Rules call only tools that their server declares \
+read-only (`readOnlyHint`) and those that the setting names under `automatic`; a hint of a server is believed because \
+a person has named the server and allowed the tool. A resource is read if the question contains half of the words of \
+its name or most words of the question are in its description; its six passages nearest to the question become \
+evidence.
 
 An answer is foreign text, like a web page: it becomes a source, is shown to a model between marks that its words \
 cannot close, and has a low reliability if it contains instructions for its reader.
@@ -105,8 +132,9 @@ def _describe_values(field: FieldInfo) -> Iterator[str]:
     if get_origin(field.annotation) is Literal:
         yield from (f"`{choice}`" for choice in get_args(field.annotation))
         return
-    kind, unit = next((words, unit) for kind, words, unit in _KINDS if _is_of_type(field.annotation, kind))
-    words = [kind]
+    kinds = [(words, unit) for kind, words, unit in _KINDS if _is_of_type(field.annotation, kind)]
+    is_list = kinds[0][0] == "list"  # the values of a list are described by its length
+    words, unit = [" or ".join(words for words, _ in (kinds[:1] if is_list else kinds))], kinds[0][1]
     for name, bound in _BOUNDS.items():
         for constraint in field.metadata:
             if (value := getattr(constraint, name, None)) is not None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.report import ReportDraft, SectionDraft
@@ -48,10 +48,12 @@ def assemble_result(
         text. A finished run without any citation left has the status `no_evidence`.
     """
     numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources)
+    short_answer = numbering.number_claims(_wrap_claim(draft.short_answer), "Short answer")
     abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
     reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
     synthesis = _number_synthesis(draft.synthesis, numbering)
+    positions = numbering.number_positions(draft.positions)
     contradictions = numbering.number_contradictions(draft.contradictions)
     entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
@@ -61,6 +63,7 @@ def assemble_result(
         mode=draft.mode,
         question=draft.question,
         title=flatten(draft.title) or flatten(draft.question),
+        short_answer=next((claim for claim in short_answer if claim.citations), None),
         abstract=to_markdown(abstract_claims, NUMERIC),
         abstract_claims=abstract_claims,
         sections=sections,
@@ -70,6 +73,7 @@ def assemble_result(
         coverage_by_cycle=draft.coverage_by_cycle,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         contradictions=contradictions,
+        positions=positions,
         evaluation=draft.evaluation,
         sources=entries,
         suspicious_sources=_list_suspicious(entries, draft.usage.suspicious_sources, sources),
@@ -92,6 +96,10 @@ def list_cited_sources(draft: ReportDraft) -> list[SourceId]:
     """Return the ids of all sources that a report cites or names as suspicious, sorted."""
     cited = {citation.source for part in _list_parts(draft) for claim in part.claims for citation in claim.citations}
     cited |= {side.source for found in draft.contradictions for side in (found.a, found.b)}
+    cited |= {one.citation.source for held in draft.positions for one in (*held.supporting, *held.contradicting)}
+    outcomes = [found.outcome for found in draft.contradictions if found.outcome]
+    outcomes += [held.outcome for held in draft.positions if held.outcome]
+    cited |= {source.citation.source for outcome in outcomes for source in outcome.sources}
     return sorted(cited | {*draft.usage.suspicious_sources})
 
 
@@ -99,7 +107,17 @@ def _list_parts(draft: ReportDraft) -> tuple[Draft, ...]:
     """Return all texts of a report that have citations."""
     synthesis = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
     thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
-    return (draft.abstract, *(section.draft for section in draft.sections), *thoughts, *synthesis)
+    return (
+        _wrap_claim(draft.short_answer),
+        draft.abstract,
+        *(section.draft for section in draft.sections),
+        *thoughts,
+        *synthesis,
+    )
+
+
+def _wrap_claim(claim: Claim | None) -> Draft:
+    return Draft(blocks=(Block(claims=(claim,)),)) if claim else Draft()
 
 
 def _compute_context_length(draft: ReportDraft) -> int:
@@ -117,7 +135,7 @@ def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> Res
     """Number the citations of the line of reasoning."""
 
     def step(one: ReasoningStep) -> ResultStep:
-        (claim,) = numbering.number_claims(Draft(blocks=(Block(claims=(one.claim,)),)), "Reasoning")
+        (claim,) = numbering.number_claims(_wrap_claim(one.claim), "Reasoning")
         return ResultStep(kind=one.kind, claim=claim, follows=one.follows, link=one.link)
 
     return ResultReasoning(

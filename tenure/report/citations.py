@@ -10,12 +10,25 @@ from typing import Literal, Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Contradiction, Draft
-from tenure.contracts.result.result import ResultCitation, ResultClaim, ResultContradiction, SourceEntry
+from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
+from tenure.contracts.result.result import (
+    ResultCitation,
+    ResultClaim,
+    ResultContradiction,
+    ResultDisputeOutcome,
+    ResultDisputeSource,
+    ResultPosition,
+    SourceEntry,
+)
 from tenure.report.render.escaping import flatten
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
+
+
+MAX_QUOTES_PER_SIDE = 4
+"""Quotes for and against a position that a report shows."""
 
 
 class ReportSource(Protocol):
@@ -102,6 +115,11 @@ class CitationNumbering:
         """Check and number both sides of each contradiction; a contradiction with an invalid side is removed."""
         return tuple(one for disagreement in found if (one := self._contradiction(disagreement)) is not None)
 
+    def number_positions(self, found: Sequence[PositionEvidence]) -> tuple[ResultPosition, ...]:
+        """Check and number the quotes for and against each position; a position without both sides is left out."""
+        numbered = (self._position(evidence) for evidence in found if evidence.is_disputed)
+        return tuple(one for one in numbered if one.supporting and one.contradicting)
+
     def list_sources(self, suspicious: Collection[SourceId] = ()) -> tuple[SourceEntry, ...]:
         """Return the cited sources by number.
 
@@ -132,7 +150,51 @@ class CitationNumbering:
                 self.notes.append(f"Contradictions: a pair of quotes was removed: {fault}")
                 return None
         a, b = self._numbered(found.a), self._numbered(found.b)
-        return ResultContradiction(a=a, b=b, severity=found.severity, about=found.about)
+        outcome = self._outcome(found.outcome, [found.a, found.b]) if found.outcome else None
+        return ResultContradiction(a=a, b=b, severity=found.severity, about=found.about, outcome=outcome)
+
+    def _position(self, evidence: PositionEvidence) -> ResultPosition:
+        supporting, contradicting = (
+            _select_quotes([one for one in side if self._fault(one.citation) is None])
+            for side in (evidence.supporting, evidence.contradicting)
+        )
+        shown = supporting and contradicting
+        numbered = [tuple(map(self._numbered, side)) if shown else () for side in (supporting, contradicting)]
+        return ResultPosition(
+            position=flatten(evidence.position),
+            supporting=numbered[0],
+            contradicting=numbered[1],
+            supporting_passages=len(evidence.supporting),
+            contradicting_passages=len(evidence.contradicting),
+            neutral_passages=evidence.neutral,
+            outcome=self._outcome(evidence.outcome, [*supporting, *contradicting])
+            if evidence.outcome and shown
+            else None,
+        )
+
+    def _outcome(self, outcome: DisputeOutcome, shown: Sequence[Citation]) -> ResultDisputeOutcome:
+        """Number the sources of a dispute: the quotes that the report shows, and those that the search found."""
+        sources = [
+            source
+            for source in outcome.sources
+            if (source.found or source.citation in shown) and self._fault(source.citation) is None
+        ]
+        return ResultDisputeOutcome(
+            status=outcome.status,
+            side=outcome.side,
+            reason=flatten(outcome.reason),
+            query=flatten(outcome.query),
+            sources=tuple(
+                ResultDisputeSource(
+                    citation=self._numbered(source.citation),
+                    side=source.side,
+                    published=flatten(source.published),
+                    primary=flatten(source.primary),
+                    found=source.found,
+                )
+                for source in sources
+            ),
+        )
 
     def _fault(self, citation: Citation) -> str | None:
         source = self._sources.get(citation.source)
@@ -175,6 +237,14 @@ class CitationNumbering:
             accessed=record.accessed,
             derived=record.derived,
         )
+
+
+def _select_quotes(side: Sequence[SidedPassage]) -> list[Citation]:
+    """Return the quotes of a side that a report shows, those of different sources first."""
+    first = {one.citation.source: one.citation for one in reversed(side)}
+    leading = [one.citation for one in side if first[one.citation.source] == one.citation]
+    others = [one.citation for one in side if one.citation not in leading]
+    return [*leading, *others][:MAX_QUOTES_PER_SIDE]
 
 
 def _opening_of(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:

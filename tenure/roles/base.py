@@ -190,7 +190,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|task|gist|step|observation)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|task|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
 

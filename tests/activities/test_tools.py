@@ -13,11 +13,19 @@ from tenure.contracts.research.tools import (
     CiteRequest,
     ExcerptsRequest,
     McpCallRequest,
+    McpResourceRequest,
     McpToolsRequest,
     PassageWithNumber,
 )
 from tenure.knowledge.store.errors import UnknownChunk
-from tenure.sources.mcp.servers import McpServerError, McpServers, McpToolDescription, ToolResult
+from tenure.sources.mcp.servers import (
+    McpServerError,
+    McpServers,
+    McpToolDescription,
+    ResourceContent,
+    ResourceLink,
+    ToolResult,
+)
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
@@ -62,6 +70,13 @@ class Servers(McpServers):
             McpToolDescription("long", "", {"description": "x" * 5000}),
         )
 
+    async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
+        return (ResourceLink("docs://oven", "Oven", "word " * 500), ResourceLink("docs://empty", "Nothing"))
+
+    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
+        text = "The oven is hot." if uri == "docs://oven" else ""
+        return (ResourceContent(uri, "text/plain", text), ResourceContent(uri, "image/png", base64="aGk="))
+
     async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
         self.called.append((tool, validate))
         return self.answer
@@ -77,6 +92,27 @@ async def test_unavailable_server_does_not_hide_others() -> None:
         ("up", "short", MAX_DESCRIPTION_LENGTH, {"type": "object"}),
         ("up", "long", 0, {}),
     ]
+    assert [(one.server, one.uri, len(one.description)) for one in found.resources] == [
+        ("up", "docs://oven", MAX_DESCRIPTION_LENGTH),
+        ("up", "docs://empty", 0),
+    ]
+
+
+async def test_the_text_of_a_resource_is_a_source() -> None:
+    """The text of a resource is stored under its URI; a resource without text is a problem."""
+    knowledge = MemoryKnowledge({})
+    servers = McpActivities(Servers(), knowledge)  # type: ignore[arg-type]
+    read, empty = [
+        await ActivityEnvironment().run(
+            servers.read_mcp_resource,
+            McpResourceRequest(server="up", uri=uri, title="Oven", question="How hot is it?", corpus="c"),
+        )
+        for uri in ("docs://oven", "docs://empty")
+    ]
+
+    assert [passage.source for passage in read.passages] == ["mcp:up/docs://oven"] and not read.contains_instructions
+    assert knowledge.documents["mcp:up/docs://oven"].text == "The oven is hot."
+    assert (empty.passages, empty.problem) == ((), "the resource docs://empty of up has no text")
 
 
 async def test_answer_without_text_is_a_problem() -> None:

@@ -49,7 +49,7 @@ def test_a_report_is_judged_by_its_supporting_passages() -> None:
 def test_an_abstention_names_what_is_missing() -> None:
     """A report abstains if it gives no short answer and says that a part is not answered, or has no evidence."""
     complete = Evaluation(consistency=1, completeness=1, factuality=1, overall=1)
-    silent = RESULT.model_copy(update={"reasoning": None, "evaluation": complete})
+    silent = RESULT.model_copy(update={"short_answer": None, "evaluation": complete})
 
     assert not abstains(silent)
     assert abstains(silent.model_copy(update={"evaluation": complete.model_copy(update={"missing": ("Why?",)})}))

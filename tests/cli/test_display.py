@@ -18,7 +18,7 @@ from tenure.cli.display import (
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.control import InputRequest
-from tenure.contracts.run.run import FeedbackRecord, RunProgress, TopicProgress, Usage
+from tenure.contracts.run.run import FeedbackRecord, RunProgress, StepProgress, TopicProgress, Usage
 
 WRITING = RunProgress(
     id=RunId("r"),
@@ -303,3 +303,19 @@ def test_a_question_is_shown_once() -> None:
         iterate_changes(RunSnapshot(waiting), RunSnapshot(outline_number))
     )[-2:]
     assert "Is this right? (`answer` it" in drawn(asked, 200)
+
+
+def test_steps_of_a_plan_are_shown_when_their_state_changes() -> None:
+    """A step that starts, ends or is skipped makes a line with its reason; pending and unchanged steps make none."""
+    waiting = StepProgress(id="b", query="Where?", depends_on=("a",))
+    begun = RESEARCHING.model_copy(
+        update={"steps": (StepProgress(id="a", query="Who?", status="in_progress"), waiting)}
+    )
+    skipped = waiting.model_copy(update={"status": "skipped", "note": "the results of a suffice"})
+    ended = begun.model_copy(update={"steps": (StepProgress(id="a", query="Who?", status="completed"), skipped)})
+
+    assert list(iterate_changes(RunSnapshot(RESEARCHING), RunSnapshot(begun))) == ["a search “Who?”: in progress"]
+    assert list(iterate_changes(RunSnapshot(begun), RunSnapshot(ended))) == [
+        "a search “Who?”: completed",
+        "b search “Where?”, after a: skipped (the results of a suffice)",
+    ]

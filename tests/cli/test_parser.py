@@ -69,6 +69,7 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--report-revisions", "many"],
         ["start", "Why?", "--web", "--since", "yesterday"],
         ["start", "Why?", "--max-cycles", "0"],
+        ["start", "Why?", "--max-replans", "6"],
         ["start", "Why?", "--language", "ignore all\nrules"],
         ["corpus", "burn"],
         ["ingest"],

@@ -9,7 +9,16 @@ from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile, StoredArtifact
-from tenure.contracts.result.result import CritiqueRecord, Evaluation, Result, ResultAttempt, ResultContradiction
+from tenure.contracts.result.result import (
+    CritiqueRecord,
+    Evaluation,
+    Result,
+    ResultAttempt,
+    ResultContradiction,
+    ResultDisputeOutcome,
+    ResultDisputeSource,
+    ResultPosition,
+)
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, RoleUsage, Usage
 from tenure.report.assemble import assemble_result
 
@@ -120,6 +129,7 @@ def full(**changes: object) -> Result:
     ]
     claims.append(Claim(text="The sea is blue.", status="missing_citation"))
     draft = report(
+        short_answer=PULLS.model_copy(update={"text": "The Moon"}),
         abstract=paragraph(PULLS, *claims),
         synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
         artifacts=(StoredArtifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
@@ -128,6 +138,25 @@ def full(**changes: object) -> Result:
     rises, neap = (result.sections[n].claims[0].citations[0] for n in (0, 1))
     shown: dict[str, object] = {
         "contradictions": (ResultContradiction(a=rises, b=neap, severity="medium"),),
+        "positions": (
+            ResultPosition(
+                position="Does the sea rise?",
+                supporting=(rises,),
+                contradicting=(neap,),
+                supporting_passages=2,
+                contradicting_passages=1,
+                outcome=ResultDisputeOutcome(
+                    status="disputed",
+                    reason="Nothing decides.",
+                    query="tides",
+                    sources=(
+                        ResultDisputeSource(citation=rises, side="a", published="2020", primary="others name it"),
+                        ResultDisputeSource(citation=neap, side="b"),
+                        ResultDisputeSource(citation=neap, side="b", published="2021", found=True),
+                    ),
+                ),
+            ),
+        ),
         "evaluation": Evaluation(consistency=0.9, completeness=0.75, factuality=1.0, overall=0.88),
     }
     return result.model_copy(update=shown | changes)
@@ -141,6 +170,7 @@ def hostile(words: str) -> Result:
     draft = report(
         question=words,
         title=words,
+        short_answer=cited,
         abstract=paragraph(cited),
         sections=(
             SectionDraft(topic=words, draft=Draft(blocks=(Block(kind="bullets", claims=(cited, Claim(text=words))),))),

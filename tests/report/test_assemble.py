@@ -1,9 +1,17 @@
 from dataclasses import replace
 
-from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Contradiction, Draft, SynthesisDraft
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.disputes import (
+    Contradiction,
+    DisputeOutcome,
+    DisputeSide,
+    DisputeSource,
+    PositionEvidence,
+    SidedPassage,
+)
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import SectionDraft
-from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result
+from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result, list_cited_sources
 from tenure.report.render.references import render_quotes
 from tests.report.samples import (
     FALLS,
@@ -84,6 +92,15 @@ def test_a_citation_of_an_unknown_source_is_taken_out_and_the_others_stay() -> N
     assert [citation.quote for citation in result.abstract_claims[0].citations] == ["The sea rises twice a day."]
     assert "ghost" not in {entry.id for entry in result.sources}
     assert any("'ghost' is not stored" in note for note in result.notes)
+
+
+def test_a_short_answer_without_its_quote_is_left_out() -> None:
+    """A short answer whose quote is false is removed with a note, since nothing states it any more."""
+    false = RISES.citations[0].model_copy(update={"quote": "The sea rises four times a day."})
+    result = assemble_result(report(short_answer=Claim(text="Four times", citations=(false,))), SOURCES)
+
+    assert result.short_answer is None
+    assert any(note.startswith("Short answer: a citation was removed") for note in result.notes)
 
 
 def test_an_empty_quote_does_not_hold() -> None:
@@ -238,3 +255,37 @@ def test_sources_with_a_number_keep_it() -> None:
     result = assemble_result(draft.model_copy(update={"numbered_sources": ("gone", MOON)}), SOURCES)
 
     assert [(source.n, source.id) for source in result.sources] == [(2, MOON), (3, TIDES)]
+
+
+def dispute_source(claim: Claim, side: DisputeSide, *, found: bool = False) -> DisputeSource:
+    """Return the source of a claim on a side."""
+    return DisputeSource(citation=claim.citations[0], side=side, published="2020", found=found)
+
+
+def test_both_sides_of_a_position_and_its_outcome_are_numbered() -> None:
+    """Quotes for and against, and those that the last search found, have numbered sources that the references list."""
+    ref = PassageRef(chunk=ChunkId("c"), source=TIDES, score=1.0, relevance=0.5)
+    rises, falls = (SidedPassage(passage=ref, citation=claim.citations[0]) for claim in (RISES, FALLS))
+    outcome = DisputeOutcome(
+        status="disputed",
+        reason="Nothing decides.",
+        query="tides",
+        sources=(dispute_source(RISES, "a"), dispute_source(FALLS, "b"), dispute_source(PULLS, "a", found=True)),
+    )
+    both = PositionEvidence(
+        position="Does the sea rise?", supporting=(rises,), contradicting=(falls,), neutral=2, outcome=outcome
+    )
+    one_sided = both.model_copy(update={"contradicting": ()})
+    false = SidedPassage(passage=ref, citation=FALLS.citations[0].model_copy(update={"quote": "The sea stays."}))
+    made_up = both.model_copy(update={"contradicting": (false,)})
+
+    draft = report(abstract=Draft(), sections=(), positions=(both, one_sided, made_up))
+    result = assemble_result(draft, SOURCES)
+
+    (found,) = result.positions
+    assert list_cited_sources(draft) == sorted((MOON, TIDES))
+    assert [one.quote for one in (*found.supporting, *found.contradicting)] == [RISES.text, FALLS.text]
+    assert (found.supporting_passages, found.contradicting_passages, found.neutral_passages) == (1, 1, 2)
+    assert found.outcome is not None and [one.found for one in found.outcome.sources] == [False, False, True]
+    assert {source.n for source in result.sources} == {1, 2}
+    assert "in: For and against" in render_quotes(result)

@@ -15,12 +15,21 @@ from tenure.contracts.evidence.reasoning import ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic, Reflection
+from tenure.contracts.research.tools import McpResource, McpTool
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, SourceFile
 from tenure.roles.base import BaseRole, Evidence, RoleInput
-from tenure.roles.claims import claim_checker, claim_rewriter, contradiction_finder, document_comparer, fact_extractor
+from tenure.roles.claims import (
+    claim_checker,
+    claim_rewriter,
+    contradiction_finder,
+    dispute_judge,
+    document_comparer,
+    fact_extractor,
+)
 from tenure.roles.coding import analyst, code_reflector, coder, test_writer
 from tenure.roles.reasoning import hop_reasoner, react, reasoner, thought_evaluator, thought_proposer
 from tenure.roles.research import (
+    calculation_writer,
     clarifier,
     decider,
     decomposer,
@@ -30,8 +39,10 @@ from tenure.roles.research import (
     query_refiner,
     question_rewriter,
     router,
+    step_preparer,
     synthesis_reflector,
     synthesizer,
+    tool_selector,
     topic_namer,
 )
 from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
@@ -139,6 +150,7 @@ SECTION: dict[str, Any] = {
     "other_topics": ("Ripening of cheese",),
     "feedback": ("Say more on rye bread",),
     "reasoning": "1. (premise) Dough rises while it rests.",
+    "synthesis": "Situation: Bread is made by hand and by machine.",
     "preferences": PREFERENCES,
 }
 
@@ -261,9 +273,48 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(
+            step_preparer.ROLE,
+            step_preparer.StepPreparerInput(
+                question=QUESTION,
+                query="How long does that dough rise?",
+                earlier=(step_preparer.EarlierStep(query="What is bread made of?", passages=2),),
+            ),
+        ),
+        Case(
+            calculation_writer.ROLE,
+            calculation_writer.CalculationWriterInput(
+                question="How much longer is the ripening of cheese than the rising of dough?",
+                earlier=(
+                    step_preparer.EarlierStep(query="How long does dough rise?", passages=2),
+                    step_preparer.EarlierStep(query="How long does cheese ripen?", passages=1),
+                ),
+            ),
+        ),
+        Case(
             query_refiner.ROLE,
             query_refiner.QueryRefinerInput(
                 question=QUESTION, task="How does blue cheese ripen?", queries=("How does blue cheese ripen?",)
+            ),
+        ),
+        Case(
+            tool_selector.ROLE,
+            tool_selector.ToolSelectorInput(
+                question=QUESTION,
+                task="How does blue cheese ripen in the cellar?",
+                tools=(
+                    McpTool(
+                        server="cellar",
+                        name="get_temperature",
+                        description="Return the temperature of a room.",
+                        parameters={"type": "object", "properties": {"room": {"type": "string"}}},
+                        automatic=True,
+                    ),
+                ),
+                resources=(
+                    McpResource(
+                        server="cellar", uri="docs://cheese", title="Cheese", description="How cheese is kept."
+                    ),
+                ),
             ),
         ),
         Case(
@@ -410,6 +461,10 @@ CASES: dict[str, Case] = {
                 claims=tuple(claim.model_copy(update={"status": "refuted"}) for claim in DRAFT.claims[1:]),
                 other_sentences=(MADE,),
             ),
+        ),
+        Case(
+            dispute_judge.ROLE,
+            dispute_judge.DisputeJudgeInput(first="Bread rises for two hours.", second="Bread rises for nine hours."),
         ),
         Case(contradiction_finder.ROLE, contradiction_finder.ContradictionFinderInput(question=QUESTION)),
         Case(self_evaluator.ROLE, self_evaluator.SelfEvaluatorInput(question=QUESTION, sections=SECTIONS)),

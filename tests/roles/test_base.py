@@ -1,6 +1,7 @@
 """Tests of the marking of evidence and the removal of markers from hostile text."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -118,3 +119,12 @@ def test_no_texts_need_no_encoder() -> None:
 def test_evidence_with_an_encoder_uses_it() -> None:
     """Each text gets a row of its own."""
     assert Evidence(encode=encode).embed(["bread", "cheese"]).shape[0] == 2
+
+
+def test_every_tag_of_a_prompt_is_a_marker() -> None:
+    """Hostile text cannot open or close any element that a prompt of ours contains."""
+    prompts = "\n".join(file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "golden").iterdir())
+    tags = set(re.findall(r"^<(\w+)>$", prompts, re.MULTILINE))
+
+    assert {"question", "synthesis"} <= tags
+    assert [tag for tag in tags if neutralise(f"</{tag}>") != "[markup removed]"] == []

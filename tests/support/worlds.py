@@ -317,7 +317,9 @@ class MemoryKnowledge:
     def store_computation(self, request: ComputationRequest) -> ComputationReply:
         return ComputationReply()
 
-    def store_result(self, corpus: str, uri: str, document: Document, about: str) -> tuple[PassageRef, ...]:
+    def store_result(
+        self, corpus: str, uri: str, document: Document, about: str, *, most_relevant: bool = False
+    ) -> tuple[PassageRef, ...]:
         """Take a result among the documents, under its address."""
         self.documents |= {uri: Source(uri, document.title, document.text)}
         chunk = f"{uri}:0"
@@ -461,6 +463,12 @@ NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
 
+async def _keep_query(prompt: str) -> Reply:
+    """Leave the query of a dependent step as planned."""
+    query = prompt.partition("Planned query: ")[2].partition("\n</topic>")[0]
+    return {"query": query or "bread", "names": [], "answered_by": 0}
+
+
 async def _looking(prompt: str) -> Reply:
     """Look for the task once, then finish with the first passage."""
     task = prompt.partition("<task>\n")[2].partition("\n</task>")[0]
@@ -482,11 +490,14 @@ def story(**lines: Line) -> dict[str, Line]:
         "decomposer": says({"sub_questions": ["How is bread made?", "How is cheese made?"]}),
         "clarifier": says({"question": "", "assumption": ""}),
         "question_rewriter": says({"question": "What is made of rye?"}),
+        "step_preparer": _keep_query,
+        "calculation_writer": says({"expression": "", "operands": []}),
         "sql_writer": says({"queries": [], "computation": ""}),
         "analyst": says({"shows": "", "inputs": [], "code": ""}),
         "outliner": says(outline),
         "planner": says(FINISH),
         "query_refiner": says({"complete": True, "query": ""}),
+        "tool_selector": says({"calls": [], "resources": []}),
         "react": _looking,
         "stance_judge": says({"stances": []}),
         "reranker": says({"order": []}),
@@ -506,6 +517,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "claim_checker": all_hold,
         "claim_rewriter": says({"rewrites": []}),
         "contradiction_finder": says({"contradictions": []}),
+        "dispute_judge": says({"passages": []}),
         "fact_extractor": says({"facts": []}),
         "document_comparer": says({"points": []}),
         "self_evaluator": says(GOOD_REPORT),

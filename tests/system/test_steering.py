@@ -118,6 +118,8 @@ def lists(answer: Any) -> Any:
     """Return an answer with the empty lists that the `temporal` command prints as null."""
     if isinstance(answer, dict):
         return {name: lists(value) for name, value in answer.items() if value is not None}
+    if isinstance(answer, list):
+        return [lists(value) for value in answer]
     return answer
 
 

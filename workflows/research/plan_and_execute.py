@@ -4,17 +4,25 @@
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.research.planning import find_ready_steps, is_deadlocked, skip_blocked_steps
+    from tenure.algorithms.research.planning import (
+        find_ready_steps,
+        is_deadlocked,
+        skip_blocked_steps,
+        skip_remaining_steps,
+    )
     from tenure.contracts.research.spiral import PlanStep
 
 T = TypeVar("T")
+
+STOPPED_NOTE = "the research was asked to finish"
+"""Reason for skipping the remaining steps of a plan that was stopped."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class PlanExecution(Generic[T]):
 async def execute_plan(
     steps: Iterable[PlanStep],
     carry_out: Callable[[PlanStep], Awaitable[tuple[PlanStep, T | None]]],
-    announce: Callable[[Sequence[PlanStep]], Awaitable[None]] | None = None,
+    announce: Callable[[tuple[PlanStep, ...]], Awaitable[None]] | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> PlanExecution[T]:
     """Execute the steps of a plan, round by round.
@@ -40,13 +48,19 @@ async def execute_plan(
     Args:
         steps: the plan.
         carry_out: executes one step; returns the step with its final state, and its result if there is one.
-        announce: called with the steps of a round before they start.
-        is_stopped: returns whether no further round is wanted.
+        announce: called with all steps before a round starts; the steps of the round are in progress.
+        is_stopped: returns whether no further round is wanted; the remaining steps are then skipped.
     """
     current, results = tuple(steps), list[T]()
-    while ready := () if is_stopped() else find_ready_steps(current):
+    while ready := find_ready_steps(current):
+        if is_stopped():
+            current = skip_remaining_steps(current, STOPPED_NOTE)
+            break
+        started = {step.id for step in ready}
         if announce:
-            await announce(ready)
+            await announce(
+                tuple(s.model_copy(update={"status": "in_progress"}) if s.id in started else s for s in current)
+            )
         outcomes = await asyncio.gather(*(carry_out(step) for step in ready))
         done = {step.id: step for step, _ in outcomes}
         current = skip_blocked_steps(done.get(step.id, step) for step in current)

@@ -6,13 +6,15 @@ from typing import NamedTuple
 
 from temporalio import workflow
 
+from workflows.research.tool_context import ToolContext
 from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.planning import is_same_query
     from tenure.algorithms.retrieval.rrf import fuse_rankings
     from tenure.contracts.base import ChunkId
-    from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.evidence.disputes import PositionEvidence
+    from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
     from tenure.contracts.evidence.react import ReactStep
     from tenure.contracts.evidence.retrieval import QueryPurpose, RetrievalResult, RetrievalStopReason, RetrievedPassage
     from tenure.contracts.research.spiral import SubagentRequest
@@ -58,7 +60,9 @@ class SearchSession:
         self.known: frozenset[ChunkId] = frozenset()
         self.steps: list[ReactStep] = []
         self.answer = ""
+        self.positions: tuple[PositionEvidence, ...] = ()
         self.artifacts: tuple[StoredArtifact, ...] = ()
+        self.tools = ToolContext(clients, task, stopped)
         self._rankings: list[Mapping[ChunkId, int]] = []
 
     async def search(self, *queries: SessionQuery) -> list[tuple[PassageRef, ...]]:
@@ -85,6 +89,7 @@ class SearchSession:
             else "",
             max_per_source=None if step.read_passage else limits.max_per_source,
             sources=(step.read_passage.source,) if step.read_passage else (),
+            mode=step.search_mode or DEFAULT_SEARCH_MODE,
         )
         passages = await self.clients.knowledge.search(request, limits.min_relevance, summary=query.text)
         return tuple(passage for passage in passages if passage.chunk not in self.known)[: query.k]
@@ -110,12 +115,21 @@ class SearchSession:
             remembered = RetrievedPassage(passage=passage, query=self.task.step.query, remembered=True)
             self.found.setdefault(passage.chunk, remembered)
 
-    async def refine_query(self, passages: Sequence[PassageRef], purpose: QueryPurpose) -> str:
-        """Return the next query for a purpose, or an empty text if there is no new one."""
+    async def refine_query(self, passages: Sequence[PassageRef], purpose: QueryPurpose, task: str = "") -> str:
+        """Return the next query for a purpose, or an empty text if there is no new one.
+
+        Args:
+            passages: passages that the query refiner reads.
+            purpose: purpose of the query.
+            task: subject of the search; empty for the query of the task.
+        """
         refined = await self.clients.models.ask(
             query_refiner.ROLE,
             QueryRefinerInput(
-                question=self.task.question, task=self.task.step.query, queries=tuple(self.queries), purpose=purpose
+                question=self.task.question,
+                task=task or self.task.step.query,
+                queries=tuple(self.queries),
+                purpose=purpose,
             ),
             passages[:MAX_REFINER_PASSAGES],
             summary=f"{self.task.step.query}, after {len(self.queries)}",
@@ -139,5 +153,6 @@ class SearchSession:
             queries=tuple(self.queries),
             steps=tuple(self.steps),
             answer=self.answer,
+            positions=self.positions,
             stop_reason=stop_reason,
         )

@@ -2,10 +2,11 @@
 
 draft → (review → search → rewrite)* → verify. The rounds end at their limit, with a critique that repeats an earlier
 one, with a rewrite that is worse than the draft before, and when a person asks to finish. Evidence that a search adds
-stays with the section for all later rounds.
+stays with the section for all later rounds, and the run gives it to the other sections and to the whole report.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -21,7 +22,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.verification import keep_verdicts
     from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
     from tenure.algorithms.research.coverage import compute_coverage
-    from tenure.algorithms.writing.manuscript import is_regression, order_section_evidence
+    from tenure.algorithms.writing import manuscript
+    from tenure.algorithms.writing.manuscript import add_sided_passages, is_regression, order_section_evidence
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run.run import SectionPhase, TopicProgress
@@ -45,6 +47,7 @@ class SectionWorkflow(ControllableWorkflow):
         self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
         self.draft = request.draft or Draft()
         self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else request.query_results
+        self.found: tuple[PassageRef, ...] = ()
         self.used_feedback = [critique.critique for critique in request.critiques if critique.origin == "person"]
         self.reviews: list[str] = []
         self.previous_draft: Draft | None = None
@@ -71,6 +74,7 @@ class SectionWorkflow(ControllableWorkflow):
         if self.request.draft is None:
             await self._write_first_draft()
         else:
+            self._add_evidence(self.request.shared_evidence)
             critiques = self.request.critiques
             await self._rewrite([c.critique for c in critiques], [c.query for c in critiques])
         try:
@@ -97,10 +101,12 @@ class SectionWorkflow(ControllableWorkflow):
             await self._gather(topic.question, self.request.hypothetical_answer or await self._imagine_answer())
         whole = self.request.evidence if topic.question == self.request.question else ()
         self.evidence = order_section_evidence(
-            self.request.query_results, whole or self.evidence, [self.evidence, gathered]
+            self.request.query_results, whole or self.evidence, gathered, self.evidence
         )[: self.request.limits.passages_per_section]
+        self._add_evidence(self.request.shared_evidence)
+        self.evidence = add_sided_passages(self.evidence, self.request.positions)
         for text in self._take_feedback():
-            await self._gather(text)
+            await self._search_for_more(text)
         if not self.evidence:
             return
         await self._send_progress("drafting")
@@ -173,7 +179,7 @@ class SectionWorkflow(ControllableWorkflow):
     async def _rewrite(self, critiques: list[str], queries: list[str]) -> None:
         """Search for what is missing, then rewrite; an empty rewrite never replaces a draft."""
         for query in dict.fromkeys(query.strip() for query in queries if query.strip()):
-            await self._gather(query)
+            await self._search_for_more(query)
         if not self.evidence:
             return
         await self._send_progress("rewriting")
@@ -190,8 +196,16 @@ class SectionWorkflow(ControllableWorkflow):
         )
         self.draft = rewritten if rewritten.claims else self.draft
 
-    async def _gather(self, query: str, hypothetical_answer: str = "") -> None:
-        """Search and append new passages to the evidence of the section."""
+    async def _search_for_more(self, query: str) -> None:
+        """Search for what the draft lacks; the passages are evidence for the whole report."""
+        self.found = manuscript.add_new_passages(self.found, await self._gather(query))
+
+    def _add_evidence(self, passages: Sequence[PassageRef]) -> None:
+        """Append new passages to the evidence of the section; known ones keep their places."""
+        self.evidence = manuscript.add_new_passages(self.evidence, passages)
+
+    async def _gather(self, query: str, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
+        """Search, append new passages to the evidence of the section, and return all passages found."""
         limits = self.request.limits
         found = await self.clients.knowledge.search(
             SearchRequest(
@@ -204,8 +218,8 @@ class SectionWorkflow(ControllableWorkflow):
             limits.min_relevance,
             summary=query,
         )
-        known = {passage.chunk for passage in self.evidence}
-        self.evidence = (*self.evidence, *(passage for passage in found if passage.chunk not in known))
+        self._add_evidence(found)
+        return found
 
     def _take_feedback(self) -> list[str]:
         """Mark all feedback as used from now on and return its texts."""
@@ -222,7 +236,9 @@ class SectionWorkflow(ControllableWorkflow):
             other_topics=self.request.other_topics,
             feedback=tuple(self.used_feedback),
             reasoning=self.request.reasoning,
+            synthesis=self.request.synthesis,
             preferences=self.request.preferences,
+            positions=self.request.positions,
         )
 
     async def _send_progress(self, phase: SectionPhase) -> None:
@@ -265,6 +281,7 @@ class SectionWorkflow(ControllableWorkflow):
             phase="done" if has_text else "no_evidence",
             draft=self.draft,
             evidence=self.evidence,
+            found=self.found,
             coverage=round(compute_coverage(self.evidence), 3),
             reviews=tuple(self.reviews),
             feedback=tuple(self.used_feedback),

@@ -80,12 +80,14 @@ class SpiralWorkflow(ControllableWorkflow):
         await synthesize(loop, resolve=True)
 
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
-        """Plan and carry the plan out; plan once more if that failed."""
+        """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""
         loop = self.loop
         plan = await plan_cycle(loop)
         result = await execute_steps(loop, plan)
         candidates = result.candidates
-        if needs_another_plan(loop, plan, result):
+        for _ in range(loop.request.limits.max_replans):
+            if not needs_another_plan(loop, plan, result):
+                break
             plan = await plan_cycle(loop)
             result = await execute_steps(loop, plan)
             candidates += result.candidates
@@ -147,6 +149,8 @@ class SpiralWorkflow(ControllableWorkflow):
             synthesis=state.synthesis,
             information_gains=state.information_gains,
             strategy_outcomes=state.strategy_outcomes,
+            positions=state.positions,
+            calculated=state.calculated,
             queries=rank_productive_queries(state.executed),
             decisions=state.decisions,
             notes=(*state.notes, *research_state.list_open_points(state)),

@@ -6,10 +6,12 @@ from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
+from tenure.algorithms.research.planning import is_same_query
 from tenure.contracts.evidence.retrieval import RetrievalResult
 from workflows.research import strategies
 from workflows.research.search_session import SearchSession
 from workflows.research.strategy import Strategy
+from workflows.research.tool_use import use_called_tools
 
 
 def load_strategies() -> dict[str, Strategy]:
@@ -26,7 +28,9 @@ SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items
 
 
 async def retrieve(session: SearchSession) -> RetrievalResult:
-    """Search with the strategy of the task.
+    """Search with the strategy of the task, then use the tools that its text calls for.
+
+    The run itself has used the tools for its question, so they are used only for a task that asks something else.
 
     Raises:
         ApplicationError: there is no such strategy.
@@ -36,4 +40,9 @@ async def retrieve(session: SearchSession) -> RetrievalResult:
         raise ApplicationError(
             f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}", type="UnknownStrategy"
         )
-    return session.to_retrieval(await STRATEGIES[name].search(session))
+    strategy = STRATEGIES[name]
+    stop_reason = await strategy.search(session)
+    task = session.task
+    if not strategy.uses_tools and not task.step.read_passage and not is_same_query(task.step.query, task.question):
+        await use_called_tools(session)
+    return session.to_retrieval(stop_reason)

@@ -1,16 +1,13 @@
-"""Definition of a tool of the ReAct loop."""
+"""Definition of a tool of a task."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
-from workflows.research.tool_context import ToolContext
+from workflows.research.tool_context import ToolContext, ToolRequirement
 
 A = TypeVar("A", bound=ToolArguments)
-
-ToolRequirement = Literal["web", "tables", "sandbox", "mcp"]
-"""Resource of a run that a tool needs: permission to read the web, tables, tables and a sandbox, or MCP servers."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ Passages are numbered from 1 in the order in which they were first seen and keep
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from typing import Final, Literal, TypeVar, get_args
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
@@ -18,13 +18,15 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from tenure.algorithms.research.observations import format_claims, truncate_lines
     from tenure.contracts.base import ChunkId, RunId, SourceId
-    from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchRequest
+    from tenure.contracts.evidence.filters import Filter
+    from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchMode, SearchRequest
     from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
     from tenure.contracts.evidence.web import WebScope
     from tenure.contracts.research.spiral import SubagentRequest
     from tenure.contracts.research.tools import (
         MAX_OBSERVATION_LENGTH,
         ExcerptsRequest,
+        McpResource,
         McpTool,
         Observation,
         PassageWithNumber,
@@ -34,6 +36,14 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.answerer import AnswererInput
 
 T = TypeVar("T")
+
+ToolRequirement = Literal["web", "tables", "sandbox", "mcp", "mcp_resources"]
+"""Resource of a run that a tool needs: permission to read the web, tables, tables and a sandbox, or tools or resources
+of MCP servers.
+"""
+
+TOOL_REQUIREMENTS: Final[tuple[ToolRequirement, ...]] = get_args(ToolRequirement)
+"""All resources that tools may need."""
 
 QUOTED_RELIABILITY = 0.95
 """Reliability of words of sources."""
@@ -71,7 +81,10 @@ class ToolContext:
         self.passages: dict[ChunkId, PassageRef] = {}
         self.tables: tuple[TableInfo, ...] = ()
         self.mcp_tools: tuple[McpTool, ...] = ()
-        self.resources: frozenset[str] = frozenset()
+        self.mcp_resources: tuple[McpResource, ...] = ()
+        self.mcp_problems: tuple[str, ...] = ()
+        self.resources: frozenset[ToolRequirement] = frozenset()
+        self._discovered: set[ToolRequirement] = set()
         self._programs = 0
 
     def create_program_id(self) -> RunId:
@@ -79,22 +92,33 @@ class ToolContext:
         self._programs += 1
         return RunId(f"{workflow.info().workflow_id}/program-{self._programs}")
 
-    async def discover(self) -> None:
-        """Find out which resources the run has; one whose lookup fails counts as absent."""
-        found = set()
-        if self.task.limits.web:
-            found.add("web")
-        self.tables = await _try_lookup(self.create_table_questions(self.task.step.query).find_tables()) or ()
-        if self.tables:
-            found.add("tables")
+    async def discover(self, needs: Collection[ToolRequirement] = TOOL_REQUIREMENTS) -> None:
+        """Find out which resources the run has; one whose lookup fails counts as absent.
+
+        Args:
+            needs: resources to look for; those that were looked for before are not looked for again.
+        """
+        new = set(needs) - self._discovered
+        self._discovered |= new
+        if "web" in new and self.task.limits.web:
+            self.resources |= {"web"}
+        if new & {"tables", "sandbox"} and not self.tables:
+            self.tables = await _try_lookup(self.create_table_questions(self.task.step.query).find_tables()) or ()
+            self.resources |= {"tables"} if self.tables else set()
+        if "sandbox" in new and self.tables:
             box = await _try_lookup(self.clients.sandbox.check(SANDBOX_WAIT_SECONDS))
-            if box and box.usable:
-                found.add("sandbox")
+            self.resources |= {"sandbox"} if box and box.usable else set()
+        if new & {"mcp", "mcp_resources"} and not (self.mcp_tools or self.mcp_resources):
+            await self._discover_mcp()
+
+    async def _discover_mcp(self) -> None:
+        """Ask the servers of the run for their tools and resources."""
         offered = await _try_lookup(self.clients.mcp.list_tools())
-        if offered and offered.tools:
-            self.mcp_tools = offered.tools
-            found.add("mcp")
-        self.resources = frozenset(found)
+        if offered is None:
+            return
+        self.mcp_tools, self.mcp_resources, self.mcp_problems = offered.tools, offered.resources, offered.problems
+        self.resources |= {"mcp"} if offered.tools else set()
+        self.resources |= {"mcp_resources"} if offered.resources else set()
 
     @property
     def corpus(self) -> str:
@@ -108,13 +132,17 @@ class ToolContext:
         return self.task.limits.web
 
     def describe_resources(self) -> str:
-        """Describe the tables and MCP tools of the run for the model."""
+        """Describe the tables, MCP tools and MCP resources of the run for the model."""
         tables = [f"Table {table.name}: {', '.join(map(_column, table.columns))}" for table in self.tables]
         servers = [
             f"Tool {tool.name} of the server {tool.server}: {tool.description} Arguments: {json.dumps(tool.parameters)}"
             for tool in self.mcp_tools
         ]
-        return "\n".join((*tables, *servers))
+        documents = [
+            f"Resource {one.uri} of the server {one.server}: {one.title} {one.description}".rstrip()
+            for one in self.mcp_resources
+        ]
+        return "\n".join((*tables, *servers, *documents))
 
     def create_table_questions(self, question: str) -> TableQuestions:
         """Return a client that answers a question from the run's tables."""
@@ -165,7 +193,7 @@ class ToolContext:
         self,
         query: str,
         k: int,
-        mode: SearchMode,
+        mode: SearchMode | None = None,
         *,
         preface: str = "",
         corpora: tuple[str, ...] = (),
@@ -177,7 +205,7 @@ class ToolContext:
         Args:
             query: the query.
             k: number of passages wanted.
-            mode: retrievers that take part.
+            mode: search mode; None for the mode that other searches of the run use.
             preface: text that precedes the passages.
             corpora: corpora to search; empty for those of the task.
             sources: sources to search; empty for all.
@@ -189,11 +217,25 @@ class ToolContext:
             corpora=corpora or self.task.corpora,
             k=k,
             max_per_source=None if sources else limits.max_per_source,
-            mode=mode,
+            mode=mode or DEFAULT_SEARCH_MODE,
             sources=sources,
         )
-        found = await self.clients.knowledge.search(request, limits.min_relevance, summary=query, browse=browse)
+        found = await self.clients.knowledge.search(
+            request, limits.min_relevance, summary=query, browse=browse, keep_mode=mode is not None
+        )
         return await self.observe_passages(found, query, preface=preface)
+
+    async def find_document(self, title: str) -> PassageRef | None:
+        """Return the best passage of the document with a title, else of the one most like it; None if none is."""
+        limits = self.task.limits
+        for filters in ((Filter(field="title", equals=title),), ()):
+            request = SearchRequest(query=title, corpora=self.task.corpora, k=1, filters=filters)
+            found = await self.clients.knowledge.search(
+                request, -1.0 if filters else limits.min_relevance, summary=title, browse=False
+            )
+            if found:
+                return found[0]
+        return None
 
     async def search_document(self, passage: PassageRef, query: str, k: int) -> tuple[PassageRef, ...]:
         """Search the document of a passage; return the passage itself if nothing else is relevant."""

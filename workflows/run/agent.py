@@ -15,6 +15,7 @@ from workflows.research.table_questions import TableQuestions
 from workflows.run.clarification import clarify_question
 from workflows.run.feedback_log import FeedbackLog
 from workflows.run.interactive import InteractiveRun
+from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.run.run_budget import RunBudget
 from workflows.run.run_memory import RunMemory
 from workflows.run.scheduled_question import add_changes
@@ -29,12 +30,14 @@ from workflows.upkeep.embed import embed_in_background
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
-    from activities.tools import ToolActivities
+    from tenure.algorithms.calculator.questions import is_pure_calculation
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
     from tenure.algorithms.control.run_notes import (
         describe_ingestion,
         describe_lessons,
+        describe_missing_links,
+        describe_missing_translation,
         describe_missing_vectors,
         describe_preferences,
     )
@@ -58,7 +61,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.learning import Experience
     from tenure.contracts.research.report import ProgressUpdate, ReportDraft, ResearchRequest, RunState
     from tenure.contracts.research.spiral import SpiralState
-    from tenure.contracts.research.tools import CalculateRequest
     from tenure.contracts.result.programs import Attempt, CodingRequest, StoredArtifact
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
@@ -159,7 +161,9 @@ class AgentWorkflow(InteractiveRun):
         mode = await self._route()
         if mode == "RESEARCH":
             await self._clarify()
-            await self._calculate()
+            answered = await self._use_tools()
+            if answered:
+                return answered
             await self._compute()
             if not self.evidence:
                 return self._end_early("no_evidence", "No passage of the corpora is relevant to the question.")
@@ -181,6 +185,8 @@ class AgentWorkflow(InteractiveRun):
     async def _retrieve(self) -> None:
         """Search corpora and tables for the question as a whole."""
         self.notes += [f"Only passages were read whose {condition}." for condition in self.request.limits.filters]
+        if self.request.limits.search_mode:
+            self.notes.append(f"Searches used the mode `{self.request.limits.search_mode}`, as requested.")
         self._publish(phase="retrieve")
         if self.clients.web:
             await self.clients.web.open()
@@ -236,21 +242,23 @@ class AgentWorkflow(InteractiveRun):
             await self._search()
         self._publish(phase="route")
 
-    async def _calculate(self) -> None:
-        """Calculate what follows from the numbers of the question itself; the result is evidence."""
-        if not self.calculation or not self.corpora:
-            return
-        request = CalculateRequest(
-            expression=self.calculation,
-            label=self.request.question.rstrip(" ?.!"),
-            question=self.request.question,
-            corpus=self.corpora[0],
-        )
-        reply = await self.clients.execute_activity(ToolActivities.calculate, request, summary=self.calculation)
-        if reply.problem:
-            self.notes.append(f"{self.calculation} was not calculated: {reply.problem}.")
-        self.query_results = (*reply.passages, *self.query_results)
-        self.evidence = (*reply.passages, *self.evidence)
+    async def _use_tools(self) -> ReportDraft | None:
+        """Use the tools that the question calls for; return the report if the question is nothing but a calculation."""
+        if not self.corpora:
+            return None
+        request = self.request
+        task = build_question_task(request.question, self.id, self.corpora, request.databases, request.limits)
+        tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
+        found = await tools.use(self.evidence, calculation=self.calculation)
+        self.notes += found.notes
+        self.artifacts += found.artifacts
+        if found.record:
+            self.tasks = (*self.tasks, found.record)
+        self.query_results = (*found.results, *self.query_results)
+        ordered = (*found.results, *found.passages, *self.evidence)
+        self.evidence = tuple({passage.chunk: passage for passage in ordered}.values())
+        is_complete = found.calculation and is_pure_calculation(request.question)
+        return await tools.report_calculation(found) if is_complete else None
 
     async def _compute(self) -> None:
         """Compute from the tables what SQL cannot."""
@@ -258,7 +266,7 @@ class AgentWorkflow(InteractiveRun):
             return
         self._publish(last=f"computing: {self.tables.open_computation}")
         computed = await self.tables.compute(self.id, self.query_results)
-        self.artifacts = computed.artifacts
+        self.artifacts += computed.artifacts
         self.notes += computed.notes
         self.query_results = (*self.query_results, *computed.passages)
         self.evidence = (*computed.passages, *self.evidence)
@@ -405,22 +413,15 @@ class AgentWorkflow(InteractiveRun):
                     *self.run_memory.notes,
                     *describe_preferences(self.run_memory.preferences, usage, fallbacks),
                     *describe_lessons(self.run_memory.lessons, usage),
-                    *self._describe_missing_translation(usage),
+                    *describe_missing_translation(limits.language, usage),
                     *describe_missing_vectors(usage.embedded_share),
+                    *describe_missing_links(usage),
                     *draft.notes,
                 ),
                 "feedback": self.feedback_log.build_records(
                     draft.feedback, "It came too late to change the report." if self.draft else "received"
                 ),
             }
-        )
-
-    def _describe_missing_translation(self, usage: Usage) -> tuple[str, ...]:
-        if not self.request.limits.language or usage.model_calls:
-            return ()
-        return (
-            f"Nothing was translated into {self.request.limits.language}: without a model a report is made of quotes, "
-            "in the language of its sources.",
         )
 
     # Commands of people
@@ -508,6 +509,7 @@ class AgentWorkflow(InteractiveRun):
             tests_passed=best_attempt.passed if best_attempt else None,
             tests=best_attempt.total if best_attempt else None,
             topics=tuple(topics.values()),
+            steps=update.steps,
             last=update.last or None,
         )
         await self.run_budget.check()

@@ -1,6 +1,7 @@
 """Answer a follow-up question from the corpora of a run, with verified citations.
 
-The phases are rewrite, search, refine and search again, answer, verify, assemble. The workflow reads the corpora of
+The phases are rewrite, search, refine and search again, use the tools that the question calls for, answer, verify,
+assemble. The workflow reads the corpora of
 the run but does not contact the run itself, which may still be running or have ended.
 """
 
@@ -9,12 +10,14 @@ import asyncio
 from temporalio import workflow
 
 from workflows.research.verification import verify_drafts
+from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.upkeep.archive import start_archiving
 
 with workflow.unsafe.imports_passed_through():
     from activities.report import ReportActivities
+    from tenure.algorithms.calculator.questions import extract_calculable, is_pure_calculation
     from tenure.algorithms.control.budget import BudgetAccount
     from tenure.algorithms.research.planning import is_same_query
     from tenure.algorithms.text.questions import shorten
@@ -71,8 +74,24 @@ class AskWorkflow(ControllableWorkflow):
         if self.clients.web:
             await self.clients.web.open()
         await self._rewrite_question()
-        evidence = await self._gather()
-        draft = await self._write_answer(evidence) if evidence else Draft()
+        found = await self._gather()
+        task = build_question_task(
+            self.standalone_question,
+            self.request.run,
+            self.request.corpora,
+            self.request.databases,
+            self.request.limits,
+        )
+        tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
+        calculation = extract_calculable(self.standalone_question)
+        used = await tools.use(found, calculation=calculation, queries_tables=True)
+        ordered = (*used.results, *used.passages, *found)
+        evidence = tuple({passage.chunk: passage for passage in ordered}.values())
+        if used.calculation and is_pure_calculation(self.standalone_question):
+            draft = await tools.write_calculation(used)
+        else:
+            draft = await self._write_answer(evidence) if evidence else Draft()
+        self.notes += used.notes
         result = await self.clients.execute_activity(
             ReportActivities.assemble_report,
             self._build_document(draft),

@@ -93,6 +93,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         (
             KnowledgeActivities.search_passages,
             KnowledgeActivities.analyze_candidates,
+            KnowledgeActivities.compare_sources,
             KnowledgeActivities.group_passages,
             KnowledgeActivities.recall_findings,
             KnowledgeActivities.inherit_findings,
@@ -159,7 +160,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         ),
         (BrowserActivities.render_pages,),
     ),
-    (_MCP, (McpActivities.list_mcp_tools,)),
+    (_MCP, (McpActivities.list_mcp_tools, McpActivities.read_mcp_resource)),
     (ActivityConfig(**{**_MCP, "retry_policy": NO_RETRY}), (McpActivities.call_mcp_tool,)),
     (
         _SANDBOX,

@@ -46,13 +46,20 @@ class KnowledgeClient:
         self._web = web
 
     async def search(
-        self, request: SearchRequest, min_relevance: float, *, summary: str, browse: bool = True
+        self,
+        request: SearchRequest,
+        min_relevance: float,
+        *,
+        summary: str,
+        browse: bool = True,
+        keep_mode: bool = False,
     ) -> tuple[PassageRef, ...]:
         """Search and return the passages that are relevant enough to be evidence.
 
         The result is empty if nothing is relevant or the budget does not cover the search. The run's filters are
-        added to those of the request, and its reranking applies unless the request has its own. If the run may read
-        the web, pages on the query are read first, unless `browse` is off.
+        added to those of the request, and its reranking applies unless the request has its own. The search mode that
+        a user has chosen for the run replaces that of the request, unless `keep_mode` is on. If the run may read the
+        web, pages on the query are read first, unless `browse` is off.
         """
         if not await self._reserve_search():
             return ()
@@ -61,9 +68,10 @@ class KnowledgeClient:
             await self._workflow.wait_while_paused()
         rerank = request.rerank if request.rerank.is_enabled else self._default_reranking()
         filters = (*self._limits.filters, *request.filters)
-        complete = request.model_copy(update={"rerank": rerank, "filters": filters})
+        mode = request.mode if keep_mode else self._limits.search_mode or request.mode
+        complete = request.model_copy(update={"rerank": rerank, "filters": filters, "mode": mode})
         reply = await execute_activity(KnowledgeActivities.search_passages, complete, summary=summary)
-        self._record.usage = add_search(self._record.usage, reply.embedded_share)
+        self._record.usage = add_search(self._record.usage, reply.embedded_share, lacks_links=reply.lacks_links)
         return await self._rerank_listwise(request.query, select_evidence(reply.passages, min_relevance))
 
     async def query(self, request: QueryRequest, *, summary: str) -> QueryReply:

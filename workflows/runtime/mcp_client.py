@@ -1,4 +1,4 @@
-"""List and call tools of the MCP servers that a run may use."""
+"""List and call tools of the MCP servers that a run may use, and read their resources."""
 
 from temporalio import workflow
 
@@ -7,7 +7,13 @@ from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from activities.mcp import McpActivities
-    from tenure.contracts.research.tools import McpCallReply, McpCallRequest, McpToolsReply, McpToolsRequest
+    from tenure.contracts.research.tools import (
+        McpCallReply,
+        McpCallRequest,
+        McpResourceRequest,
+        McpToolsReply,
+        McpToolsRequest,
+    )
     from tenure.contracts.run.run import RunLimits
 
 
@@ -20,12 +26,12 @@ class McpClient:
         self._servers = limits.mcp
 
     async def list_tools(self) -> McpToolsReply:
-        """Return the tools of all servers of the run."""
+        """Return the tools and resources of all servers of the run."""
         if not self._servers:
             return McpToolsReply()
         await self._workflow.wait_while_paused()
         request = McpToolsRequest(servers=self._servers)
-        return await execute_activity(McpActivities.list_mcp_tools, request, summary="which tools the servers have")
+        return await execute_activity(McpActivities.list_mcp_tools, request, summary="what the servers offer")
 
     async def call_tool(self, request: McpCallRequest) -> McpCallReply:
         """Call a tool at most once, since its side effects are unknown."""
@@ -33,3 +39,12 @@ class McpClient:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
         return await execute_activity(McpActivities.call_mcp_tool, request, summary=f"{request.server}: {request.tool}")
+
+    async def read_resource(self, request: McpResourceRequest) -> McpCallReply:
+        """Read a resource of a server of the run."""
+        if request.server not in self._servers:
+            return McpCallReply(problem=f"this run may not use the server {request.server!r}")
+        await self._workflow.wait_while_paused()
+        return await execute_activity(
+            McpActivities.read_mcp_resource, request, summary=f"{request.server}: {request.uri}"
+        )

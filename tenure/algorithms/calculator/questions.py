@@ -67,6 +67,8 @@ _SHIFTED: Final = re.compile(
     rf"\b(?:what|which)\s+(?:date|day)\s+(?:is|was|will be|falls|comes)?\s*(?P<count>{_NUMBER})\s+"
     rf"(?P<unit>days?|weeks?)\s+(?P<side>after|before|from)\s+(?P<date>{_DATE})"
 )
+_WORDED_PATTERNS: Final = (_BETWEEN, _SHIFTED, _PERCENT, _CHANGE, *_SHARES, *_CONVERSIONS, _LIST, _ROOT)
+"""Patterns of the calculations that a question states in words."""
 
 
 def extract_expression(question: str) -> str:
@@ -93,6 +95,19 @@ def extract_calculable(question: str) -> str:
     except CalculationError:
         return ""
     return expression
+
+
+def is_pure_calculation(question: str) -> bool:
+    """Return whether a question asks for nothing but a calculation, whose result is then the whole answer."""
+    text = " ".join(question.split())
+    if not extract_calculable(text):
+        return False
+    rest = text.lower()
+    for pattern in _WORDED_PATTERNS:
+        if found := pattern.search(rest):
+            rest = f"{rest[: found.start()]} {rest[found.end() :]}"
+            break
+    return not _has_other_words(rest)
 
 
 def _has_other_words(text: str) -> bool:

@@ -28,7 +28,7 @@ def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -
     """
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
-    citations = tuple(_build_citation(text, passage) for passage in cited)
+    citations = tuple(cite_nearest(text, passage) for passage in cited)
     if not citations:
         return Claim(text=text, status="invalid_source" if distinct_numbers else "missing_citation")
     tainted = any(has_instructions(passage) for passage in cited)
@@ -40,6 +40,16 @@ def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -
         citations=citations,
         tainted=tainted,
     )
+
+
+def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
+    """Return a verbatim citation of a sentence of a passage, shortened if it is very long."""
+    return _cite_span(passage, sentence.start, min(sentence.end, sentence.start + MAX_QUOTE_CHARACTERS))
+
+
+def cite_nearest(text: str, passage: Passage) -> Citation:
+    """Return a verbatim citation of the part of a passage that resembles a text most."""
+    return _cite_span(passage, *_find_best_span(text, passage))
 
 
 def _is_verbatim(text: str, quote: str, title: str) -> bool:
@@ -58,8 +68,7 @@ def _is_verbatim(text: str, quote: str, title: str) -> bool:
     return bool(normalize_sentence(text)) and normalize_sentence(text) in forms
 
 
-def _build_citation(text: str, passage: Passage) -> Citation:
-    start, end = _find_best_span(text, passage)
+def _cite_span(passage: Passage, start: int, end: int) -> Citation:
     return Citation(
         source=passage.source,
         chunk=passage.chunk,

@@ -105,11 +105,22 @@ def _find_candidates(statements: Sequence[_Statement], max_pairs: int) -> list[t
     return sorted(frequent, key=lambda pair: (-weight[pair], pair))[: 4 * max_pairs]
 
 
+_OWN_DOCUMENT = re.compile(
+    r"\b(?:this|the\s+present)\s+(?:document|pep|paper|article|report|proposal|chapter|section|page|guide|specification"
+    r"|standard|study|book|note|release|version)\b",
+    re.IGNORECASE,
+)
+
+
 def detect_contradiction(a: str, b: str, similarity: float) -> DetectedContradiction | None:
     """Detect a plain contradiction of two claims by their words; None if they do not contradict each other.
 
-    The claims must have the same names and almost no other difference than an antonym, a negation or a number.
+    The claims must have the same names and almost no other difference than an antonym, a negation or a number. If each
+    has a word that the other one lacks ("on slow disks", "on fast disks"), both can be true under their conditions.
+    Statements of documents about themselves ("This document describes …") have different subjects.
     """
+    if _OWN_DOCUMENT.search(a) or _OWN_DOCUMENT.search(b):
+        return None
     if similarity < MIN_CONTRADICTION_SIMILARITY or not _has_same_names(a, b):
         return None
     left, right = _list_content_stems(a), _list_content_stems(b)
@@ -117,7 +128,8 @@ def detect_contradiction(a: str, b: str, similarity: float) -> DetectedContradic
     antonyms = find_antonym_pair(a, b)
     if antonyms and len(different - {stem for word in antonyms for stem in stem_words(word)}) <= MAX_DIFFERENT_STEMS:
         return DetectedContradiction("high", f"“{antonyms[0]}” against “{antonyms[1]}”")
-    if len(different) > MAX_DIFFERENT_STEMS:
+    has_other_conditions = bool(left - right) and bool(right - left)
+    if len(different) > MAX_DIFFERENT_STEMS or has_other_conditions:
         return None
     if count_negations(a) % 2 != count_negations(b) % 2:
         return DetectedContradiction("high", "one statement negates the other")

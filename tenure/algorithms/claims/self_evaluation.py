@@ -1,11 +1,12 @@
 """Evaluate a report: self-consistency, completeness of the answer and factuality.
 
 consistency  = mean cosine similarity of versions of the answer, halved if the report contradicts itself
-completeness = 1 - missing components / components of the question
+completeness = mean over the components of the question: 1 or 0 as a model judges, or the estimated probability
 factuality   = supported claims / claims
-overall      = mean of the three
+overall      = mean of those that can be given
 """
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
@@ -23,8 +24,14 @@ from tenure.contracts.result.result import Evaluation
 
 REPHRASING_COUNT: Final = 3
 """Number of versions of the answer that are compared."""
-MIN_ANSWER_SCORE, NAME_WEIGHT = 2.1, 0.5
+MIN_ANSWER_SCORE, NAME_WEIGHT = 2.2, 0.5
 """Minimum score of sentences that answer a component, and weight of its names in the score."""
+ANSWERED_MIDPOINT, ANSWERED_SCALE = 2.3, 0.75
+"""Score at which a component is as likely answered as not, and width of the curve around it; fitted to the answers of
+multi-hop questions with known answers, with and without the passages that answer them."""
+COMPLETENESS_ERROR = 0.1
+"""Mean difference between such estimates and the share of known answers in reports, over groups of reports with similar
+estimates to other questions."""
 CONTRADICTION_FACTOR: Final = 0.5
 """Factor of the consistency of a report that contradicts itself."""
 MAX_ANSWER_SENTENCES: Final = 4
@@ -36,8 +43,8 @@ def list_components(question: str) -> tuple[str, ...]:
     return tuple(part.question for part in decompose_question(question))
 
 
-def is_addressed(component: str, sections: Sequence[SectionDraft], encode: Encoder) -> bool:
-    """Return whether the sentences of a report answer a component; one without content words is never answered.
+def score_component(component: str, sections: Sequence[SectionDraft], encode: Encoder) -> float:
+    """Score how well the sentences of a report answer a component; 0 for one without content words.
 
     The score is that of the best sentence, plus the share of the component's words and half the share of its names
     that the sentences contain. Headings do not count: they repeat the question.
@@ -45,13 +52,18 @@ def is_addressed(component: str, sections: Sequence[SectionDraft], encode: Encod
     sentences = [claim.text for section in sections for claim in section.draft.claims]
     component_stems = set(stem_words(component))
     if not component_stems or not sentences:
-        return False
+        return 0.0
     best = score_answers((component,), [("", [text]) for text in sentences], component_stems, encode).max()
     text = " ".join(sentences)
     words = len(component_stems & set(stem_words(text))) / len(component_stems)
     names = extract_entity_spellings(component).keys()
     named = len(names & extract_entity_spellings(text).keys()) / len(names) if names else 1.0
-    return bool(float(best) + words + NAME_WEIGHT * named >= MIN_ANSWER_SCORE)
+    return float(best) + words + NAME_WEIGHT * named
+
+
+def estimate_answered(score: float) -> float:
+    """Return the probability that a component with a score is answered, by a logistic curve."""
+    return 1 / (1 + math.exp((ANSWERED_MIDPOINT - score) / ANSWERED_SCALE))
 
 
 def build_rephrasings(sections: Sequence[SectionDraft], vectors: Vectors, question: Vectors) -> tuple[str, ...]:
@@ -83,28 +95,41 @@ def find_self_contradictions(claims: Sequence[str], vectors: Vectors) -> tuple[s
     )
 
 
-def compute_consistency(versions: Vectors, *, contradicted: bool) -> float:
-    """Return the mean similarity of versions of an answer, reduced if the report contradicts itself."""
+def compute_consistency(versions: Vectors, *, contradicted: bool) -> float | None:
+    """Return the mean similarity of versions of an answer, reduced if the report contradicts itself.
+
+    Returns:
+        None for fewer than two versions.
+    """
     similarities = [float(versions[i] @ versions[j]) for i, j in combinations(range(len(versions)), 2)]
-    mean = min(1.0, max(0.0, sum(similarities) / len(similarities))) if similarities else 1.0
+    if not similarities:
+        return None
+    mean = min(1.0, max(0.0, sum(similarities) / len(similarities)))
     return mean * CONTRADICTION_FACTOR if contradicted else mean
 
 
-def build_evaluation(consistency: float, missing: Sequence[str], asked: int, factuality: float) -> Evaluation:
-    """Build the evaluation from its scores; the overall score is their mean.
+def compute_completeness(answered: Sequence[float]) -> float | None:
+    """Return the mean probability that the components of a question are answered; None without components."""
+    return sum(answered) / len(answered) if answered else None
+
+
+def build_evaluation(
+    consistency: float | None, completeness: float | None, factuality: float | None, missing: Sequence[str]
+) -> Evaluation:
+    """Build the evaluation from its scores; the overall score is the mean of those that are given, 0 without any.
 
     Args:
         consistency: self-consistency of the report.
-        missing: components of the question that no section addresses.
-        asked: number of components.
+        completeness: share of the question that is answered.
         factuality: share of supported claims.
+        missing: components of the question that no section addresses.
     """
-    completeness = 1.0 - len(missing) / asked if asked else 1.0
-    scores = [round(score, 3) for score in (consistency, completeness, factuality)]
+    scores = [None if score is None else round(score, 3) for score in (consistency, completeness, factuality)]
+    given = [score for score in scores if score is not None]
     return Evaluation(
         consistency=scores[0],
         completeness=scores[1],
         factuality=scores[2],
-        overall=round(sum(scores) / len(scores), 3),
+        overall=round(sum(given) / len(given), 3) if given else 0.0,
         missing=tuple(missing),
     )

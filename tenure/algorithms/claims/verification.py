@@ -127,11 +127,11 @@ def keep_verdicts(before: Draft, after: Draft) -> Draft:
     return replace_claims([after], replacements)[0]
 
 
-def compute_factuality(drafts: Sequence[Draft]) -> float:
-    """Return the share of supported claims; 1 if there are no claims.
+def compute_factuality(drafts: Sequence[Draft]) -> float | None:
+    """Return the share of supported claims; None if there are no claims.
 
     A tainted claim does not count as supported: the text that taints it may have asked for the verdict.
     """
     claims = list_claims(drafts)
     supported = sum(claim.status == "supported" and not claim.tainted for claim in claims)
-    return supported / len(claims) if claims else 1.0
+    return supported / len(claims) if claims else None

@@ -1,4 +1,4 @@
-"""Write notes for the reader of a report on ingestion and missing vectors."""
+"""Write notes for the reader of a report on ingestion, missing vectors and missing links."""
 
 import math
 from collections.abc import Sequence
@@ -60,4 +60,26 @@ def describe_missing_vectors(share: float) -> tuple[str, ...]:
     return (
         f"Only {math.floor(100 * share)} % of the passages had vectors when a search started. Passages found by "
         "keywords were embedded immediately; passages that only vectors would find may be missing.",
+    )
+
+
+def describe_missing_links(usage: Usage) -> tuple[str, ...]:
+    """Return a note on searches along links that found none to follow; empty if there were none."""
+    count = usage.searches_without_links
+    if not count:
+        return ()
+    which = "One search" if count == 1 else f"{count} searches"
+    return (
+        f"{which} with the mode `graph` found no links between passages and ranked them as `hybrid` does. "
+        "Links come from names and terms that several passages share.",
+    )
+
+
+def describe_missing_translation(language: str | None, usage: Usage) -> tuple[str, ...]:
+    """Return the note on a language into which a run without a model has translated nothing."""
+    if not language or usage.model_calls:
+        return ()
+    return (
+        f"Nothing was translated into {language}: without a model a report is made of quotes, in the language of its "
+        "sources.",
     )

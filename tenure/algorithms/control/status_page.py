@@ -2,6 +2,7 @@
 
 import re
 
+from tenure.algorithms.control.step_lines import describe_step
 from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import RunProgress, TopicProgress
 
@@ -9,7 +10,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]>|#!~])")
 
 
 def render_status_page(progress: RunProgress) -> str:
-    """Return the status of a run: its phase, a table of topics, its usage and the feedback of users."""
+    """Return the status of a run: its phase, topics, the steps of its current plan, usage and the feedback of users."""
     where = f"cycle {progress.cycle}" if progress.phase == "research" else f"generation {progress.revision}"
     lines = [f"**{progress.status}** · {progress.phase} · {where}"]
     if progress.last:
@@ -21,6 +22,8 @@ def render_status_page(progress: RunProgress) -> str:
     if progress.topics:
         lines += ["", "| topic | state | claims | sources | coverage |", "|---|---|---:|---:|---:|"]
         lines += [_render_topic(topic) for topic in progress.topics]
+    if progress.steps and progress.phase == "research":
+        lines += ["", *(f"- {_escape_markdown(describe_step(step))}" for step in progress.steps)]
     lines += ["", _render_usage(progress)]
     if progress.error:
         lines += ["", f"**Failed:** {_escape_markdown(progress.error)}"]

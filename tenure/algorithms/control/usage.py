@@ -35,10 +35,21 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     return merge_usage([usage, of_call])
 
 
-def add_search(usage: Usage, embedded_share: float = 1.0) -> Usage:
-    """Return the usage plus one search over chunks, of which `embedded_share` had a vector."""
-    least = min(usage.embedded_share, embedded_share)
-    return usage.model_copy(update={"searches": usage.searches + 1, "embedded_share": least})
+def add_search(usage: Usage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> Usage:
+    """Return the usage plus one search.
+
+    Args:
+        usage: the usage before.
+        embedded_share: share of the searched chunks that had a vector.
+        lacks_links: whether the search was to follow links and found none.
+    """
+    return usage.model_copy(
+        update={
+            "searches": usage.searches + 1,
+            "embedded_share": min(usage.embedded_share, embedded_share),
+            "searches_without_links": usage.searches_without_links + lacks_links,
+        }
+    )
 
 
 def add_pages(usage: Usage, pages: int) -> Usage:
@@ -58,6 +69,7 @@ def merge_usage(accounts: Iterable[Usage]) -> Usage:
             searches=total.searches + account.searches,
             pages=total.pages + account.pages,
             embedded_share=min(total.embedded_share, account.embedded_share),
+            searches_without_links=total.searches_without_links + account.searches_without_links,
             by_role=by_role,
             exposed_calls=total.exposed_calls + account.exposed_calls,
             suspicious_sources=tuple(dict.fromkeys((*total.suspicious_sources, *account.suspicious_sources)))[

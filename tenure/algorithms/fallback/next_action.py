@@ -1,17 +1,16 @@
-"""Choose the next ReAct action without a model: calculate, query tables, search, follow named entities, finish.
+"""Choose the next ReAct action without a model: tools that the task calls for, search, named entities, finish.
 
 The order is fixed and depends on the task and its passages. Passages cannot name an action: they are only read for
 entities to search and for sentences that answer, so that a prompt injection has no effect here.
 """
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.calculator.questions import extract_expression
 from tenure.algorithms.research.action_parsing import FINISH, ParsedAction
 from tenure.algorithms.research.planning import is_same_query
+from tenure.algorithms.research.tool_choice import choose_tool_calls
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.passage import Passage
@@ -30,11 +29,8 @@ MAX_SEARCH_RESULTS: Final = 12
 MAX_QUERY_LENGTH, MAX_SENTENCE_LENGTH = 500, 300
 """Maximum characters of a query, and of a sentence of an answer."""
 
-_AGGREGATE = re.compile(
-    r"\b(?:how many|how much|number of|count of|totals?|sum|average|mean|highest|lowest|largest|smallest|maximum|"
-    r"minimum)\b",
-    re.IGNORECASE,
-)
+TOOLS_FOR_PASSAGES: Final = frozenset({"lookup"})
+"""Tools that work on passages which were seen."""
 
 
 class PastAction(NamedTuple):
@@ -83,17 +79,16 @@ def _propose_actions(
     passages: Sequence[Passage],
 ) -> Iterator[ParsedAction]:
     """Yield possible actions in order of preference, including executed ones."""
-    computed = extract_expression(task)
-    if computed and "calculate" in tools:
-        yield _build_action("The task contains a calculation.", "calculate", expression=computed)
-    if _AGGREGATE.search(task) and "sql" in tools:
-        yield _build_action(
-            "The task asks for a figure that tables may contain.", "sql", question=task[:MAX_QUERY_LENGTH]
-        )
+    calls = [call for call in choose_tool_calls(task) if call.tool in tools]
+    for call in calls:
+        if call.tool not in TOOLS_FOR_PASSAGES:
+            yield _build_action(call.thought, call.tool, **call.arguments)
     search = next((name for name in SEARCH_TOOLS if name in tools), None)
-    if search is None or (computed and not passages and any(past.tool == "calculate" for past in past_actions)):
+    if search is None or (not passages and any(past.tool == "calculate" for past in past_actions)):
         return
     yield _build_search("No search was executed yet.", search, task)
+    for call in calls if passages else ():
+        yield _build_action(call.thought, call.tool, **call.arguments)
     for part in open_parts if len(parts) > 1 else ():
         yield _build_search("This part of the task is not answered.", search, part)
     made = [past.text for past in past_actions if past.tool in SEARCH_TOOLS]

@@ -4,7 +4,7 @@ The planner proposes actions. A valid plan is bounded, has no repeated query and
 rejected action has a reason, which the planner sees in its next turn.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
@@ -13,8 +13,16 @@ from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import PlannedAction, PlanStep, ResearchEffort, SpiralState, TopicState
-from tenure.contracts.run.run import Feedback
+from tenure.contracts.research.spiral import (
+    ActionKind,
+    PlannedAction,
+    PlanStep,
+    ResearchEffort,
+    SpiralState,
+    StepAlternative,
+    TopicState,
+)
+from tenure.contracts.run.run import Feedback, PlanStepKind, StepProgress
 
 MAX_HEADING_LENGTH, MAX_QUERY_LENGTH, MAX_EXPECTED_OUTPUT_LENGTH, MAX_QUOTED_LENGTH = 160, 1000, 300, 80
 """Maximum characters of a heading, a query, a step's expected output, and a text quoted in a reason."""
@@ -28,6 +36,18 @@ MAX_DEPENDENTS_OF_FAILED_STEP = 2
 """Number of dependent steps above which a failed step requires a new plan."""
 MIN_FAILURES_TO_REPLAN = 2
 """Number of failed steps that requires a new plan."""
+STEP_KINDS: Mapping[ActionKind, PlanStepKind] = {
+    "SEARCH": "search",
+    "READ": "read",
+    "ANALYZE": "analyze",
+    "COMPARE": "compare",
+    "CALCULATE": "calculate",
+}
+"""Actions that become steps, with the type of the step."""
+SEARCH_KINDS: frozenset[PlanStepKind] = frozenset(("search", "read"))
+"""Steps that search; all others work on the results of earlier steps with a tool."""
+NEEDED_RESULTS: Mapping[PlanStepKind, str] = {"analyze": "analyzed", "compare": "compared", "calculate": "calculated"}
+"""Steps that need the results of others or a finding, each with the word for its rejection."""
 
 
 @dataclass
@@ -35,7 +55,7 @@ class ValidatedPlan:
     """Valid part of a plan, and the rejected rest."""
 
     steps: list[PlanStep] = field(default_factory=list)
-    """Searches and reads."""
+    """Steps, in the order of their actions."""
     added_topics: list[Topic] = field(default_factory=list)
     """Topics added to the outline."""
     dropped_topics: list[str] = field(default_factory=list)
@@ -69,7 +89,7 @@ def validate_plan(
         state: research state.
         effort: limits of a cycle.
         max_topics: maximum number of topics in the outline.
-        findings: passages that the planner was shown; READ names them by number, from 1.
+        findings: passages that the planner was shown; READ and ANALYZE name them by number, from 1.
     """
     plan = ValidatedPlan(finish=any(action.action == "FINISH" for action in actions))
     for action in actions:
@@ -82,11 +102,22 @@ def validate_plan(
             _add_question(action, state, plan)
     aims = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
     aims += [TopicState(topic=topic) for topic in plan.added_topics]
+    needed = _list_needed_searches(actions, state)
     for action in actions:
-        if action.action in ("SEARCH", "READ"):
-            _add_step(action, state, aims, effort, findings, plan)
+        if action.action in STEP_KINDS:
+            _add_step(action, state, aims, effort, findings, needed, plan)
     _resolve_dependencies(plan)
+    _reject_unusable_steps(plan, state, needed)
     return plan
+
+
+def _list_needed_searches(actions: Sequence[PlannedAction], state: SpiralState) -> frozenset[str]:
+    """Return the ids of the actions whose results the first calculation of a run needs.
+
+    Their searches are made again even if an earlier run has made them, since only their results can be calculated with.
+    """
+    calculations = [] if state.calculated else [action for action in actions if action.action == "CALCULATE"]
+    return frozenset(name for action in calculations for name in action.depends_on)
 
 
 def _add_topic(action: PlannedAction, state: SpiralState, max_topics: int, plan: ValidatedPlan) -> None:
@@ -144,36 +175,52 @@ def _add_step(
     aims: Sequence[TopicState],
     effort: ResearchEffort,
     findings: Sequence[PassageRef],
+    needed: Collection[str],
     plan: ValidatedPlan,
 ) -> None:
-    query = shorten(" ".join(action.query.split()), MAX_QUERY_LENGTH)
-    reading = action.action == "READ"
-    known = [*(executed.query for executed in state.executed), *(step.query for step in plan.steps)]
+    query, kind = shorten(" ".join(action.query.split()), MAX_QUERY_LENGTH), STEP_KINDS[action.action]
+    known = [s.query for s in plan.steps if s.kind in SEARCH_KINDS]
+    if action.id not in needed:
+        known += [executed.query for executed in state.executed]
+    names_finding = kind == "read" or (kind == "analyze" and not action.depends_on)
     if not query:
         plan.rejections.append("a search without a query was not executed")
     elif not aims:
         plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: the outline has no topic for it")
-    elif reading and not 1 <= action.passage <= len(findings):
+    elif names_finding and not 1 <= action.passage <= len(findings):
         plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
-    elif not reading and any(is_same_query(query, before) for before in known):
+    elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
         plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
-    elif len(plan.steps) >= effort.subagents:
+    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= effort.subagents:
+        what = "searches" if kind in SEARCH_KINDS else "tasks with the results of searches"
         plan.rejections.append(
-            f"“{_shorten_quote(query)}” was not searched: a cycle has at most {effort.subagents} tasks"
+            f"“{_shorten_quote(query)}” was not executed: a cycle has at most {effort.subagents} {what}"
         )
     else:
         number = len(plan.steps) + 1
         plan.steps.append(
             PlanStep(
                 id=_choose_free_id(action.id.strip()[:40], [step.id for step in plan.steps], number),
+                kind=kind,
                 query=query,
                 topic=_choose_topic(action.target_outline_topic, query, aims),
-                read_passage=findings[action.passage - 1] if reading else None,
+                read_passage=findings[action.passage - 1] if names_finding else None,
                 depends_on=tuple(dict.fromkeys(name.strip()[:40] for name in action.depends_on)),
                 expected_output=shorten(" ".join(action.expected_output.split()), MAX_EXPECTED_OUTPUT_LENGTH),
-                strategy=None if reading else action.strategy,
+                strategy=action.strategy if kind == "search" else None,
+                search_mode=action.search_mode if kind == "search" else None,
+                alternative=_read_alternative(action, query),
             )
         )
+
+
+def _read_alternative(action: PlannedAction, query: str) -> StepAlternative | None:
+    """Return the alternative of an action; None if it has none, or if it would repeat the same search."""
+    other = shorten(" ".join(action.alternative.split()), MAX_QUERY_LENGTH)
+    strategy = action.alternative_strategy
+    if action.action == "SEARCH" and is_same_query(other or query, query):
+        return StepAlternative(query=query, strategy=strategy) if strategy and strategy != action.strategy else None
+    return StepAlternative(query=other, strategy=strategy) if other else None
 
 
 def _choose_free_id(wanted: str, taken: Sequence[str], number: int) -> str:
@@ -216,6 +263,28 @@ def _resolve_dependencies(plan: ValidatedPlan) -> None:
         ]
 
 
+def _reject_unusable_steps(plan: ValidatedPlan, state: SpiralState, needed: Collection[str]) -> None:
+    """Reject steps that have lost the steps they need: work on results without any, and searches made before."""
+    known = [executed.query for executed in state.executed]
+    reasons: dict[str, str] = {}
+    for step in plan.steps:
+        if step.kind in NEEDED_RESULTS and not step.depends_on and step.read_passage is None:
+            reasons[step.id] = f"was not {NEEDED_RESULTS[step.kind]}: it depends on no step of this plan"
+        elif step.kind == "search" and not step.depends_on:
+            if step.id not in needed and any(is_same_query(step.query, before) for before in known):
+                reasons[step.id] = "was not searched: it was searched before"
+            known.append(step.query)
+    if not reasons:
+        return
+    plan.rejections += [f"“{_shorten_quote(s.query)}” {reasons[s.id]}" for s in plan.steps if s.id in reasons]
+    plan.steps = [
+        step.model_copy(update={"depends_on": tuple(name for name in step.depends_on if name not in reasons)})
+        for step in plan.steps
+        if step.id not in reasons
+    ]
+    _reject_unusable_steps(plan, state, needed)
+
+
 def _find_cycle(steps: Sequence[PlanStep]) -> tuple[str, ...]:
     """Return the ids of a cycle of dependencies, the first one repeated at the end; empty if there is no cycle."""
     sorter = TopologicalSorter({step.id: step.depends_on for step in steps})
@@ -227,12 +296,24 @@ def _find_cycle(steps: Sequence[PlanStep]) -> tuple[str, ...]:
 
 
 def find_ready_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
-    """Return the pending steps whose dependencies are completed."""
+    """Return the pending steps whose dependencies are completed, or were not needed because earlier results suffice."""
     by_id = {step.id: step for step in steps}
     return tuple(
         step
         for step in by_id.values()
-        if step.status == "pending" and all(by_id[name].status == "completed" for name in step.depends_on)
+        if step.status == "pending" and all(map(_has_results, (by_id[name] for name in step.depends_on)))
+    )
+
+
+def _has_results(step: PlanStep) -> bool:
+    return step.status == "completed" or step.is_answered
+
+
+def skip_remaining_steps(steps: Iterable[PlanStep], reason: str) -> tuple[PlanStep, ...]:
+    """Mark all pending steps as skipped."""
+    return tuple(
+        step.model_copy(update={"status": "skipped", "note": reason}) if step.status == "pending" else step
+        for step in steps
     )
 
 
@@ -240,7 +321,7 @@ def skip_blocked_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
     """Mark pending steps as skipped if a step they depend on failed or was skipped."""
     current = list(steps)
     while True:
-        failed = {step.id for step in current if step.status in ("failed", "skipped")}
+        failed = {step.id for step in current if step.status in ("failed", "skipped") and not step.is_answered}
         blocked = [step for step in current if step.status == "pending" and failed.intersection(step.depends_on)]
         if not blocked:
             return tuple(current)
@@ -251,6 +332,26 @@ def skip_blocked_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:
             step.model_copy(update={"status": "skipped", "note": reason}) if step is blocked[0] else step
             for step in current
         ]
+
+
+def build_step_progress(steps: Iterable[PlanStep]) -> tuple[StepProgress, ...]:
+    """Return the state of the steps as it is displayed."""
+    return tuple(
+        StepProgress(
+            id=step.id,
+            kind=step.kind,
+            query=shorten(step.query, MAX_HEADING_LENGTH),
+            status=step.status,
+            depends_on=step.depends_on,
+            inserted=tuple(
+                shorten(f"{name.name} (from “{name.title}”)" if name.title else name.name, MAX_HEADING_LENGTH)
+                for name in step.inserted
+            ),
+            alternative=shorten(step.alternative.query, MAX_HEADING_LENGTH) if step.alternative else "",
+            note=shorten(step.note, MAX_EXPECTED_OUTPUT_LENGTH),
+        )
+        for step in steps
+    )
 
 
 def is_deadlocked(steps: Iterable[PlanStep]) -> bool:

@@ -20,6 +20,7 @@ from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE,
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.base import RunId
+from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
@@ -62,6 +63,8 @@ MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 40_000, 12_000
 """Maximum characters of executed queries, and of feedback with its queries; the newest ones are kept."""
 MAX_QUERIES_PER_FEEDBACK = 8
 """Maximum number of queries recorded for one piece of feedback."""
+MAX_POSITIONS, MAX_PASSAGES_PER_SIDE = 4, 8
+"""Maximum number of positions, and of passages for each side of a position."""
 MAX_CONVERSATION_TURNS, MAX_NUMBERED_PASSAGES = 10, 72
 """Maximum turns of a conversation, and passages in it, before a new conversation starts; this bounds the context."""
 ENTRY_OVERHEAD = 80
@@ -133,8 +136,24 @@ def record_queries(state: SpiralState, executed: Sequence[ExecutedQuery]) -> Spi
     return state.model_copy(update={"executed": (*state.executed, *executed)})
 
 
+def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
+    """Return the state with the query of a step of this cycle as it was executed, with inserted names."""
+    executed = list(state.executed)
+    for place in range(len(executed) - 1, -1, -1):
+        if (executed[place].cycle, executed[place].query) == (state.cycle, planned):
+            executed[place] = executed[place].model_copy(update={"query": query})
+            break
+    return state.model_copy(update={"executed": tuple(executed)})
+
+
+def record_calculation(state: SpiralState, topic: str, result: SubagentResult) -> SpiralState:
+    """Add the passages of a calculation to those of its topic."""
+    found = (*state.calculated.get(topic, ()), *(candidate.passage for candidate in result.candidates))
+    return state.model_copy(update={"calculated": {**state.calculated, topic: found}})
+
+
 def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralState:
-    """Return the state with the number of passages that each query of a task found."""
+    """Return the state with the number of passages that each query found, and with the evidence on positions."""
     found = Counter(candidate.query for candidate in result.candidates)
     executed = (
         query.model_copy(update={"found": found[query.query]})
@@ -142,7 +161,40 @@ def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralSt
         else query
         for query in state.executed
     )
-    return state.model_copy(update={"executed": tuple(executed)})
+    positions = merge_positions(state.positions, result.positions)
+    return state.model_copy(update={"executed": tuple(executed), "positions": positions})
+
+
+def merge_positions(known: Sequence[PositionEvidence], new: Sequence[PositionEvidence]) -> tuple[PositionEvidence, ...]:
+    """Return the evidence on each position once, with the passages of all tasks that searched for it."""
+    merged: dict[str, PositionEvidence] = {}
+    for evidence in (*known, *new):
+        before = merged.get(evidence.position)
+        merged[evidence.position] = _merge_sides(before, evidence) if before else evidence
+    return tuple(merged.values())[:MAX_POSITIONS]
+
+
+def _merge_sides(a: PositionEvidence, b: PositionEvidence) -> PositionEvidence:
+    """Return the evidence of two searches for one position; a passage keeps the side that it was given first."""
+    sided = {one.passage.chunk for one in (*a.supporting, *a.contradicting)}
+    return a.model_copy(
+        update={
+            side: (*ours, *(one for one in theirs if one.passage.chunk not in sided))[:MAX_PASSAGES_PER_SIDE]
+            for side, ours, theirs in (
+                ("supporting", a.supporting, b.supporting),
+                ("contradicting", a.contradicting, b.contradicting),
+            )
+        }
+        | {"neutral": max(a.neutral, b.neutral)}
+    )
+
+
+def describe_positions(positions: Sequence[PositionEvidence]) -> tuple[str, ...]:
+    """Return for each position the number of passages for it and against it, in words."""
+    return tuple(
+        f"“{one.position}”: {len(one.supporting)} for, {len(one.contradicting)} against, {one.neutral} neutral"
+        for one in positions
+    )
 
 
 def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:

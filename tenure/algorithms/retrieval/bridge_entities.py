@@ -23,6 +23,8 @@ class BridgeEntity(NamedTuple):
     """The name as the passage spells it."""
     query: str
     """The name with the question words that its sentence lacks, or with the whole question if it lacks none."""
+    covered: frozenset[str] = frozenset()
+    """Word stems of the question that occur with the name."""
 
 
 class _WeightedName(NamedTuple):
@@ -54,7 +56,7 @@ def find_bridge_entities(
             if weight > best.get(key, _WeightedName("", 0.0, frozenset())).weight and set(stem_words(name)) - known:
                 best[key] = _WeightedName(name, weight, covered)
     ordered = sorted(best.values(), key=lambda candidate: (-candidate.weight, candidate.name))
-    return [BridgeEntity(candidate.name, _build_query(question, candidate)) for candidate in ordered]
+    return [BridgeEntity(one.name, _build_query(question, one), one.covered) for one in ordered]
 
 
 def _find_names(question_stems: frozenset[str], passage: Passage) -> Iterator[tuple[str, frozenset[str]]]:

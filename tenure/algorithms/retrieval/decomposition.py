@@ -4,18 +4,20 @@ A comparison has two items and a difference. Joined questions are split at their
 the answer of an earlier part depends on it.
 """
 
+import re
+from collections.abc import Collection
 from itertools import product
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.coreference import is_follow_up
-from tenure.algorithms.text.questions import (
-    extract_compared_items,
-    extract_criteria,
-    has_pronoun_reference,
-    shorten,
-    split_fragments,
-    split_question,
-)
+from tenure.algorithms.text.grammar.attributes import split_attributes
+from tenure.algorithms.text.grammar.chain import link_questions
+from tenure.algorithms.text.grammar.clauses import has_several_clauses
+from tenure.algorithms.text.grammar.masking import mask_text
+from tenure.algorithms.text.grammar.noun_phrases import is_agreeing
+from tenure.algorithms.text.grammar.references import find_reference
+from tenure.algorithms.text.grammar.vocabulary import PREPOSITIONS
+from tenure.algorithms.text.questions import extract_compared_items, extract_criteria, shorten
+from tenure.algorithms.text.sentences import stem_words
 
 MAX_SUB_QUESTIONS: Final = 6
 """Maximum sub-questions of a question."""
@@ -33,44 +35,115 @@ class QuestionPart(NamedTuple):
 
 
 def decompose_question(question: str) -> tuple[QuestionPart, ...]:
-    """Decompose a question into parts, in the order in which they should be answered."""
-    pair = extract_compared_items(question)
-    result = _decompose_comparison(*pair, extract_criteria(question)[:2]) if pair else _decompose_chain(question)
-    return tuple(
-        part._replace(question=shorten(part.question, MAX_SUB_QUESTION_CHARACTERS))
-        for part in result[:MAX_SUB_QUESTIONS]
+    """Decompose a question into parts, in the order in which they should be answered.
+
+    Every part has a content word, and all content words of the question occur in the parts. If that is not certain, the
+    question is the only part.
+    """
+    whole = (QuestionPart(shorten(" ".join(question.split()), MAX_SUB_QUESTION_CHARACTERS)),)
+    linked = link_questions(question)
+    if len(linked) == 1:
+        parts = _divide(linked[0].text)
+    else:
+        parts = _flatten([(_divide(part.text), part.needs) for part in linked])
+        if len(parts) > MAX_SUB_QUESTIONS:
+            parts = _join_tail(tuple(QuestionPart(part.text, part.needs) for part in linked))
+    if any(len(part.question) > MAX_SUB_QUESTION_CHARACTERS for part in parts):
+        return whole
+    return parts
+
+
+def _join_tail(parts: tuple[QuestionPart, ...]) -> tuple[QuestionPart, ...]:
+    """Join the parts beyond the maximum number into the last one."""
+    kept, tail = parts[: MAX_SUB_QUESTIONS - 1], parts[MAX_SUB_QUESTIONS - 1 :]
+    if not tail:
+        return kept
+    needs = {number for part in tail for number in part.needs if number <= len(kept)}
+    return (*kept, QuestionPart(" ".join(part.question for part in tail), tuple(sorted(needs))))
+
+
+def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> tuple[QuestionPart, ...]:
+    """Join the parts of several questions, each part once, and renumber their dependencies.
+
+    Args:
+        groups: parts of each question, and the numbers of the questions that it needs.
+    """
+    parts: list[QuestionPart] = []
+    last: list[int] = []
+    for group, needed in groups:
+        numbers: list[int] = []
+        for part in group:
+            known = next((n for n, other in enumerate(parts, 1) if other.question == part.question), 0)
+            if not known:
+                needs = tuple(numbers[n - 1] for n in part.needs) or tuple(last[n - 1] for n in needed)
+                parts.append(QuestionPart(part.question, needs))
+            numbers.append(known or len(parts))
+        last.append(numbers[-1])
+    return tuple(parts)
+
+
+def _divide(question: str) -> tuple[QuestionPart, ...]:
+    """Divide a single question: a list of attributes, or a comparison."""
+    attributes = split_attributes(question)
+    return tuple(map(QuestionPart, attributes)) if len(attributes) > 1 else _decompose_comparison(question)
+
+
+def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:
+    """Decompose a comparison into questions on both sides and on the difference; any other question is returned."""
+    whole = (QuestionPart(question),)
+    pair = (
+        None
+        if has_several_clauses(question) or _CONTINUED.search(mask_text(question))
+        else extract_compared_items(question)
     )
-
-
-def _decompose_comparison(a: str, b: str, criteria: tuple[str, ...]) -> tuple[QuestionPart, ...]:
+    if not pair or not _are_comparable(*pair):
+        return whole
+    a, b = pair
+    criteria = extract_criteria(question)
     if not criteria:
-        return (
-            QuestionPart(f"What is {a}?"),
-            QuestionPart(f"What is {b}?"),
-            QuestionPart(f"How do {a} and {b} differ?", (1, 2)),
+        sides = tuple(QuestionPart(f"What {_conjugate(side)} {side}?") for side in pair)
+        difference = f"How do {a} and {b} differ?"
+        parts = (*sides, QuestionPart(difference if _covers((difference,), question) else question, (1, 2)))
+    else:
+        criteria = criteria[:2]
+        sides = tuple(
+            QuestionPart(f"What {_conjugate(criterion)} the {criterion} of {side}?")
+            for side, criterion in product(pair, criteria)
         )
-    sides = tuple(QuestionPart(f"What is the {criterion} of {side}?") for side, criterion in product((a, b), criteria))
-    return (
-        *sides,
-        *(
-            QuestionPart(f"How do {a} and {b} compare in {criterion}?", (n, n + len(criteria)))
-            for n, criterion in enumerate(criteria, 1)
-        ),
-    )
+        parts = (
+            *sides,
+            *(
+                QuestionPart(f"How do {a} and {b} compare in {criterion}?", (n, n + len(criteria)))
+                for n, criterion in enumerate(criteria, 1)
+            ),
+        )
+    return parts if _covers([part.question for part in parts], question) else whole
 
 
-def _decompose_chain(question: str) -> tuple[QuestionPart, ...]:
-    """Split a question at its conjunctions if each later part is independent or refers to an earlier answer."""
-    fragments = tuple(dict.fromkeys(split_fragments(question)))
-    needs = [_find_dependency(fragments, index) for index in range(len(fragments))]
-    if not any(needs) or any(
-        has_pronoun_reference(piece) and not needed for piece, needed in zip(fragments[1:], needs[1:], strict=True)
-    ):
-        return tuple(QuestionPart(part) for part in split_question(question))
-    return tuple(QuestionPart(piece, needed) for piece, needed in zip(fragments, needs, strict=True))
+def _are_comparable(a: str, b: str) -> bool:
+    """Return whether both sides are complete: neither a list nor a reference, and with the same kind of complement."""
+    if any(re.search(r"\s(?:and|or|vs|versus)\s|,", mask_text(side)) or find_reference(side) for side in (a, b)):
+        return False
+    return _find_preposition(a) == _find_preposition(b) and bool(stem_words(a)) and bool(stem_words(b))
 
 
-def _find_dependency(fragments: tuple[str, ...], index: int) -> tuple[int, ...]:
-    """Return the number of the nearest earlier part to whose answer a part refers, if any."""
-    earlier = (number for number in range(index, 0, -1) if is_follow_up(fragments[index], fragments[number - 1]))
-    return tuple(earlier)[:1]
+def _find_preposition(phrase: str) -> str:
+    return next((word for word in phrase.lower().split() if word in PREPOSITIONS), "")
+
+
+def _conjugate(noun: str) -> str:
+    """Return "are" for a plural noun."""
+    return "are" if is_agreeing(noun, plural=True) and not is_agreeing(noun, plural=False) else "is"
+
+
+def _covers(parts: Collection[str], question: str) -> bool:
+    """Return whether the parts contain all content words of a question, apart from those of the comparison itself."""
+    rest = set(stem_words(question)) - set(stem_words(" ".join(parts)))
+    return not rest - _COMPARISON_STEMS
+
+
+_CONTINUED: Final = re.compile(r"[:;?.!]\s+\w")
+"""Pattern of a question with text after a colon or a sentence end."""
+_COMPARISON_STEMS: Final = frozenset(
+    stem_words("difference differences differ contrast versus vs terms respect regard regarding overview list report")
+)

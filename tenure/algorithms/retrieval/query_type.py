@@ -23,18 +23,21 @@ _PATTERNS: Final[dict[QueryType, tuple[str, ...]]] = {
     ),
     "comparative": (
         *(r"\bcompar", r"\bdifferences? between\b|\bdiffer\b", r"\bversus\b", r"\bvs\b"),
-        r"\b(?:better|worse|more|less|\w+er) than\b",
+        r"\b(?:better|worse|more|less|\w+er) than\b|\bhow much (?:more|less|\w+er)\b.{1,80}\bthan\b",
     ),
     "procedural": (
-        *(r"\bhow (?:to|(?:do|can|should) (?:i|you|we|one))\b", r"\bsteps?\b", r"\bprocedures?\b"),
+        *(r"\bhow (?:to|can|(?:do|should|could) (?:i|you|we|one))\b", r"\bsteps?\b", r"\bprocedures?\b"),
         r"\binstructions?\b",
     ),
-    "evaluative": (r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b|\btrade-?offs?\b"),
+    "evaluative": (
+        *(r"\bshould\b", r"\bworth\b", r"\bevaluat", r"\bassess", r"\bpros and cons\b|\btrade-?offs?\b"),
+        r"^\W*(?:is|are|was|were)\b.{1,120}\b(?:effective|good|bad|better|best|right|wrong|suitable|a success)\b",
+    ),
     "hypothetical": (
         r"\bwhat if\b",
         r"\bsuppos(?:e|ing)\b",
         r"\bimagine\b",
-        r"\bhappens?\b.{0,80}\b(?:if|when|without)\b",
+        r"\bhappens?\b.{0,80}\b(?:if|when|without)\b|\bif\b[^?.]{1,120},\s*(?:what|how|who|where|will|would|can)\b",
     ),
     "causal": (
         *(r"\bbecause\b", r"\bdue to\b", r"\bcauses?\b", r"\bresult(?:s|ed)? in\b"),
@@ -43,6 +46,7 @@ _PATTERNS: Final[dict[QueryType, tuple[str, ...]]] = {
     "temporal": (
         *(r"\btimelines?\b", r"\bhistory of\b", r"\bevol(?:ution|ved?)\b", r"\bbefore and after\b|\bover time\b"),
         r"\bchronolog",
+        r"\bchanged?\b.{0,80}\b(?:since|over the)\b|\b(?:between|from) \d{4} (?:and|to) \d{4}\b",
     ),
 }
 

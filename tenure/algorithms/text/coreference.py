@@ -25,20 +25,35 @@ _QUESTION_TARGET = re.compile(
 )
 _REFERENCE = re.compile(
     r"\b(?:(?:that|this|these|those|the same|the said)\s+(?!(?:is|are|was|were|and|or|the)\b)"
-    r"(?P<noun>(?!(?:they|he|she|it|we|you|i)\b)[a-z][\w-]*)(?P<owns>['’]s)?"
+    r"(?P<noun>(?!(?:they|he|she|it|we|you|i|compare|differ|relate|affect|happen|vary|impact)\b)[a-z][\w-]*)(?P<owns>['’]s)?"
     r"|(?P<of_person>his|her(?=\s+[a-z])|hers)|(?P<person>he|she|him|her)"
     r"|(?P<of_thing>its|their)|(?P<thing>it|they|them|there))\b",
     re.IGNORECASE,
 )
-_PERSON_NOUNS: Final = frozenset(
+PERSON_NOUNS: Final = frozenset(
     """actor actress architect artist author chairman chairwoman coach composer creator designer developer director
     editor engineer father founder governor head inventor judge king leader maker manager mayor minister mother
     musician owner painter person philosopher player poet pope president prince princess producer professor queen
     researcher ruler scientist singer spouse wife husband winner woman man writer""".split()
 )
+_ENTITY_NOUNS: Final = frozenset(
+    """album band bank book brand capital car church city club company country county currency district element film
+    firm game group island lake language magazine mountain name newspaper novel organisation organization party place
+    planet port program project province region river school sea series ship show song sport state street team title
+    town university village""".split()
+)
+"""Nouns whose question is answered by a name, so that "it" refers to the answer."""
 _LINKS = "of|the|de|da|del|di|du|van|von|der|den|bin|al|la|le"
 _WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w’'&-]*)"
 _NAME = re.compile(rf"\b{_WORD}(?:\s+(?:(?:{_LINKS})\s+){{0,2}}(?:{_WORD}|\d+\b))*")
+
+
+_PAST_VERB = re.compile(
+    r"^(?:\w+ed|became|began|broke|brought|built|came|drove|gave|kept|led|lost|made|sent|took|went|won|wrote)$",
+    re.IGNORECASE,
+)
+"""Pattern of verbs after "what" and "which" ("What led to …")."""
+_ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)
 
 
 class AnswerCandidate(NamedTuple):
@@ -59,7 +74,12 @@ def is_follow_up(question: str, earlier: str) -> bool:
         return True
     if target["place"]:
         return reference[0].lower() == "there"
-    person = target["person"] or any(target[group] in _PERSON_NOUNS for group in ("kind", "role") if target[group])
+    word = reference[0].lower()
+    if target["kind"] and (_PAST_VERB.match(target["kind"]) or (_is_plural(target["kind"]) and word in ("it", "its"))):
+        return False
+    if target["role"] and target["role"].lower() not in PERSON_NOUNS | _ENTITY_NOUNS:
+        return False
+    person = target["person"] or any(target[group] in PERSON_NOUNS for group in ("kind", "role") if target[group])
     if reference["of_person"] or reference["person"]:
         return bool(person)
     return not person or reference[0].lower() in ("they", "them", "their")
@@ -80,19 +100,21 @@ def find_plural_antecedent(question: str, earlier: str) -> str:
     """Return the plural noun of an earlier question to which a later one refers ("which models", "they"), or ""."""
     target, reference = _QUESTION_TARGET.match(earlier), _REFERENCE.search(question)
     kind = (target["kind"] or "") if target else ""
-    is_plural = kind.endswith("s") and not kind.endswith("ss")
-    return kind if is_plural and reference and reference[0].lower() in ("they", "them", "their") else ""
+    return kind if _is_plural(kind) and reference and reference[0].lower() in ("they", "them", "their") else ""
 
 
 def extract_answer_name(question: str, texts: Iterable[str]) -> str:
     """Return the name that most likely answers a question; empty if no sentence covers the question.
 
     A name qualifies if its sentence has at least `MIN_COVERAGE` of the question's content words and the name does not
-    occur in the question. The texts are ordered by relevance; the first of equal candidates wins.
+    occur in the question. A single word answers "who" only in a sentence with all content words. The texts are ordered
+    by relevance; the first of equal candidates wins.
     """
     question_stems = set(stem_words(question))
     all_texts = list(texts)
     candidates = [candidate for text in all_texts for candidate in _find_candidates(question_stems, text, all_texts)]
+    if _ASKS_WHO.match(question):
+        candidates = [candidate for candidate in candidates if " " in candidate.name or candidate.coverage == 1]
     best = max(candidates, key=lambda candidate: candidate.coverage, default=AnswerCandidate(0.0, ""))
     return best.name if best.coverage >= MIN_COVERAGE else ""
 
@@ -101,6 +123,10 @@ def extract_name_phrases(text: str) -> tuple[str, ...]:
     """Extract the runs of capitalised words of a sentence, without leading stop words."""
     found = (_strip_opening(match.group()) for match in _NAME.finditer(text))
     return tuple(name for name in found if name)
+
+
+def _is_plural(noun: str) -> bool:
+    return noun.endswith("s") and not noun.endswith("ss")
 
 
 def _find_candidates(question_stems: set[str], text: str, texts: Sequence[str]) -> Iterable[AnswerCandidate]:

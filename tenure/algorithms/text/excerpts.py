@@ -79,6 +79,8 @@ BACK_MATTER_HEADINGS = frozenset(
 )
 """Headings of sections without content on the subject."""
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")
+_ANNOUNCEMENT = re.compile(r":\s*[.!]$")
+"""End of a sentence whose announced address or list is missing."""
 _ENDS = tuple('.!)"”’%')
 
 
@@ -123,6 +125,7 @@ def is_complete_sentence(sentence: Sentence) -> bool:
         and not _CITATION_MARK.search(text)
         and letters >= 0.75 * len(text)
         and not _POINTER.search(text)
+        and not _ANNOUNCEMENT.search(text)
         and not _FIRST_PERSON.search(text)
     )
 
@@ -142,7 +145,9 @@ def _has_verb(text: str) -> bool:
 
 
 def has_back_reference(sentence: str) -> bool:
-    """Return whether a sentence refers to the sentence before it."""
+    """Return whether a sentence refers to the sentence before it, or is a remark on it in parentheses."""
+    if sentence.startswith("("):
+        return True
     text = _CONNECTIVE.sub("", sentence)
     return bool(_BACK_REFERENCE.match(text) or _EARLY_PRONOUN.match(text)) and not _DEIXIS.match(text)
 

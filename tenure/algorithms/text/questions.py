@@ -5,17 +5,23 @@ These functions need no model; roles use them as a fallback.
 
 import re
 
+from tenure.algorithms.text.grammar.chain import link_questions
+from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
+from tenure.algorithms.text.grammar.references import find_reference
+from tenure.algorithms.text.grammar.vocabulary import ADJECTIVES, PREPOSITIONS
+
 _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
-_BOUNDARY = re.compile(
-    rf"(?<=[?!])\s+|[;\n]+\s*|(?:,\s*|\s+)(?:and|or|but)\s+(?:also\s+)?(?=(?:{_OPENERS})\s+\w+\s+\w+)", re.IGNORECASE
-)
-_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|one|this|these|those)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"^(?:it|they|them|this|that|these|those|he|she|we|you|one|each\s+other)$", re.IGNORECASE)
 _COMPARISON = (
     re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+compare\s+(?:to|with|against)\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(
         r"\b(?:compare|contrast)\s+(?P<a>.{1,120}?)\s+(?:and|with|to|against|versus|vs\.?)\s+(?P<b>[^?.,;:]+)", re.I
     ),
-    re.compile(r"\bdifferences?\s+(?:is\s+there\s+)?between\s+(?P<a>.{1,120}?)\s+and\s+(?P<b>[^?.,;:]+)", re.I),
+    re.compile(
+        r"\bdifferences?\s+(?:is\s+there\s+)?(?:in\s+[^?.,;:]{2,60}?\s+)?between\s+(?P<a>.{1,120}?)\s+and\s+(?P<b>[^?.,;:]+)",
+        re.I,
+    ),
+    re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+differ\s+from\s+(?P<b>[^?.,;:]+)", re.I),
     re.compile(r"\bhow\s+(?:do|does)\s+(?P<a>.{1,120}?)\s+(?:and\s+(?P<b>.{1,120}?)\s+)(?:differ|compare)\b", re.I),
     re.compile(r"(?P<a>\b[\w .+#-]{1,80}?)\s+(?:vs\.?|versus)\s+(?P<b>[^?.,;:]+)", re.I),
 )
@@ -30,8 +36,22 @@ _SUBJECTLESS = re.compile(rf"^what\s+(?:is|are|was|were|has\s+been)\s+{_PARTICIP
 _WHAT_HAPPENS = re.compile(rf"^what\s+(?:is|are|was|were)\s+{_PARTICIPLE}\b", re.IGNORECASE)
 _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
+_ONLY_AS_REQUEST = re.compile(
+    r"^(?:compare|contrast|say|state|identify|name|define|analy[sz]e)\b"
+    r"|\band\s+(?:then\s+)?(?:explain|describe|list|name|say|state|give|show|tell|identify|outline|discuss|summari[sz]e)\s",
+    re.IGNORECASE,
+)
+"""Pattern of requests whose verb belongs to the heading."""
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
+_INCOMPLETE_TOPIC = re.compile(
+    rf"^(?:it|they|this|that|these|those|there|he|she|its|their)\b|\b(?:{'|'.join(sorted(PREPOSITIONS))}|like)$"
+    rf"|\s{_PARTICIPLE}$",
+    re.IGNORECASE,
+)
 _CRITERIA = re.compile(
-    r"\b(?:in terms of|with respect to|with regard to|regarding)\s+(?P<criteria>[^?.;:]{3,160})", re.IGNORECASE
+    r"\b(?:in terms of|with respect to|with regard to|regarding|(?:compare|differ)\s+in|differences?\s+in)\s+"
+    r"(?P<criteria>[^?.;:]{3,160}?)(?=\s+between\b|[?.;:]|$)",
+    re.IGNORECASE,
 )
 _AND = re.compile(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+", re.IGNORECASE)
 _TERMS_OF = re.compile(r"\s+(?:in terms of|with respect to|with regard to|regarding|for|when|if)\s+.*$", re.IGNORECASE)
@@ -45,32 +65,11 @@ MAX_HEADING_CHARACTERS = 90
 def split_question(question: str) -> tuple[str, ...]:
     """Split a question into its independent sub-questions, each as a sentence.
 
-    A question with a single part, or with a part that refers to an earlier one ("… and what happens without it?"), is
-    returned whole.
+    References to an earlier part are replaced by what they refer to. A question with a part that refers to an answer
+    ("Who wrote it, and where was he born?") is returned whole.
     """
-    fragments = split_fragments(question)
-    if any(has_pronoun_reference(piece) for piece in fragments[1:]):
-        return (" ".join(question.split()),)
-    return tuple(dict.fromkeys(fragments)) or (question.strip(),)
-
-
-def split_fragments(question: str) -> tuple[str, ...]:
-    """Split a question at its conjunctions, without fragments of fewer than three words.
-
-    A part without a subject of its own ("… and what was tried?") stays with the part before it.
-    """
-    fragments: list[str] = []
-    for piece in (piece.strip(" ,.") for piece in _BOUNDARY.split(question)):
-        if fragments and _SUBJECTLESS.match(piece):
-            fragments[-1] = f"{fragments[-1]}, and {piece[0].lower()}{piece[1:]}"
-        else:
-            fragments.append(piece)
-    return tuple(piece[0].upper() + piece[1:] for piece in fragments if len(piece.split()) >= 3)
-
-
-def has_pronoun_reference(piece: str) -> bool:
-    """Return whether a part of a question refers to an earlier part with a pronoun."""
-    return bool(_PRONOUN.search(piece))
+    parts = link_questions(question)
+    return (" ".join(question.split()),) if any(part.needs for part in parts) else tuple(part.text for part in parts)
 
 
 def extract_criteria(question: str) -> tuple[str, ...]:
@@ -87,23 +86,40 @@ def extract_compared_items(question: str) -> tuple[str, str] | None:
     for pattern in _COMPARISON:
         match = pattern.search(question[:MAX_PATTERN_CHARACTERS])
         if match:
-            a, b = (_TERMS_OF.sub("", _strip_phrasing(match[name])) for name in ("a", "b"))
-            if a and b and max(len(a.split()), len(b.split())) <= 8:
+            a, b = _strip_phrasing(match["a"]), _TERMS_OF.sub("", _strip_phrasing(match["b"]))
+            if a and b and not _PRONOUN.match(a) and not _PRONOUN.match(b) and max(len(a.split()), len(b.split())) <= 8:
                 return a, b
     return None
 
 
 def format_heading(question: str) -> str:
-    """Format a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x"."""
-    text = _strip_phrasing(question)
-    match = None if _WHAT_HAPPENS.match(text) else _WHAT_IS.match(text)
-    if match:
+    """Format a question as a heading: "What is X?" becomes "X", "How do I x?" becomes "How to x".
+
+    The statements before a question are omitted. A question that would lose its sense stays a question.
+    """
+    asked = split_clauses(question)
+    clause = " ".join(question.split())
+    if not find_reference(asked[0].text):
+        clause = asked[0].text if len(asked) == 1 else clause.removeprefix(asked[0].context).strip()
+    text = _strip_phrasing(clause)
+    is_requested = not _strip_marks(clause).startswith(text)
+    is_joined = len(asked) > 1 or has_several_clauses(text)
+    match = None if is_joined or _WHAT_HAPPENS.match(text) else _WHAT_IS.match(text)
+    if match and not _INCOMPLETE_TOPIC.search(match["x"]) and not _is_predicate(match["x"]):
         text = match["x"]
-    elif match := _HOW_TO.match(text):
+    elif match := None if is_joined else _HOW_TO.match(text):
         text = f"How to {match['x']}"
-    elif re.match(rf"^(?:{_OPENERS})\b", text, re.IGNORECASE) and not _WHAT_HAPPENS.match(text):
+    elif is_requested:
+        text = _ARTICLE.sub("", text)
+    elif (is_joined or not _WHAT_HAPPENS.match(text)) and (clause.rstrip().endswith("?") or is_direct_question(text)):
         text = f"{text}?"
-    return shorten(text[0].upper() + text[1:] if text else question.strip(), MAX_HEADING_CHARACTERS)
+    return shorten(text[0].upper() + text[1:] if text.strip("?") else question.strip(), MAX_HEADING_CHARACTERS)
+
+
+def _is_predicate(text: str) -> bool:
+    """Return whether a text is an adjective with its complement ("wrong with X")."""
+    words = text.lower().split()
+    return len(words) > 1 and words[0] in ADJECTIVES and words[1] in PREPOSITIONS
 
 
 def shorten(text: str, limit: int) -> str:
@@ -115,10 +131,14 @@ def shorten(text: str, limit: int) -> str:
 
 
 def _strip_phrasing(text: str) -> str:
-    """Remove polite phrases at the start and punctuation at the end of a question."""
-    stripped = " ".join(text.split()).strip(" ?.!,;:")
+    """Remove requests and polite phrases at the start and punctuation at the end of a question."""
+    stripped = _strip_marks(text)
     while True:
-        shorter = _POLITE.sub("", stripped)
+        shorter = _POLITE.sub("", stripped if _ONLY_AS_REQUEST.search(stripped) else strip_request(stripped))
         if shorter == stripped or not shorter:
             return stripped
         stripped = shorter
+
+
+def _strip_marks(text: str) -> str:
+    return " ".join(text.split()).strip(" ?.!,;:")

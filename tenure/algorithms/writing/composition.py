@@ -28,8 +28,9 @@ from tenure.algorithms.text.sentences import (
     stem_words,
 )
 
-MIN_SCORE = 0.1
-"""Minimum score of an excerpt."""
+MIN_SCORE, MIN_SCORE_OF_SEVERAL = 0.1, 0.4
+"""Minimum score of an excerpt in the only section of a report, and in one of several sections: a part of the question
+without an answer is left out if another part has one."""
 LEADING_PASSAGES, EXCERPTS_PER_LEADING_PASSAGE = 2, 3
 """Number of passages, best first, that give most of a text, and maximum number of excerpts of each."""
 MAX_LATER_EXCERPTS, MIN_LATER_SHARE = 2, 0.55
@@ -115,6 +116,8 @@ def compose(
         return []
     vectors = encode([candidate.text for candidate in candidates])
     scores = _score_candidates(request, candidates, vectors, passages, encode)
+    if request.other_topics:
+        scores[scores < MIN_SCORE_OF_SEVERAL] = -1.0
     order = _select_candidates(candidates, scores, vectors, max_excerpts)
     chosen = _put_focus_first(request, scores, vectors, encode, order)
     kept = _limit_length(chosen, candidates, target_words or _compute_target_words(len(request.other_topics) + 1))

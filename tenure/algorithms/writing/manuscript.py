@@ -3,14 +3,17 @@
 Pure functions; the workflow only defines their order.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
-from tenure.algorithms.text.questions import format_heading
+from tenure.algorithms.text.questions import format_heading, shorten
+from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
-from tenure.contracts.evidence.passages import Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.disputes import PositionEvidence
+from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord
@@ -19,10 +22,18 @@ from tenure.contracts.run.run import Feedback, FeedbackRecord, TopicProgress
 SectionResults = Mapping[str, SectionResult]
 """Latest result of each section, by heading."""
 
+_YES_OR_NO = re.compile(r"^\s*(?:yes|no)\b", re.IGNORECASE)
+
 _MAX_UNCITED_INCREASE = 0.25
 """Maximum increase of the share of sentences without citations in a revision."""
-LEADING_PASSAGES = 6
-"""Number of passages of a section's direct search that come before all others."""
+MAX_BRIEF_LENGTH = 1500
+"""Maximum characters of each part of the synthesis that writers read."""
+LEADING_PASSAGES = 3
+"""Number of passages of a section's direct search, and then of its research, that come before all others."""
+MAX_SHARED_PASSAGES = 6
+"""Maximum number of passages that a section receives from the searches of the others."""
+SIDED_PASSAGES = 3
+"""Passages of each side of a position that its section receives in any case."""
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -67,6 +78,38 @@ def rename_sections(results: SectionResults, change: OutlineChange) -> dict[str,
     }
 
 
+def cite_short_answer(answer: str, abstract: Draft) -> Claim | None:
+    """Return a short answer with the quotes of the abstract's sentences that contain it.
+
+    Yes or No alone is stated by the first sentence.
+
+    Returns:
+        None if there is no answer, or if the abstract does not contain all of its words.
+    """
+    stated = {claim: set(stem_words(claim.text)) for claim in abstract.claims if claim.citations}
+    left = set(stem_words(_YES_OR_NO.sub("", answer)))
+    if not answer or not stated:
+        return None
+    chosen = [] if left else [next(iter(stated))]
+    for claim, stems in stated.items():
+        if left & stems:
+            chosen.append(claim)
+            left -= stems
+    return None if left else _combine_claims(answer, chosen)
+
+
+def _combine_claims(text: str, claims: Sequence[Claim]) -> Claim:
+    """Return a text with the quotes of several claims; it is as well supported as the weakest of them."""
+    weakest = min(claims, key=lambda claim: (claim.status == "supported", claim.confidence or 0.0))
+    return weakest.model_copy(
+        update={
+            "text": text,
+            "citations": tuple(dict.fromkeys(citation for claim in claims for citation in claim.citations)),
+            "tainted": any(claim.tainted for claim in claims),
+        }
+    )
+
+
 def remove_abstract_repeats(abstract: Draft, written: Sequence[SectionDraft]) -> tuple[SectionDraft, ...]:
     """Remove sentences of the abstract from the sections; a section that would become empty stays unchanged."""
     kept = remove_repeats([abstract, *(section.draft for section in written)])[1:]
@@ -79,10 +122,29 @@ def remove_abstract_repeats(abstract: Draft, written: Sequence[SectionDraft]) ->
 def remove_synthesis_repeats(
     synthesis: SynthesisDraft, abstract: Draft, written: Sequence[SectionDraft]
 ) -> SynthesisDraft:
-    """Remove sentences of the abstract and the sections from the synthesis."""
+    """Remove sentences of the abstract and the sections from the synthesis.
+
+    A situation or a complication that is left alone is removed too: only a resolution makes sense without the others.
+    """
     parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
     kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
+    if not kept[2].claims and not all(part.claims for part in kept[:2]):
+        return SynthesisDraft()
     return SynthesisDraft(situation=kept[0], complication=kept[1], resolution=kept[2])
+
+
+def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
+    """Render a synthesis for the writers of sections; without sentences that instructions in a source may have caused.
+
+    The text is shortened, since every section reads it.
+    """
+    parts = {
+        "Situation": synthesis.situation,
+        "Complication": synthesis.complication,
+        "Resolution": synthesis.resolution,
+    }
+    said = {name: " ".join(c.text for c in part.claims if not c.tainted) for name, part in parts.items()}
+    return "\n".join(f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text)
 
 
 def deduplicate_claims(topics: Sequence[Topic], results: SectionResults) -> dict[str, SectionResult]:
@@ -122,6 +184,29 @@ def select_passages_shown(
     return tuple(first.values())[: max(len(cited) + len(cited_by_reasoning), DEFAULT_PASSAGES_SHOWN)]
 
 
+def add_new_passages(known: Sequence[PassageRef], more: Iterable[PassageRef]) -> tuple[PassageRef, ...]:
+    """Append passages that are not known yet, in order."""
+    merged = {passage.chunk: passage for passage in known}
+    for passage in more:
+        merged.setdefault(passage.chunk, passage)
+    return tuple(merged.values())
+
+
+def select_shared_evidence(
+    found: Sequence[PassageRef], own: Sequence[PassageRef], limit: int = MAX_SHARED_PASSAGES
+) -> tuple[PassageRef, ...]:
+    """Return the most relevant passages that searches of other sections have found and a section does not know.
+
+    Args:
+        found: passages that searches of all sections have found.
+        own: passages that the section knows.
+        limit: maximum number of passages.
+    """
+    known = {passage.chunk for passage in own}
+    new = [passage for passage in found if passage.chunk not in known]
+    return tuple(sorted(new, key=lambda passage: -passage.relevance)[:limit])
+
+
 def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
     """Interleave ranked lists of passages, each passage once."""
     longest = max((len(refs) for refs in found), default=0)
@@ -134,16 +219,56 @@ def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageR
 
 
 def order_section_evidence(
-    computed: Sequence[PassageRef], direct: Sequence[PassageRef], found: Sequence[Sequence[PassageRef]]
+    computed: Sequence[PassageRef],
+    direct: Sequence[PassageRef],
+    researched: Sequence[PassageRef],
+    others: Sequence[PassageRef],
 ) -> tuple[PassageRef, ...]:
-    """Order the passages of a section: results of queries, the first passages of its direct search, all others.
+    """Order the passages of a section: results of queries, the first of its direct search and research, all others.
+
+    Research finds the later documents of a chain, which resemble the question least.
 
     Args:
         computed: results of queries and calculations.
         direct: passages of the search for the section's question itself, best first.
-        found: all ranked lists of passages.
+        researched: passages that the research has accepted for the topic, best first.
+        others: passages of other searches, best first.
     """
-    return interleave_passages([(*computed, *direct[:LEADING_PASSAGES], *interleave_passages([direct, *found]))])
+    leading = (*computed, *direct[:LEADING_PASSAGES], *researched[:LEADING_PASSAGES])
+    return interleave_passages([(*leading, *interleave_passages([direct, others, researched]))])
+
+
+def select_positions(
+    topic: Topic, positions: Sequence[PositionEvidence], topics: Sequence[Topic]
+) -> tuple[PositionEvidence, ...]:
+    """Return the disputed positions that belong to a topic: the one that shares most words with the position."""
+    return tuple(held for held in positions if held.is_disputed and _find_topic(held, topics) == topic)
+
+
+def _find_topic(held: PositionEvidence, topics: Sequence[Topic]) -> Topic:
+    """Return the topic of a position; of several with as many common words, the one that it was searched for."""
+    words = set(stem_words(held.position))
+    return max(
+        topics,
+        key=lambda topic: (
+            len(words.intersection(stem_words(f"{topic.heading} {topic.question}"))),
+            topic.heading == held.topic,
+        ),
+    )
+
+
+def add_sided_passages(evidence: Sequence[PassageRef], positions: Sequence[PositionEvidence]) -> tuple[PassageRef, ...]:
+    """Return the evidence of a section with the best passages for and against its positions."""
+    sided = [
+        one.passage
+        for held in positions
+        for side in (held.supporting, held.contradicting)
+        for one in side[:SIDED_PASSAGES]
+    ]
+    first: dict[str, PassageRef] = {}
+    for passage in (*evidence, *sided):
+        first.setdefault(passage.chunk, passage)
+    return tuple(first.values())
 
 
 def select_critiques(topic: Topic, critiques: Iterable[Critique]) -> tuple[Critique, ...]:

@@ -100,8 +100,9 @@ async def _build_request(
         topic=run.question,
         question=arguments.question,
         corpora=corpora,
+        databases=run.databases,
         limits=limits,
-        search=arguments.search,
+        search=arguments.search_again,
         thread=thread,
     )
 
@@ -133,7 +134,7 @@ def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]
 
 def _build_limits(arguments: Namespace, run: RunRequest, settings: Settings) -> RunLimits:
     """Return the limits of an answer: those of the run with a budget of its own."""
-    scope = run.limits.web if arguments.search else None
+    scope = run.limits.web if arguments.search_again else None
     web = scope and scope.model_copy(
         update={"run": RunId(_thread_id(arguments.id)), "max_pages": min(MAX_PAGES_PER_SEARCH, scope.max_pages)}
     )
@@ -147,6 +148,7 @@ def _build_limits(arguments: Namespace, run: RunRequest, settings: Settings) -> 
             "max_searches": None,
             "max_seconds": None,
             "highest_price": find_reservation_price(settings, limited=True) if limited else None,
+            "search_mode": arguments.search_mode or run.limits.search_mode,
         }
     )
 
@@ -163,7 +165,7 @@ def _print(answer: AskReply, arguments: Namespace) -> None:
 
         print_markdown(render_answer(answer, Path.cwd()))
     else:
-        again = "" if arguments.search else ", or search again with --search"
+        again = "" if arguments.search_again else ", or search again with --search-again"
         print_note(f"no document of run {arguments.id} answers this question: use the words of the documents{again}")
     for call in answer.fallbacks:
         print_note(f"{call.role} was answered without the model: {call.reason}")

@@ -25,7 +25,7 @@ from tenure.settings import Settings
 MAX_FEEDBACK_CHARS = 4_000
 """Maximum length of the feedback for a fork."""
 
-BOUNDS = ("max_cycles", *MODEL_BUDGET)
+BOUNDS = ("max_cycles", "search_mode", *MODEL_BUDGET)
 """Limits of the original that the command line may replace."""
 
 

@@ -1,6 +1,6 @@
 """Evidence and the claims drawn from it: passages by reference, claims with verbatim citations."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ SearchMode = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
 """Search method: `dense` by vector similarity; `sparse` by full text; `rrf` by both, fused by reciprocal rank;
 `hybrid` by both, fused by scores; `graph` along entity links from the best hybrid results; `adaptive` chooses `graph`
 for corpora whose passages are connected by names, and `hybrid` otherwise."""
+
+DEFAULT_SEARCH_MODE: Final = "adaptive"
+"""Search mode of a search for which neither a user nor a plan has chosen one."""
 
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
@@ -72,24 +75,11 @@ class Draft(Contract):
         return "\n\n".join(" ".join(claim.text for claim in block.claims) for block in self.blocks)
 
 
-class Contradiction(Contract):
-    """Two statements of different sources that cannot both be true."""
+class AbstractDraft(Draft):
+    """Abstract of a report, and the answer to the question in a few words."""
 
-    a: Citation
-    """First statement."""
-    b: Citation
-    """Second statement."""
-    severity: Literal["low", "medium", "high"]
-    """Importance of the contradiction."""
-    about: str = ""
-    """Subject of the contradiction."""
-
-
-class Contradictions(Contract):
-    """All contradictions found between sources."""
-
-    found: tuple[Contradiction, ...] = ()
-    """The contradictions."""
+    short_answer: str = ""
+    """The answer; empty if the sections give none."""
 
 
 class CheckedClaims(Contract):
@@ -151,7 +141,7 @@ class SearchRequest(Contract):
     """Maximum number of passages per source; None for no limit."""
     sources: tuple[SourceId, ...] = ()
     """Sources to search; empty for all sources of the corpora."""
-    mode: SearchMode = "adaptive"
+    mode: SearchMode = DEFAULT_SEARCH_MODE
     """How to search."""
     alpha: float = Field(default=0.5, ge=0, le=1)
     """Weight of vector similarity against full-text scores when they are blended."""
@@ -168,3 +158,5 @@ class SearchReply(Contract):
     """The passages."""
     embedded_share: float = Field(default=1.0, ge=0, le=1)
     """Share of the searched chunks that had a vector before the search."""
+    lacks_links: bool = False
+    """Whether a search along links found none to follow and ranked the passages as `hybrid` does."""

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import ChunkId, Contract, RunId
+from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.filters import Filter
-from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.passages import Citation, PassageRef
 from tenure.contracts.evidence.react import ReactStep
 
 RetrievalStrategy = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
@@ -20,6 +21,25 @@ QueryPurpose = Literal["next_hop", "reword", "narrow", "supporting", "contradict
 
 PassageStance = Literal["supporting", "contradicting", "neutral"]
 """Stance of a passage towards a position."""
+
+
+class PassageSide(Contract):
+    """Side that one passage of a batch takes."""
+
+    passage: int
+    """Number of the passage, from 1."""
+    side: PassageStance
+    """Its side."""
+    citation: Citation | None = None
+    """Sentence that takes the side; None for a neutral passage."""
+
+
+class PassageSides(Contract):
+    """Sides that the passages of a batch take."""
+
+    stances: tuple[PassageSide, ...] = ()
+    """One entry for each passage that was judged."""
+
 
 RetrievalStopReason = Literal["complete", "converged", "nothing_new", "limit_reached", "stopped", "no_valid_action"]
 """Reason for the end of a search: the task is complete; the best passages no longer change; nothing new was found; the
@@ -59,6 +79,8 @@ class RetrievalResult(Contract):
     """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
     """Answer of the `react` strategy, with passage numbers; not part of a report."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence of the `contrastive` strategy for and against a position."""
     stop_reason: RetrievalStopReason = "complete"
     """Reason for the end of the search."""
 

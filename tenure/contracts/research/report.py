@@ -6,7 +6,8 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.evidence.passages import Contradiction, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
+from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.research.learning import Experience, StrategyOutcome
@@ -24,6 +25,7 @@ from tenure.contracts.run.run import (
     RunPhase,
     RunProgress,
     SectionPhase,
+    StepProgress,
     TaskMode,
     TopicProgress,
     Usage,
@@ -113,8 +115,14 @@ class SectionRequest(Contract):
     """Hypothetical passage of the topic (HyDE); empty if there is none yet."""
     query_results: tuple[PassageRef, ...] = ()
     """Passages of table query results, given to a new section."""
+    shared_evidence: tuple[PassageRef, ...] = ()
+    """Passages that searches of other sections have found while these were written."""
     reasoning: str = ""
     """Line of reasoning over all evidence; empty for none."""
+    synthesis: str = ""
+    """Synthesis of all findings; empty for none."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions on the topic."""
     draft: Draft | None = None
     """Draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
@@ -138,6 +146,8 @@ class SectionResult(Contract):
     """Text of the section."""
     evidence: tuple[PassageRef, ...] = ()
     """Passages used for it."""
+    found: tuple[PassageRef, ...] = ()
+    """Passages that its reviews, critiques and feedback have made it search for; the whole report may use them."""
     coverage: float = 0.0
     """Coverage of the topic by its evidence, 0 to 1."""
     reviews: tuple[str, ...] = ()
@@ -185,6 +195,8 @@ class ReportDraft(Contract):
     """Question of the run."""
     title: str = ""
     """Title."""
+    short_answer: Claim | None = None
+    """Answer in a few words with the quotes that state it; None if there is none."""
     abstract: Draft = Draft()
     """Abstract."""
     sections: tuple[SectionDraft, ...] = ()
@@ -205,6 +217,8 @@ class ReportDraft(Contract):
     """Considerations beyond the sources."""
     contradictions: tuple[Contradiction, ...] = ()
     """Contradictions between sources."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions."""
     evaluation: Evaluation | None = None
     """Self-evaluation; None if there was none."""
     critiques: tuple[CritiqueRecord, ...] = ()
@@ -250,6 +264,8 @@ class ProgressUpdate(Contract):
     """Topics whose state changed."""
     is_full_outline: bool = False
     """Whether `topics` are all topics, since the outline may have changed."""
+    steps: tuple[StepProgress, ...] | None = None
+    """Steps of the current research plan; None if they have not changed."""
     attempt: Attempt | None = None
     """A tested program, or the same again with its lesson."""
     task: ReactTaskRecord | None = None

@@ -5,17 +5,19 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from tenure.contracts.base import Contract, RunId
-from tenure.contracts.evidence.passages import PassageRef, SynthesisDraft
+from tenure.contracts.evidence.disputes import PositionEvidence
+from tenure.contracts.evidence.passages import PassageRef, SearchMode, SynthesisDraft
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
 from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.research.report import Topic
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.role_calls import ConversationTurn
-from tenure.contracts.run.run import ControlState, FallbackRecord, Feedback, RunLimits, Usage
+from tenure.contracts.run.run import ControlState, FallbackRecord, Feedback, PlanStepKind, RunLimits, StepStatus, Usage
 
-ActionKind = Literal["SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"]
-StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
+ActionKind = Literal[
+    "SEARCH", "READ", "ANALYZE", "COMPARE", "CALCULATE", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"
+]
 GainTrend = Literal["Increasing", "Steady", "Stalling"]
 SynthesisQuality = Literal["excellent", "good", "moderate", "shallow"]
 
@@ -43,41 +45,117 @@ class PlannedAction(Contract):
     action: ActionKind
     """Type of the action."""
     query: str
-    """SEARCH, READ: the search query. ADD_TO_OUTLINE: the question that the new section answers. ASK_HUMAN: the
-    question. Else empty."""
+    """SEARCH, READ: the search query. ANALYZE: the question to the document. COMPARE: the criteria. CALCULATE: the
+    question about the figures. ADD_TO_OUTLINE: the question that the new section answers. ASK_HUMAN: the question.
+    Else empty."""
     target_outline_topic: str
     """Exact heading of the topic it serves; for ADD_TO_OUTLINE the new heading. Empty if it serves none."""
     passage: int
-    """READ: number of the finding whose source is to be read further. Else 0."""
+    """READ, ANALYZE: number of the finding whose source is to be read further. Else 0."""
     depends_on: tuple[str, ...]
-    """Ids of the SEARCH and READ actions of this plan that have to bring something first; mostly none."""
+    """Ids of the actions of this plan whose results it needs. Names that they find go into its query."""
     expected_output: str
     """Expected result; for ASK_HUMAN your assumption without an answer."""
     strategy: str | None = None
     """SEARCH: one of the listed search strategies, if the query does not suggest it by its kind; mostly null."""
+    search_mode: SearchMode | None = None
+    """SEARCH: `sparse` for exact words, names and numbers; `dense` for a description in other words than the source's;
+    `graph` to follow names from document to document; `rrf` or `hybrid` for words and meaning. Mostly null: the
+    searcher then decides."""
+    alternative: str = ""
+    """Another query, searched once if the action fails or finds nothing; empty for none."""
+    alternative_strategy: str | None = None
+    """One of the listed search strategies for the alternative; mostly null."""
+
+
+class StepAlternative(Contract):
+    """Alternative search of a step, tried once if the step fails or finds nothing."""
+
+    query: str
+    """Query text."""
+    strategy: RetrievalStrategy | None = None
+    """Retrieval strategy chosen by the plan, if any."""
+
+
+class InsertedName(Contract):
+    """Name in the results of an earlier step that was inserted into the query of a later one."""
+
+    name: str
+    """The name as the passage spells it."""
+    title: str = ""
+    """Title of the document that contains it."""
+
+
+class StepPreparation(Contract):
+    """Query of a step after the results of the steps it depends on are known."""
+
+    query: str
+    """The query; as planned if nothing was inserted."""
+    names: tuple[InsertedName, ...] = ()
+    """Inserted names."""
+    answered_by: int = Field(default=0, ge=0)
+    """Number of the passage, from 1, that already answers the query; 0 for none."""
+    title: str = ""
+    """Title of the document of this passage."""
+
+
+class Operand(Contract):
+    """A figure of a calculation with its source."""
+
+    label: str
+    """Subject of the figure."""
+    figure: str
+    """The figure as the passage writes it."""
+    passage: int = Field(ge=1)
+    """Number of the passage, from 1."""
+    title: str = ""
+    """Title of its document."""
+
+
+class PreparedCalculation(Contract):
+    """A calculation whose figures occur in passages."""
+
+    expression: str = ""
+    """Expression for the calculator; empty if the passages lack a figure."""
+    operands: tuple[Operand, ...] = ()
+    """Figures in the expression."""
+    problem: str = ""
+    """Reason that there is no expression; empty on success."""
 
 
 class PlanStep(Contract):
-    """A step of a plan: a query to the sources."""
+    """A step of a plan."""
 
     id: str
     """Name within the plan."""
+    kind: PlanStepKind = "search"
+    """Type of the step."""
     query: str
-    """Query text."""
+    """Query text, question to a document, criteria of a comparison, or question about figures."""
+    planned_query: str = ""
+    """Query before names were inserted or an alternative replaced it; empty if it is unchanged."""
+    inserted: tuple[InsertedName, ...] = ()
+    """Names of earlier results in the query."""
     topic: str
     """Heading of the topic it serves."""
     read_passage: PassageRef | None = None
     """Passage whose source is to be read further; None for a search in all sources."""
     depends_on: tuple[str, ...] = ()
-    """Steps that must be completed first."""
+    """Steps whose results it needs."""
     expected_output: str = ""
     """Expected result."""
     strategy: RetrievalStrategy | None = None
     """Retrieval strategy chosen by the plan, if any."""
+    search_mode: SearchMode | None = None
+    """Search mode chosen by the plan, if any."""
+    alternative: StepAlternative | None = None
+    """Search that is tried once if the step fails or finds nothing; None for none."""
     status: StepStatus = "pending"
     """State of the step."""
+    is_answered: bool = False
+    """Whether it was skipped because earlier results suffice; steps that depend on it use those."""
     note: str = ""
-    """Reason for its failure or for skipping it."""
+    """Reason for its failure or for skipping it, or use of its alternative."""
 
 
 class ExecutedQuery(Contract):
@@ -188,6 +266,19 @@ class LatentTopic(Contract):
     """Cycle in which it was first found."""
 
 
+class EarlierResult(Contract):
+    """Result of a step on which a task depends."""
+
+    step: str
+    """Id of the step."""
+    query: str
+    """Its query."""
+    topic: str
+    """Heading of the topic it serves."""
+    passages: tuple[PassageRef, ...] = ()
+    """Its best passages."""
+
+
 class SubagentRequest(Contract):
     """One task of a cycle."""
 
@@ -205,6 +296,10 @@ class SubagentRequest(Contract):
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1
     """Maximum number of dependent searches."""
+    earlier: tuple[EarlierResult, ...] = ()
+    """Results of the steps it depends on."""
+    made_queries: tuple[str, ...] = ()
+    """Queries of the cycle so far."""
     corpora: tuple[str, ...]
     """Corpora to read."""
     databases: tuple[str, ...] = ()
@@ -220,6 +315,8 @@ class SubagentResult(Contract):
 
     step: str
     """Id of its step."""
+    prepared: PlanStep | None = None
+    """The step with names inserted, skipped, or with the reason for its failure; None if it was executed as planned."""
     candidates: tuple[CandidatePassage, ...] = ()
     """Distinct passages found."""
     queries: tuple[str, ...] = ()
@@ -228,6 +325,8 @@ class SubagentResult(Contract):
     """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
     """Answer of the `react` strategy, with passage numbers; not part of a report."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence of the `contrastive` strategy for and against a position."""
     stop_reason: RetrievalStopReason = "complete"
     """Reason for the end of its search."""
     usage: Usage = Usage()
@@ -300,6 +399,12 @@ class SpiralState(Contract):
     """Reasons for continuing or ending the research, in order."""
     strategy_outcomes: tuple[StrategyOutcome, ...] = ()
     """Results of the retrieval strategies."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions, in the order in which they were first searched for."""
+    calculated: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages of calculations that the plan made, by heading of their topic."""
+    contrastive_task: bool = False
+    """Whether a task has searched both sides of the question's position by default."""
     notes: tuple[str, ...] = ()
     """Run log."""
     usage: Usage = Usage()
@@ -354,6 +459,10 @@ class SpiralResult(Contract):
     """Information gain of each cycle."""
     strategy_outcomes: tuple[StrategyOutcome, ...] = ()
     """Results of the retrieval strategies."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions."""
+    calculated: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages of calculations that the plan made, by heading of their topic."""
     queries: tuple[str, ...] = ()
     """Queries with results, the most productive first."""
     decisions: tuple[str, ...] = ()

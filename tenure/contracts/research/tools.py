@@ -1,4 +1,4 @@
-"""Tools of a ReAct task: arguments, observations, and the requests of their activities.
+"""Tools of a task: arguments, observations, and the requests of their activities.
 
 The tools themselves are modules of `workflows.research.tools`. Passages are named by number, from 1, in the order in
 which a task first saw them.
@@ -20,6 +20,9 @@ ComparisonRelation = Literal["same", "different", "only_first", "only_second"]
 
 MAX_MCP_TOOLS = 40
 """Maximum number of MCP tools offered to a task."""
+
+MAX_MCP_RESOURCES = 100
+"""Maximum number of MCP resources offered to a task."""
 
 MAX_LOOKUP_DOCUMENTS = 50
 """Maximum number of documents searched for a term."""
@@ -193,20 +196,37 @@ class McpTool(Contract):
     """Description by the server."""
     parameters: dict[str, JsonValue] = {}
     """JSON schema of its arguments; empty if it is too long to be shown."""
+    automatic: bool = False
+    """Whether rules may call it without a model: the server declares that it only reads, or the settings name it."""
+
+
+class McpResource(Contract):
+    """A resource of an MCP server, as described by the server."""
+
+    server: str
+    """Name of the server."""
+    uri: str
+    """URI."""
+    title: str
+    """Title, or name."""
+    description: str = ""
+    """Description by the server."""
 
 
 class McpToolsRequest(Contract):
-    """Request for the tools of MCP servers."""
+    """Request for the tools and resources of MCP servers."""
 
     servers: tuple[str, ...]
     """Names of the servers."""
 
 
 class McpToolsReply(Contract):
-    """Tools of MCP servers."""
+    """Tools and resources of MCP servers."""
 
     tools: tuple[McpTool, ...] = ()
     """Allowed tools, at most `MAX_MCP_TOOLS`."""
+    resources: tuple[McpResource, ...] = ()
+    """Allowed resources, at most `MAX_MCP_RESOURCES`."""
     problems: tuple[str, ...] = ()
     """Reasons that servers could not be listed."""
 
@@ -226,11 +246,26 @@ class McpCallRequest(Contract):
     """Corpus with which the answer is stored."""
 
 
+class McpResourceRequest(Contract):
+    """A resource of an MCP server that is read and stored as a source."""
+
+    server: str
+    """Name of the server."""
+    uri: str
+    """URI of the resource."""
+    title: str = ""
+    """Title of the resource."""
+    question: str
+    """Question that the resource serves; its most relevant passages are returned."""
+    corpus: str
+    """Corpus with which the resource is stored."""
+
+
 class McpCallReply(Contract):
-    """Result of a call of an MCP tool."""
+    """Result of a call of an MCP tool, or of reading an MCP resource."""
 
     passages: tuple[PassageRef, ...] = ()
-    """First passages of the answer."""
+    """First passages of an answer, or the most relevant passages of a resource."""
     contains_instructions: bool = False
     """Whether the answer holds text that gives orders to programs which read it."""
     problem: str = ""

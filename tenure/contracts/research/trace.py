@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from tenure.contracts.base import Contract
+from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebReport
@@ -11,7 +12,7 @@ from tenure.contracts.research.report import Critique
 from tenure.contracts.research.spiral import Finding, PlannedAction, Reflection, ResearchEffort
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import FeedbackRecord, SectionPhase, TaskMode
+from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, SectionPhase, StepProgress, TaskMode
 
 WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
 """Status of a workflow on the Temporal server."""
@@ -89,24 +90,32 @@ class TracedTask(Contract):
 
     topic: str
     """Heading of the topic it served."""
+    kind: PlanStepKind = "search"
+    """Type of the step."""
+    planned_query: str = ""
+    """Query of the plan; empty if names of earlier results were not inserted into it."""
     strategy: RetrievalStrategy
     """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
+    search_mode: SearchMode | None = None
+    """Search mode, if a user or the plan chose it."""
     expected_output: str = ""
     """Expected result."""
     is_reading: bool = False
     """Whether it reads further in one source."""
-    status: Literal["in_progress", "completed", "failed"] = "in_progress"
-    """State of the task; a task without results has failed."""
+    status: Literal["in_progress", "completed", "failed", "skipped"] = "in_progress"
+    """State of the task; a task without results has failed, and an unneeded task was skipped."""
     note: str = ""
-    """Reason for the failure."""
+    """Reason for the failure or for skipping it."""
     queries: tuple[TracedQuery, ...] = ()
     """Its own query and its follow-up queries."""
     steps: tuple[ReactStep, ...] = ()
     """Thoughts, actions and observations of the `react` strategy."""
     answer: str = ""
     """Answer of the `react` strategy, with passage numbers."""
+    positions: tuple[str, ...] = ()
+    """Positions that were searched from both sides, with the number of passages for and against."""
 
 
 class TracedPlan(Contract):
@@ -130,6 +139,8 @@ class TracedPlan(Contract):
     """Topics added to the outline."""
     dropped: tuple[str, ...] = ()
     """Topics dropped from the outline."""
+    steps: tuple[StepProgress, ...] = ()
+    """Steps with their last reported state."""
     tasks: tuple[TracedTask, ...] = ()
     """Started tasks."""
     failure: str = ""

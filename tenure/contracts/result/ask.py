@@ -52,6 +52,8 @@ class AskRequest(Contract):
     """The follow-up question."""
     corpora: tuple[str, ...] = Field(min_length=1)
     """Corpora to read."""
+    databases: tuple[str, ...] = ()
+    """Databases that may be queried."""
     limits: RunLimits = RunLimits()
     """Limits of the answer; contain a web scope only if the web may be read now."""
     search: bool = False

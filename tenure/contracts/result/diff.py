@@ -78,6 +78,10 @@ class UnsharedContradiction(Contract):
     """Quote of the other source."""
     about: str
     """Subject of the contradiction, if known."""
+    a_title: str = ""
+    """Title of the first source."""
+    b_title: str = ""
+    """Title of the second source."""
 
 
 class ChangedMetric(Contract):

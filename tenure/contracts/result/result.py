@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.corpora import SkippedFile
+from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
@@ -167,22 +168,56 @@ class ResultReasoning(Contract):
 
 
 class Evaluation(Contract):
-    """Self-evaluation, each score from 0 to 1."""
+    """Self-evaluation, each score from 0 to 1; null for a score that cannot be given."""
 
-    consistency: float
-    """Freedom from internal contradictions."""
-    completeness: float
-    """Share of the question that is answered."""
-    factuality: float
-    """Share of claims that are supported."""
+    consistency: float | None
+    """Freedom from internal contradictions; null if there are no two versions of the answer to compare."""
+    completeness: float | None
+    """Share of the question that is answered; null if no part of the question can be judged."""
+    completeness_error: float | None = None
+    """Mean error of such estimates of completeness on questions with known answers; null if a model judged."""
+    factuality: float | None
+    """Share of claims that are supported; null without claims."""
     overall: float
-    """Combined score."""
+    """Mean of the given scores."""
+    parts: int = 0
+    """Number of parts of the question that were judged."""
     missing: tuple[str, ...] = ()
-    """Parts of the question that no source answers."""
+    """Parts of the question that no source answers, or without a model may not answer."""
     issues: tuple[str, ...] = ()
     """Problems of the report."""
     suggestions: tuple[str, ...] = ()
     """Suggested improvements."""
+
+
+class ResultDisputeSource(Contract):
+    """A source that takes a side in a dispute."""
+
+    citation: ResultCitation
+    """Its statement."""
+    side: DisputeSide
+    """Side that it takes: the first or the second statement; for a position, for it (a) or against it (b)."""
+    published: str = ""
+    """Publication date as the source states it; empty if unknown."""
+    primary: str = ""
+    """Reason to regard it as a primary source; empty if none is known."""
+    found: bool = False
+    """Whether the search for a primary or newer source found it."""
+
+
+class ResultDisputeOutcome(Contract):
+    """Outcome of a dispute after the search for a primary or newer source."""
+
+    status: DisputeStatus
+    """Whether the dispute is resolved, still disputed, or was not searched for."""
+    side: DisputeSide | None = None
+    """Side of the primary or newer source; null if the dispute is not resolved."""
+    reason: str
+    """Reason, in sentences."""
+    query: str = ""
+    """Query of the search; empty if there was none."""
+    sources: tuple[ResultDisputeSource, ...] = ()
+    """Sources of both sides that the report shows, those that the search found last."""
 
 
 class ResultContradiction(Contract):
@@ -196,6 +231,27 @@ class ResultContradiction(Contract):
     """Importance of the contradiction."""
     about: str = ""
     """Subject of the contradiction."""
+    outcome: ResultDisputeOutcome | None = None
+    """Outcome of the search for a primary or newer source; null if the run ended before."""
+
+
+class ResultPosition(Contract):
+    """A position with evidence for it and against it."""
+
+    position: str
+    """The position, which may be worded as a question."""
+    supporting: tuple[ResultCitation, ...]
+    """Quotes for it, best first."""
+    contradicting: tuple[ResultCitation, ...]
+    """Quotes against it, best first."""
+    supporting_passages: int = 0
+    """Number of passages for it, those without a quote here included."""
+    contradicting_passages: int = 0
+    """Number of passages against it, those without a quote here included."""
+    neutral_passages: int = 0
+    """Number of passages on it that take no side."""
+    outcome: ResultDisputeOutcome | None = None
+    """Outcome of the search for a primary or newer source; null if the run ended before."""
 
 
 class ResultAttempt(Contract):
@@ -242,6 +298,8 @@ class Result(Contract):
     """Question of the run."""
     title: str
     """Title of the report."""
+    short_answer: ResultClaim | None = None
+    """Answer in a few words with the quotes that state it; null if there is none."""
     abstract: str
     """Abstract with numeric citation marks."""
     abstract_claims: tuple[ResultClaim, ...] = ()
@@ -256,6 +314,8 @@ class Result(Contract):
     """Considerations beyond the sources, without citations."""
     contradictions: tuple[ResultContradiction, ...] = ()
     """Contradictions between sources."""
+    positions: tuple[ResultPosition, ...] = ()
+    """Positions with evidence on both sides."""
     sources: tuple[SourceEntry, ...] = ()
     """References, by number."""
     suspicious_sources: tuple[str, ...] = ()

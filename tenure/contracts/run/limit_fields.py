@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
+from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.evidence.reasoning import ReasoningChoice
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
@@ -42,7 +43,9 @@ class LimitFields(BudgetFields):
     effort: Complexity | None = limit_field("effort")
     max_cycles: int | None = limit_field("max_cycles")
     subagents: int | None = limit_field("subagents")
+    max_replans: int = limit_field("max_replans")
     strategy: RetrievalStrategy | None = limit_field("strategy")
+    search_mode: SearchMode | None = limit_field("search_mode")
     max_sections: int = limit_field("max_sections")
     max_section_revisions: int = limit_field("max_section_revisions")
     max_report_revisions: int = limit_field("max_report_revisions")

@@ -74,10 +74,28 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         maximum=8,
         option=Option("--subagents", "maximum number of searches in one cycle"),
     ),
+    "max_replans": Limit(
+        1,
+        "Maximum number of further plans of a research cycle, each made after the plan before has failed.",
+        minimum=0,
+        maximum=5,
+        option=Option("--max-replans", "maximum number of further plans of a cycle whose plan failed"),
+    ),
     "strategy": Limit(
         None,
         "Retrieval strategy of every task; empty to choose it by the task's query.",
         option=Option("--strategy", "retrieval strategy of every task (default: chosen by its query)", "choice", None),
+    ),
+    "search_mode": Limit(
+        None,
+        "Search mode of every search; empty to let the plan choose it for a task, and `adaptive` for all others.",
+        option=Option(
+            "--search",
+            "search mode of every search (default: the plan's choice or that of the earlier run, else adaptive)",
+            "choice",
+            None,
+            ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive"),
+        ),
     ),
     "max_sections": Limit(
         6,

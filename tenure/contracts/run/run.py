@@ -53,6 +53,11 @@ SectionPhase = Literal[
     "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"
 ]
 
+PlanStepKind = Literal["search", "read", "analyze", "compare", "calculate"]
+"""Type of a step of a research plan: search all sources, read further in one source, ask one document a question,
+compare two documents, or calculate with figures that earlier steps found."""
+StepStatus = Literal["pending", "in_progress", "completed", "failed", "skipped"]
+
 
 class RunLimits(LimitFields, Contract):
     """Limits of a run.
@@ -193,6 +198,8 @@ class Usage(Contract):
     """Number of searches of the knowledge base."""
     embedded_share: float = 1.0
     """Smallest share of searched chunks that had a vector at the start of a search."""
+    searches_without_links: int = 0
+    """Number of searches along links that found none to follow."""
     pages: int = 0
     """Number of web pages fetched."""
     seconds: float = 0.0
@@ -233,6 +240,27 @@ class TopicProgress(Contract):
     """Number of finished review rounds."""
 
 
+class StepProgress(Contract):
+    """Progress of a step of a research plan."""
+
+    id: str
+    """Name of the step within its plan."""
+    kind: PlanStepKind = "search"
+    """Type of the step."""
+    query: str
+    """Query or task of the step, with inserted names."""
+    status: StepStatus = "pending"
+    """State of the step."""
+    depends_on: tuple[str, ...] = ()
+    """Steps whose results it needs."""
+    inserted: tuple[str, ...] = ()
+    """Names of earlier results in the query, each with its source."""
+    alternative: str = ""
+    """Query that is tried once if the step fails; empty for none."""
+    note: str = ""
+    """Reason for its failure or for skipping it, or use of its alternative."""
+
+
 class RunProgress(Contract):
     """Answer of the `progress` query: small, and available at any time, also after the end."""
 
@@ -252,6 +280,8 @@ class RunProgress(Contract):
     """Number of report revisions so far."""
     topics: tuple[TopicProgress, ...] = ()
     """Topics of the outline."""
+    steps: tuple[StepProgress, ...] = ()
+    """Steps of the current research plan."""
     tests_passed: int = 0
     """Number of tests that the best program so far passes."""
     tests: int = 0

@@ -192,6 +192,15 @@ def _build_entity_row(corpus: str, name: str, chunks: _ChunkLists) -> dict[str, 
     }
 
 
+class Walk(NamedTuple):
+    """A random walk over the links between chunks."""
+
+    shares: dict[str, float]
+    """Share of the walk of each chunk; empty if it started nowhere."""
+    has_links: bool
+    """Whether there was a link to follow."""
+
+
 class EntityGraph:
     """Graph of some corpora, as a search reads it."""
 
@@ -210,14 +219,14 @@ class EntityGraph:
         rows = self._read_rows(MENTIONS, ["named"], "id", chunks)
         return sum(rows["named"].to_pylist()) / len(chunks) if chunks else 0.0
 
-    def walk(self, query: str, best: Mapping[str, float]) -> dict[str, float]:
+    def walk(self, query: str, best: Mapping[str, float]) -> Walk:
         """Return the personalized PageRank of chunks; the walk restarts at `best` and at entities of the query."""
         phrases = self._load_entities([normalize_term(term) for term in extract_terms(query[:_MAX_QUERY_CHARACTERS])])
         start = compute_restart_weights(
             best, self._load_entities(naming.list_ngram_keys(query[:_MAX_QUERY_CHARACTERS])), phrases
         )
         if not start:
-            return {}
+            return Walk({}, has_links=False)
         query_words = frozenset(stem_words(query))
         weights: dict[str, dict[str, float]] = {}
         words: dict[str, _Words] = {}
@@ -225,7 +234,7 @@ class EntityGraph:
         for _ in range(_MAX_HOPS):
             weights |= self._load_links(frontier, query_words, words)
             frontier = _select_frontier(weights)
-        return compute_personalised_pagerank(weights, start)
+        return Walk(compute_personalised_pagerank(weights, start), has_links=any(weights.values()))
 
     def find_neighbours(self, names: Sequence[str], limit: int) -> tuple[str, ...]:
         """Return the keys of entities that share most sentences with some names in close passages."""

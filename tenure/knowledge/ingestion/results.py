@@ -39,9 +39,16 @@ class StoredResults:
         self._recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}"
 
     def store_result(
-        self, corpus: str, uri: str, document: Document, about: str, end: int | None = None
+        self,
+        corpus: str,
+        uri: str,
+        document: Document,
+        about: str,
+        end: int | None = None,
+        *,
+        most_relevant: bool = False,
     ) -> tuple[PassageRef, ...]:
-        """Store a result of a corpus; return its first passages.
+        """Store a result of a corpus; return some of its passages.
 
         Args:
             corpus: corpus that the result belongs to.
@@ -49,21 +56,28 @@ class StoredResults:
             document: content of the result.
             about: text against which the relevance of the passages is computed.
             end: offset at which the citable part ends; None for the end of the document.
+            most_relevant: whether the most relevant passages are returned instead of the first ones.
         """
         results_corpus = catalogue.derive_results_corpus(corpus)
         chunks = [
             chunk for chunk in self.write_document(results_corpus, uri, document) if end is None or chunk.start < end
         ]
-        return self._build_references(results_corpus, uri, chunks, about, self._load_baseline(corpus))
+        if not most_relevant:
+            chunks = chunks[:_MAX_PASSAGES]
+        passages = self._build_references(results_corpus, uri, chunks, about, self._load_baseline(corpus))
+        if not most_relevant:
+            return passages
+        best = sorted(passages, key=lambda passage: -passage.relevance)[:_MAX_PASSAGES]
+        return tuple(one.model_copy(update={"score": 1 / (60 + rank)}) for rank, one in enumerate(best, 1))
 
     def write_document(self, corpus: str, uri: str, document: Document) -> tuple[ParsedChunk, ...]:
-        """Store a document as a source of a corpus; return its first chunks."""
+        """Store a document as a source of a corpus; return its chunks."""
         chunks = split_document(document, self._recipe)
         batch = WriteBatch(self._store, self._model, corpus, self._recipe_name, self._cache)
         batch.add(ParsedFile(uri, hash_parts(document.text), 0, 0, document, chunks), is_known=True)
         self._cache.embed([chunk.embedding_text for chunk in chunks])
         batch.write()
-        return chunks[:_MAX_PASSAGES]
+        return chunks
 
     def _build_references(
         self, corpus: str, uri: str, chunks: Sequence[ParsedChunk], about: str, baseline: float

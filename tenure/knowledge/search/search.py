@@ -70,6 +70,8 @@ class _Ranking:
     dense: dict[str, int]
     sparse: dict[str, int]
     graph: dict[str, int] = field(default_factory=dict)
+    lacks_links: bool = False
+    """Whether links were to be followed and none was found."""
 
 
 def search(
@@ -116,6 +118,7 @@ def search(
             for hit in _limit_results(_put_first(reranked, order), request)
         ),
         embedded_share=share,
+        lacks_links=found.lacks_links,
     )
 
 
@@ -275,19 +278,21 @@ def _hybrid(retrievers: Retrievers) -> _Ranking:
 
 
 def _graph(retrievers: Retrievers) -> _Ranking:
-    return _rank_by_walk(retrievers, _hybrid(retrievers))
+    found = _hybrid(retrievers)
+    ranking = _rank_by_walk(retrievers, found)
+    return replace(found, lacks_links=bool(found.hits)) if ranking.lacks_links else ranking
 
 
 def _adaptive(retrievers: Retrievers) -> _Ranking:
     found = _hybrid(retrievers)
     follow = retrievers.graph.compute_title_share(list(found.hits)) >= MIN_TITLE_SHARE
-    return _rank_by_walk(retrievers, found) if follow else found
+    return replace(_rank_by_walk(retrievers, found), lacks_links=False) if follow else found
 
 
 def _rank_by_walk(retrievers: Retrievers, found: _Ranking) -> _Ranking:
     """Rank by a graph walk from the best hits; hits that the walk does not reach keep their order behind it."""
     best = dict(sorted(found.scores.items(), key=lambda item: (-item[1], item[0]))[:_MAX_SEEDS])
-    shares = retrievers.graph.walk(retrievers.request.query, best)
+    shares, has_links = retrievers.graph.walk(retrievers.request.query, best)
     walked = sorted(shares, key=lambda chunk: (-shares[chunk], chunk))[: retrievers.depth]
     hits = {
         hit.chunk: hit for hit in retrievers.load_hits([chunk for chunk in walked if chunk not in found.hits])
@@ -297,7 +302,8 @@ def _rank_by_walk(retrievers: Retrievers, found: _Ranking) -> _Ranking:
     scores = {
         chunk: shares.get(chunk, 0.0) / most + _HYBRID_WEIGHT * found.scores.get(chunk, 0.0) / highest for chunk in hits
     }
-    return replace(found, hits=hits, scores=scores, graph={chunk: rank for rank, chunk in enumerate(walked, 1)})
+    ranks = {chunk: rank for rank, chunk in enumerate(walked, 1)}
+    return replace(found, hits=hits, scores=scores, graph=ranks, lacks_links=not has_links)
 
 
 _STRATEGIES: Final[Mapping[SearchMode, Callable[[Retrievers], _Ranking]]] = {

@@ -138,6 +138,7 @@ def _describe_side(
 ) -> DiffSide:
     """Return one run with the parts that the other lacks; `seen` are the contradictions that the other found."""
     known = {_clash(found) for found in seen}
+    titles = {source.n: source.title for source in result.sources}
     return DiffSide(
         id=result.id,
         question=result.question,
@@ -145,7 +146,13 @@ def _describe_side(
         findings=findings,
         sources=tuple(source for uri, source in own.items() if uri not in others),
         contradictions=tuple(
-            UnsharedContradiction(a=found.a.quote, b=found.b.quote, about=found.about)
+            UnsharedContradiction(
+                a=found.a.quote,
+                b=found.b.quote,
+                about=found.about,
+                a_title=titles[found.a.source],
+                b_title=titles[found.b.source],
+            )
             for found in result.contradictions
             if _clash(found) not in known
         ),

@@ -11,6 +11,7 @@ from tenure.contracts.result.diff import (
     DiffSide,
     DiffStatement,
     RunDiff,
+    UnsharedContradiction,
 )
 from tenure.report.render.escaping import escape
 from tenure.report.render.marks import STATUS_WORDS
@@ -85,12 +86,18 @@ def _only(side: DiffSide, base: PurePath | None) -> Iterator[str]:
     """Yield the parts that only one of the runs has."""
     lists: tuple[tuple[str, Iterable[str]], ...] = (
         ("Findings", (f"{_statement(said)} *({escape(said.topic)})*" for said in side.findings)),
-        ("Contradictions", (f"“{escape(one.a)}” against “{escape(one.b)}”" for one in side.contradictions)),
+        ("Contradictions", (_contradiction(one) for one in side.contradictions)),
         ("Sources", (f"*{escape(source.title)}*, {render_address(source.uri, base)}" for source in side.sources)),
     )
     for what, items in lists:
         if lines := "\n".join(f"- {item}" for item in items):
             yield f"## {what} of {escape(side.id)} alone\n\n{lines}"
+
+
+def _contradiction(one: UnsharedContradiction) -> str:
+    """Render both quotes with the titles of their sources."""
+    about = f"{escape(one.about)}: " if one.about else ""
+    return f"{about}“{escape(one.a)}” ({escape(one.a_title)}) against “{escape(one.b)}” ({escape(one.b_title)})"
 
 
 def _table(figures: Iterable[ChangedMetric], found: RunDiff) -> str:

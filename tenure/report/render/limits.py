@@ -25,6 +25,21 @@ def list_evidence_limits(result: Result) -> tuple[str, ...]:
     return (*_list_suspicious(result), *(_limits(result) if result.sections else ()))
 
 
+def describe_no_answer(result: Result) -> str:
+    """Return the remark on a report that answers no part of its question; empty for any other report."""
+    evaluation = result.evaluation
+    if (
+        not evaluation
+        or not result.sections
+        or result.short_answer
+        or not 0 < evaluation.parts <= len(evaluation.missing)
+    ):
+        return ""
+    if evaluation.completeness_error is None:
+        return "The sources do not answer the question. The closest statements follow."
+    return "It is not certain that the sources answer the question. The closest statements follow."
+
+
 def _list_suspicious(result: Result) -> Iterator[str]:
     """Yield the texts that give instructions to language models, and the parts of the report they may influence."""
     named = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
@@ -69,8 +84,9 @@ def _limits(result: Result) -> Iterator[str]:
         yield f"Nothing was found on {_listed(empty)}."
     if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
         yield f"The evidence on {_listed(thin)} is thin."
-    if result.evaluation and result.evaluation.missing:
-        yield f"Parts of the question that no source answers: {_listed(result.evaluation.missing)}."
+    if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
+        kind = "no source answers" if result.evaluation.completeness_error is None else "may not be answered"
+        yield f"Parts of the question that {kind}: {_listed(result.evaluation.missing)}."
     if 0 < len(result.sources) <= MIN_SOURCES:
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import remove_control_characters
-from tenure.contracts.result.result import Result, ResultContradiction, ResultStatus, Synthesis
+from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.render import reasoning
+from tenure.report.render.disputes import DisputesPart, list_disputes
 from tenure.report.render.escaping import escape, flatten
 from tenure.report.render.layout import split_synthesis
-from tenure.report.render.limits import list_evidence_limits, list_web_limits
+from tenure.report.render.limits import describe_no_answer, list_evidence_limits, list_web_limits
 from tenure.report.render.marks import CitationMarks, CitationStyle, make_marks, to_markdown
 from tenure.report.render.news import HEADING, render_news
 from tenure.report.render.program import render_files, render_program_body
@@ -42,6 +43,9 @@ QUOTES_NOTE = (
 
 FILES_NOTE = "A program made these files from the tables; its code is in the source with its output."
 """Remark before the files of a report."""
+
+SHORT_ANSWER = "Short answer"
+"""Label of the answer in a few words."""
 
 _NOTHING_FOUND = (
     "**No evidence was found.** No document that was read answers the question, so this report makes no claims."
@@ -75,11 +79,11 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
         yield f"*{line}*"
     if told := render_news(result):
         yield f"## {HEADING}\n\n{told}"
-    yield from (
-        render_program_body(result) if result.mode == "CODE" else _body(result, make_marks(result.sources, style))
-    )
-    if result.contradictions:
-        yield f"## Contradictions between sources\n\n{_contradictions(result, make_marks(result.sources, style))}"
+    if result.mode == "CODE":
+        yield from render_program_body(result)
+    yield from _body(result, make_marks(result.sources, style))
+    for part in list_disputes(result):
+        yield f"## {part.heading}\n\n{_disputes(part, result, make_marks(result.sources, style))}"
     if limits := list_evidence_limits(result):
         yield "## Limits of the evidence\n\n" + "\n".join(f"- {escape(limit)}" for limit in limits)
     if result.further_considerations:
@@ -95,8 +99,12 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
 
 
 def _body(result: Result, named: CitationMarks) -> Iterator[str]:
-    if result.status == "no_evidence":
+    if result.status == "no_evidence" and result.mode != "CODE":
         yield render_no_evidence(result)
+    if told := describe_no_answer(result):
+        yield f"**{told}**"
+    if result.short_answer:
+        yield f"**{SHORT_ANSWER}:** {to_markdown([result.short_answer], named)}"
     if result.abstract_claims:
         yield f"## Abstract\n\n{to_markdown(result.abstract_claims, named)}"
     for section in result.sections:
@@ -104,40 +112,30 @@ def _body(result: Result, named: CitationMarks) -> Iterator[str]:
     if result.reasoning:
         yield f"## {reasoning.HEADING}\n\n{reasoning.to_text(result.reasoning, named)}"
     if result.synthesis:
-        yield from _render_synthesis(result.synthesis, named)
-    if result.artifacts:
+        yield "## Synthesis"
+        parts = split_synthesis(result.synthesis)
+        yield from (f"**{name}.** {to_markdown(claims, named)}" for name, claims in parts.items())
+    if result.artifacts and result.mode != "CODE":
         yield f"## Figures and files\n\n{FILES_NOTE}\n\n{render_files(result)}"
 
 
-def _render_synthesis(synthesis: Synthesis, named: CitationMarks) -> Iterator[str]:
-    """Render the synthesis; a single part alone is left out."""
-    parts = split_synthesis(synthesis)
-    written = [f"**{name}.** {to_markdown(claims, named)}" for name, claims in parts.items()]
-    if len(written) > 1:
-        yield "## Synthesis"
-        yield from written
-
-
-def _contradictions(result: Result, named: CitationMarks) -> str:
+def _disputes(part: DisputesPart, result: Result, named: CitationMarks) -> str:
     titles = {source.n: escape(source.title) for source in result.sources}
     return "\n\n".join(
-        "\n".join(
+        "\n\n".join(
             [
-                escape(describe_severity(found)),
-                "",
-                *(
-                    f"- {titles[s.source]}: “{escape(s.quote)}” {named.render_markdown((s.source,))}"
-                    for s in (found.a, found.b)
+                escape(dispute.words),
+                "\n".join(
+                    f"- {f'*{side.label}:* ' if side.label else ''}{titles[side.citation.source]}"
+                    f"{f' ({escape(side.note)})' if side.note else ''}: “{escape(side.citation.quote)}” "
+                    f"{named.render_markdown((side.citation.source,))}"
+                    for side in dispute.sides
                 ),
+                *([f"*{escape(dispute.outcome)}*"] if dispute.outcome else []),
             ]
         )
-        for found in result.contradictions
+        for dispute in part.disputes
     )
-
-
-def describe_severity(found: ResultContradiction) -> str:
-    """Return the severity of a contradiction, and its subject if known."""
-    return f"Severity: {found.severity}" + (f" ({flatten(found.about)})" if found.about else "")
 
 
 def render_no_evidence(result: Result) -> str:

@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple
 
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
-from tenure.report.render.bibliography import make_author_year_labels
 from tenure.report.render.escaping import escape
 from tenure.report.render.layout import ClaimRun, LayoutBlock, split_into_blocks
+from tenure.report.render.sources.bibliography import make_author_year_labels
 
 CitationStyle = Literal["numeric", "author-year"]
 """Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""

@@ -33,8 +33,7 @@ def _parts(changes: ReportChanges) -> Iterator[str]:
 
 
 def _line(one: CitedStatement) -> str:
-    """Return a statement and its first quote; only one of them if they are equal."""
-    words = one.quotes[0]
-    where = f"“{escape(flatten(words.quote))}” ({escape(flatten(words.title))})"
-    text = escape(flatten(one.text))
-    return where if flatten(one.text) == flatten(words.quote) else f"{text} — {where}"
+    """Return a statement and its quotes; a statement in the words of its first quote is not repeated."""
+    quotes = "; ".join(f"“{escape(flatten(words.quote))}” ({escape(flatten(words.title))})" for words in one.quotes)
+    is_quote = bool(one.quotes) and flatten(one.text) == flatten(one.quotes[0].quote)
+    return " — ".join(filter(None, ("" if is_quote else escape(flatten(one.text)), quotes)))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tenure.contracts.result.result import Result
+from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.escaping import escape, flatten, format_code_span
 
@@ -77,10 +77,20 @@ def _coverage(result: Result) -> Iterator[str]:
         yield "Coverage: " + ", ".join(f"{escape(topic)} {share:.0%}" for topic, share in result.coverage.items())
 
 
+def list_scores(evaluation: Evaluation) -> dict[str, float]:
+    """Return the scores of a self-evaluation that could be given, by name."""
+    named = {name: getattr(evaluation, name) for name in ("consistency", "completeness", "factuality", "overall")}
+    return {name: score for name, score in named.items() if score is not None}
+
+
 def _evaluation(result: Result) -> Iterator[str]:
     if scores := result.evaluation:
-        named = ("consistency", "completeness", "factuality", "overall")
-        yield "Self-evaluation: " + ", ".join(f"{name} {getattr(scores, name):.0%}" for name in named)
+        yield "Self-evaluation: " + ", ".join(f"{name} {score:.0%}" for name, score in list_scores(scores).items())
+        if scores.completeness_error is not None:
+            yield (
+                "Self-evaluation: the completeness is an estimate without a model; such estimates differ by "
+                f"{100 * scores.completeness_error:.0f} percentage points on average from the share of known answers."
+            )
         yield from (f"Self-evaluation: {escape(issue)}" for issue in scores.issues)
         yield from (f"Suggestion: {escape(suggestion)}" for suggestion in scores.suggestions)
 

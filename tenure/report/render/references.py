@@ -9,9 +9,10 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, SourceEntry
+from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
-from tenure.report.render.links import build_text_fragment, format_path, is_web
 from tenure.report.render.marks import CitationStyle, make_marks
+from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
 
 
 class QuotePlace(NamedTuple):
@@ -108,7 +109,8 @@ def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
         yield section.topic, _cited(section.claims)
     yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
     yield "Synthesis", _cited(result.synthesis.claims if result.synthesis else ())
-    yield "Contradictions between sources", [side for found in result.contradictions for side in (found.a, found.b)]
+    for part in list_disputes(result):
+        yield part.heading, [side.citation for dispute in part.disputes for side in dispute.sides]
 
 
 def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:

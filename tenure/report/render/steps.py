@@ -1,5 +1,6 @@
 """Render the steps of a task: thought, action, observation and confidence."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -10,6 +11,9 @@ from tenure.report.render.escaping import escape
 MAX_STEP_CHARS: Final = 240
 """Maximum length of a thought or an observation."""
 
+_PASSAGE_NUMBERS: Final = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
+"""Numbers of passages in an answer; the passages that they name are not shown."""
+
 
 def render_steps(steps: Sequence[ReactStep], answer: str) -> Iterator[str]:
     """Yield a list item for each step, and one for the answer."""
@@ -17,7 +21,7 @@ def render_steps(steps: Sequence[ReactStep], answer: str) -> Iterator[str]:
         thought = f" {_brief(step.thought)}" if step.thought else ""
         yield f"- step {step.n}{thought} **{_call(step)}**{_describe_outcome(step)}"
     if answer:
-        yield f"- answered: {escape(answer)}"
+        yield f"- answered: {escape(_PASSAGE_NUMBERS.sub('', answer))}"
 
 
 def _call(step: ReactStep) -> str:

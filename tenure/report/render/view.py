@@ -19,24 +19,25 @@ from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
 from tenure.contracts.run.budget import BudgetResource
 from tenure.report.render import figures, layout, reasoning
+from tenure.report.render.disputes import ShownDispute, Side, list_disputes
 from tenure.report.render.escaping import TextSpan, flatten, split_spans
 from tenure.report.render.layout import split_synthesis
-from tenure.report.render.limits import list_evidence_limits
-from tenure.report.render.links import build_text_fragment, format_path, is_web
+from tenure.report.render.limits import describe_no_answer, list_evidence_limits
 from tenure.report.render.markdown import (
     CONSIDERATIONS_NOTE,
     FILES_NOTE,
     QUOTES_NOTE,
+    SHORT_ANSWER,
     STATUS_LINES,
-    describe_severity,
     render_feedback,
     render_no_evidence,
 )
 from tenure.report.render.marks import STATUS_WORDS, CitationMarks, CitationStyle, describe_status, make_marks
 from tenure.report.render.news import HEADING, render_news
 from tenure.report.render.program import render_files, render_program_body
-from tenure.report.render.provenance import render_provenance
+from tenure.report.render.provenance import list_scores, render_provenance
 from tenure.report.render.references import collect_uses, sort_sources_by_label
+from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
 
 Line = tuple[TextSpan, ...]
 
@@ -177,8 +178,12 @@ class ChapterView:
 
 @dataclass(frozen=True)
 class SideView:
-    """One side of a contradiction."""
+    """A quote on one side of a dispute."""
 
+    position: str
+    """Words that place the quote: for, against; empty for a statement of a contradiction."""
+    note: str
+    """Date and origin of the source; empty if unknown."""
     label: str
     """Label of its source."""
     source: int
@@ -191,12 +196,26 @@ class SideView:
 
 @dataclass(frozen=True)
 class DisagreementView:
-    """Contradiction between two sources."""
+    """Dispute between sources."""
 
     words: str
-    """Its severity."""
-    sides: tuple[SideView, SideView]
-    """Both sides."""
+    """Its subject."""
+    sides: tuple[SideView, ...]
+    """Quotes of both sides."""
+    outcome: str
+    """Outcome of the search for a primary or newer source; empty if it is unknown."""
+
+
+@dataclass(frozen=True)
+class DisagreementsView:
+    """Part of a report with disputes."""
+
+    id: str
+    """Identifier, unique on the page."""
+    heading: str
+    """Its heading."""
+    disputes: tuple[DisagreementView, ...]
+    """Its disputes."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +246,8 @@ class ReferenceView:
     """URL to open; empty if the source is not on the web."""
     accessed: str
     """Day of reading."""
+    suspicious: bool
+    """Whether it contains instructions to language models."""
     gone: bool
     """Whether it was unavailable when the report was finished."""
     archived: str
@@ -270,13 +291,18 @@ class ReportPage:
     news_heading: str
     nothing_found: tuple[Remark, ...]
     chapters: tuple[ChapterView, ...]
+    no_answer: str
+    """Remark on a report that answers no part of its question."""
+    short_answer_label: str
+    short_answer: tuple[BlockView, ...]
+    """The answer in a few words; empty if there is none."""
     abstract: tuple[BlockView, ...]
     sections: tuple[PartView, ...]
     reasoning: ReasoningView | None
     synthesis: tuple[PartView, ...]
     files: tuple[Remark, ...]
     """Files that a program made for the report."""
-    disagreements: tuple[DisagreementView, ...]
+    disagreements: tuple[DisagreementsView, ...]
     limits: tuple[Line, ...]
     beyond: str
     further: tuple[Line, ...]
@@ -314,6 +340,9 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
         if result.status == "no_evidence" and result.mode != "CODE"
         else (),
         chapters=tuple(_chapters(result)),
+        no_answer=describe_no_answer(result),
+        short_answer_label=SHORT_ANSWER,
+        short_answer=setter.build_blocks([result.short_answer] if result.short_answer else []),
         abstract=setter.build_blocks(result.abstract_claims),
         sections=tuple(
             PartView(f"section-{n}", flatten(section.topic), setter.build_blocks(section.claims))
@@ -325,8 +354,8 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
         if result.artifacts and result.mode != "CODE"
         else (),
         disagreements=tuple(
-            DisagreementView(describe_severity(found), (setter.build_side(found.a), setter.build_side(found.b)))
-            for found in result.contradictions
+            DisagreementsView(part.id, part.heading, tuple(map(setter.build_dispute, part.disputes)))
+            for part in list_disputes(result)
         ),
         limits=tuple(split_spans(text) for text in list_evidence_limits(result)),
         beyond=CONSIDERATIONS_NOTE,
@@ -389,10 +418,16 @@ class _PageBuilder:
         """Return a single sentence."""
         return self._run(layout.make_claim_run([claim]))
 
-    def build_side(self, citation: ResultCitation) -> SideView:
-        """Return one side of a contradiction."""
-        source = self._sources[citation.source]
-        return SideView(self._marks.label(source.n), source.n, flatten(source.title), self.build_quote(citation))
+    def build_dispute(self, dispute: ShownDispute) -> DisagreementView:
+        """Return a dispute with the quotes of its sides."""
+        sides = tuple(self._side(side) for side in dispute.sides)
+        return DisagreementView(dispute.words, sides, dispute.outcome)
+
+    def _side(self, side: Side) -> SideView:
+        source = self._sources[side.citation.source]
+        label = self._marks.label(source.n)
+        quote = self.build_quote(side.citation)
+        return SideView(side.label, side.note, label, source.n, flatten(source.title), quote)
 
     def build_quote(self, citation: ResultCitation, verdict: str = "") -> QuoteView:
         """Return a quote."""
@@ -465,10 +500,8 @@ def _reasoning(line: ResultReasoning, setter: _PageBuilder) -> ReasoningView:
 
 
 def _synthesis(result: Result, setter: _PageBuilder) -> tuple[PartView, ...]:
-    """Return the synthesis; a single part alone is left out."""
+    """Return the parts of the synthesis."""
     parts = split_synthesis(result.synthesis) if result.synthesis else {}
-    if len(parts) < 2:
-        return ()
     return tuple(PartView(name.lower(), name, setter.build_blocks(claims)) for name, claims in parts.items())
 
 
@@ -499,6 +532,7 @@ def _references(
             address=flatten(source.uri if web else format_path(source.uri, base)),
             link=source.uri if web else "",
             accessed=source.accessed[:10],
+            suspicious=source.suspicious,
             gone=source.link == "dead",
             archived=source.archived if is_web(source.archived) else "",
             quotes=tuple(
@@ -549,7 +583,6 @@ def _budget(result: Result) -> Iterator[FigureView]:
 def _evaluation(result: Result) -> Iterator[FigureView]:
     if result.evaluation is None:
         return
-    for name in ("consistency", "completeness", "factuality", "overall"):
-        score = getattr(result.evaluation, name)
+    for name, score in list_scores(result.evaluation).items():
         words = f"{name.capitalize()} {score:.0%}"
         yield FigureView(name.capitalize(), f"{score:.0%}", figures.draw_meter(score, words), words)

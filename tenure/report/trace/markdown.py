@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from tenure.algorithms.control.step_lines import describe_step
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
@@ -18,6 +19,7 @@ from tenure.contracts.research.trace import (
     TracedSection,
     TracedTask,
 )
+from tenure.contracts.run.run import PlanStepKind
 from tenure.report.render.escaping import escape
 from tenure.report.render.program import format_code_block, render_attempt, render_code_diff, to_attempt_records
 from tenure.report.render.steps import render_steps
@@ -32,6 +34,12 @@ STRATEGY_DESCRIPTIONS: Mapping[RetrievalStrategy, str] = {
     "react": "step by step with tools",
 }
 """Descriptions of the search strategies."""
+TOOL_DESCRIPTIONS: Mapping[PlanStepKind, str] = {
+    "analyze": "one document was asked",
+    "compare": "two documents were compared",
+    "calculate": "calculated from figures of earlier steps",
+}
+"""Descriptions of steps that use a tool instead of a search."""
 
 
 def render_trace(trace: Trace) -> str:
@@ -163,6 +171,7 @@ def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
     yield from _listed("Not executed", plan.refused or plan.unassigned)
     yield from _labelled("Added to the outline", _quoted(plan.added))
     yield from _labelled("Dropped from the outline", _quoted(plan.dropped))
+    yield from _listed("Steps", map(describe_step, plan.steps))
     if plan.tasks:
         yield _block("**Tasks**", [line for task in plan.tasks for line in _task(task)])
 
@@ -179,14 +188,17 @@ def _task(task: TracedTask) -> Iterator[str]:
     first, *more = task.queries
     how = (
         "continued reading of one source"
-        if task.is_reading
-        else STRATEGY_DESCRIPTIONS.get(task.strategy, task.strategy)
+        if task.is_reading and task.kind != "analyze"
+        else TOOL_DESCRIPTIONS.get(task.kind) or STRATEGY_DESCRIPTIONS.get(task.strategy, task.strategy)
     )
-    strategy = "; ".join(filter(None, (how, escape(task.strategy_reason))))
+    mode = f"search mode `{task.search_mode}`" if task.search_mode else ""
+    strategy = "; ".join(filter(None, (how, escape(task.strategy_reason), mode)))
     aside = f" ({strategy})" if strategy else ""
-    state = {"in_progress": "running", "failed": f"failed, {escape(task.note)}"}.get(task.status, _figures(first))
+    ends = {name: f"{name}, {escape(task.note)}" for name in ("failed", "skipped")}
+    state = {"in_progress": "running", **ends}.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
     yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)
+    yield from (f"  - passages for and against {escape(position)}" for position in task.positions)
     yield from (f"  {line}" for line in render_steps(task.steps, task.answer))
 
 

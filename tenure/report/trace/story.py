@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from tenure.algorithms.coding import programs
+from tenure.algorithms.research.planning import STEP_KINDS
+from tenure.algorithms.research.research_state import describe_positions
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
@@ -50,7 +52,7 @@ from tenure.contracts.research.trace import (
 from tenure.contracts.result.programs import Attempt, CodingRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, TaskMode
+from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, StepProgress, TaskMode
 from tenure.contracts.sandbox import SandboxOutcome
 
 C = TypeVar("C", bound=Contract)
@@ -352,15 +354,23 @@ def _plan(
         unassigned=_list_unplanned_queries(said.plan, tasks) if after is not None else (),
         added=tuple(heading for heading in after or () if heading not in before),
         dropped=tuple(heading for heading in before if after is not None and heading not in after),
+        steps=_steps(part),
         tasks=tasks,
         failure=planner.failure,
     )
 
 
+def _steps(part: Sequence[RecordedEvent]) -> tuple[StepProgress, ...]:
+    """Return the last reported state of the steps of a plan."""
+    signals = [h for h in part if h.kind == "signal_sent" and h.name == "report_progress"]
+    reported = (ProgressUpdate.model_validate(h.input).steps for h in reversed(signals))
+    return next((steps for steps in reported if steps), ())
+
+
 def _list_unplanned_queries(actions: Sequence[PlannedAction], tasks: Sequence[TracedTask]) -> tuple[str, ...]:
     """Return the queries of a plan that no task has; long queries were shortened for their tasks."""
-    made = [task.queries[0].query.rstrip("…") for task in tasks]
-    wanted = [" ".join(action.query.split()) for action in actions if action.action in ("SEARCH", "READ")]
+    made = [(task.planned_query or task.queries[0].query).rstrip("…") for task in tasks]
+    wanted = [" ".join(action.query.split()) for action in actions if action.action in STEP_KINDS]
     return tuple(query for query in wanted if not any(query.startswith(known) for known in made))
 
 
@@ -375,21 +385,25 @@ def _outline_after(part: Sequence[RecordedEvent], then: _PlannerAsked | None) ->
 def _task(child: RecordedEvent, judged: AnalysisReply | None) -> TracedTask:
     request = SubagentRequest.model_validate(child.input)
     result = SubagentResult.model_validate(child.result) if child.result else SubagentResult(step=request.step.id)
+    step = result.prepared or request.step
     found = Counter(candidate.query for candidate in result.candidates)
-    lost = bool(child.failure) or (child.ended and not result.candidates)
+    skipped = step.status == "skipped"
+    lost = bool(child.failure) or (child.ended and not skipped and (step.status == "failed" or not result.candidates))
     return TracedTask(
         topic=request.step.topic,
+        kind=step.kind,
+        planned_query=step.planned_query if step.query != step.planned_query else "",
         strategy=request.strategy,
         strategy_reason=request.strategy_reason,
+        search_mode=request.limits.search_mode or request.step.search_mode,
         expected_output=request.step.expected_output,
         is_reading=request.step.read_passage is not None,
-        status="failed" if lost else "completed" if child.ended else "in_progress",
-        note=child.failure or ("nothing was found" if lost else ""),
-        queries=tuple(
-            _query(query, found[query], judged) for query in dict.fromkeys((request.step.query, *result.queries))
-        ),
+        status="skipped" if skipped else "failed" if lost else "completed" if child.ended else "in_progress",
+        note=child.failure or (step.note or "nothing was found" if lost or skipped else ""),
+        queries=tuple(_query(query, found[query], judged) for query in dict.fromkeys((step.query, *result.queries))),
         steps=result.steps,
         answer=result.answer,
+        positions=describe_positions(result.positions),
     )
 
 

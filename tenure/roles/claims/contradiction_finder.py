@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, detect_contradiction, find_claim_pairs
 from tenure.algorithms.text.passage import Passage
-from tenure.contracts.evidence.passages import Citation, Contradiction, Contradictions
+from tenure.contracts.evidence.disputes import Contradiction, Contradictions
+from tenure.contracts.evidence.passages import Citation
 from tenure.contracts.messages import Message
 from tenure.roles.base import (
     EVIDENCE_RULE,

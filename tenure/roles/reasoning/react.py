@@ -121,7 +121,7 @@ def render(input: ReactInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: ReactInput, evidence: Evidence) -> ReactOutput:
-    """Choose by a fixed order: calculate, query tables, search, follow names, finish."""
+    """Choose by a fixed order: tools that the task calls for, search, names, finish."""
     numbers = {chunk: number for number, chunk in enumerate(input.passages, 1)}
     passages = [passage for passage in evidence.passages if passage.chunk in numbers]
     move = choose_action(

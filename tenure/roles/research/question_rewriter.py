@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from tenure.algorithms.text.coreference import extract_answer_name, find_plural_antecedent, resolve_reference
+from tenure.algorithms.text.grammar.references import find_reference
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
@@ -57,13 +58,17 @@ def render(input: QuestionRewriterInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: QuestionRewriterInput, evidence: Evidence) -> QuestionRewriterOutput:
-    """Replace the reference by the name that best answers the nearest earlier question."""
+    """Replace the reference by the name that best answers the nearest earlier question.
+
+    Without such a name the earlier question stays before the question as its context.
+    """
     texts = [passage.text for passage in evidence.passages if passage.kind == "prose"]
     for earlier in reversed(input.earlier_questions):
         name = find_plural_antecedent(input.sub_question, earlier) or extract_answer_name(earlier, texts)
         if name:
             return QuestionRewriterOutput(question=shorten(resolve_reference(input.sub_question, name), MAX_CHARACTERS))
-    return QuestionRewriterOutput(question=shorten(input.sub_question, MAX_CHARACTERS))
+    context = input.earlier_questions[-1:] if find_reference(input.sub_question) else ()
+    return QuestionRewriterOutput(question=shorten(" ".join((*context, input.sub_question)), MAX_CHARACTERS))
 
 
 ROLE = Role("question_rewriter", "fast", QuestionRewriterInput, QuestionRewriterOutput, render, fallback)

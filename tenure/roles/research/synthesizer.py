@@ -7,10 +7,11 @@ from itertools import accumulate
 from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Passage, Vectors
-from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words
+from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words, stem_words
 from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
@@ -166,14 +167,16 @@ _CONSEQUENCE = re.compile(
     r"conclu\w+|solution|resolv\w+|allows?|enables?|ensures?|means that|in order to|accepted|adopted)\b",
     re.IGNORECASE,
 )
-EXCERPTS_PER_PART = 3
+EXCERPTS_PER_PART = 2
 """Number of excerpts in a part of the fallback's synthesis."""
 MIN_SIMILARITY, MIN_SHARE_OF_BEST = 0.4, 0.75
 """Minimum cosine similarity of an excerpt to the question, absolute and relative to the best one."""
+MIN_ANSWER_SCORE = 0.7
+"""Minimum score of an excerpt as an answer to the question."""
 
 
 def fallback(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
-    """Classify excerpts by words that mark a difficulty or a consequence, nearest to the question first."""
+    """Classify excerpts that answer the question by words that mark a difficulty or a consequence, nearest first."""
     pool = [
         e
         for e in extract_excerpts(evidence.passages)
@@ -185,6 +188,14 @@ def fallback(input: SynthesizerInput, evidence: Evidence) -> SynthesizerOutput:
     question = remove_common_words(
         input.question, find_ubiquitous_names([passage.text for passage in evidence.passages])
     )
+    units = [
+        (evidence.passages[excerpt.passage_number - 1].title, [sentence.text for sentence in excerpt.sentences])
+        for excerpt in pool
+    ]
+    scores = score_answers((input.question,), units, set(stem_words(input.question)), evidence.embed)
+    pool = [excerpt for excerpt, score in zip(pool, scores, strict=True) if score >= MIN_ANSWER_SCORE]
+    if not pool:
+        return SynthesizerOutput(situation=(), complication=(), resolution=())
     vectors = evidence.embed([question, *(excerpt.text for excerpt in pool)])
     near = vectors[1:] @ vectors[0]
     hard = [bool(_DIFFICULTY.search(excerpt.text)) for excerpt in pool]

@@ -1,11 +1,22 @@
-"""Judge which side of a position each passage supports."""
+"""Judge which side of a position each passage supports, and quote the sentence that does."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.retrieval.stance import detect_stance
-from tenure.contracts.evidence.retrieval import PassageStance
+from tenure.algorithms.claims.citations import cite_nearest, cite_sentence
+from tenure.algorithms.retrieval.stance import TermWeights, detect_stance, find_stance_sentence, weigh_terms
+from tenure.algorithms.text.passage import Passage
+from tenure.contracts.evidence.passages import Citation
+from tenure.contracts.evidence.retrieval import PassageSide, PassageSides, PassageStance
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
 from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You sort evidence for a debate. You are given a position, which may be worded as a question, and passages.
@@ -55,8 +66,33 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: StanceJudgeInput, evidence: Evidence) -> StanceJudgeOutput:
     """Compare the negations of the sentences nearest to the position with those of the position."""
-    sides = (detect_stance(input.position, passage.text) for passage in evidence.passages)
+    weights = weigh_terms(input.position, [passage.text for passage in evidence.passages])
+    sides = (detect_stance(input.position, passage.text, weights) for passage in evidence.passages)
     return StanceJudgeOutput(stances=tuple(JudgedPassage(passage=n, side=one) for n, one in enumerate(sides, 1)))
 
 
-ROLE = Role("stance_judge", "fast", StanceJudgeInput, StanceJudgeOutput, render, fallback)
+def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
+    """Return the sides with verbatim quotes; a passage counts once, and missing passages are omitted."""
+    weights = weigh_terms(input.position, [passage.text for passage in evidence.passages])
+    first = {one.passage: one.side for one in reversed(output.stances) if 1 <= one.passage <= len(evidence.passages)}
+    return PassageSides(
+        stances=tuple(
+            PassageSide(
+                passage=number, side=side, citation=_quote(input.position, evidence.passages[number - 1], side, weights)
+            )
+            for number, side in sorted(first.items())
+        )
+    )
+
+
+def _quote(position: str, passage: Passage, side: PassageStance, weights: TermWeights) -> Citation | None:
+    """Return the sentence of a passage that takes its side, otherwise the nearest one; None if it is neutral."""
+    if side == "neutral":
+        return None
+    sentence = find_stance_sentence(position, passage.text, side, weights)
+    return cite_sentence(passage, sentence) if sentence else cite_nearest(position, passage)
+
+
+ROLE = PostprocessedRole(
+    "stance_judge", "fast", StanceJudgeInput, StanceJudgeOutput, render, fallback, quote_sides, PassageSides
+)

@@ -2,11 +2,14 @@
 
 import re
 
+from pydantic import Field
+
 from tenure.algorithms.reasoning.answer_scoring import score_answers
+from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.questions import split_question
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import Claim, Draft
+from tenure.contracts.evidence.passages import AbstractDraft, Claim
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
@@ -22,12 +25,19 @@ from tenure.roles.prompting import (
     render_preferences,
 )
 
+MAX_SHORT_ANSWER_CHARACTERS = 200
+"""Maximum characters of the short answer."""
+
 Lead = list[WrittenSentence]
 """A self-contained sentence, followed by the sentences that depend on it."""
 
 SYSTEM = f"""You write the abstract of a finished research report: one paragraph of 80 to 150 words that answers the
 question directly, gives the findings that carry the answer, and names what stays open. A reader who reads nothing else
 must come away with the right answer.
+
+Give the short answer to the question as well, in at most twelve words that the abstract contains: the name, number,
+date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract. Leave it empty
+if the question asks for an explanation, or if the sections do not answer it.
 
 Say only what the sections say, and what text inside <reasoning> concludes from the passages. {CITING_RULE}
 {EVIDENCE_RULE}"""
@@ -46,6 +56,13 @@ class AbstractWriterInput(RoleInput):
     """Preferences of the reader for every report."""
 
 
+class AbstractWriterOutput(WrittenText):
+    """The abstract with its short answer."""
+
+    short_answer: str = Field(default="", max_length=MAX_SHORT_ANSWER_CHARACTERS)
+    """The answer in at most twelve words; empty if there is none."""
+
+
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     body = "\n\n".join(
@@ -62,12 +79,25 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: AbstractWriterInput, evidence: Evidence) -> WrittenText:
-    """Select from each section the sentences that answer its part of the question best."""
+def fallback(input: AbstractWriterInput, evidence: Evidence) -> AbstractWriterOutput:
+    """Select from each section the sentences that answer its part of the question best, the short answer's first."""
     written = [section for section in input.sections if len(section.draft.claims) >= MIN_SECTION_SENTENCES]
     leads = [_select_leads(section, input.question, evidence, MAX_WORDS // max(1, len(written))) for section in written]
-    sentences = tuple(sentence for of_section in leads for lead in of_section for sentence in lead)
-    return WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=sentences),) if sentences else ())
+    chosen = [lead for of_section in leads for lead in of_section]
+    stated = [(_get_title(lead, evidence), sentence.text) for lead in chosen for sentence in lead]
+    found = find_short_answer(input.question, stated)
+    if found:
+        chosen.sort(key=lambda lead: all(sentence.text != stated[found.sentence][1] for sentence in lead))
+    sentences = tuple(sentence for lead in chosen for sentence in lead)
+    return AbstractWriterOutput(
+        blocks=(WrittenBlock(kind="paragraph", sentences=sentences),) if sentences else (),
+        short_answer=found.text if found else "",
+    )
+
+
+def _get_title(lead: Lead, evidence: Evidence) -> str:
+    """Return the title of the first source of a lead."""
+    return evidence.passages[lead[0].passages[0] - 1].title
 
 
 def _select_leads(section: SectionDraft, question: str, evidence: Evidence, max_words: int) -> list[Lead]:
@@ -77,8 +107,7 @@ def _select_leads(section: SectionDraft, question: str, evidence: Evidence, max_
         return []
     parts = split_question(question)
     asked = tuple(dict.fromkeys([max(parts, key=lambda part: _count_shared_words(part, section.topic)), question]))
-    titles = [evidence.passages[lead[0].passages[0] - 1].title for lead in leads]
-    units = [(title, [sentence.text for sentence in lead]) for title, lead in zip(titles, leads, strict=True)]
+    units = [(_get_title(lead, evidence), [sentence.text for sentence in lead]) for lead in leads]
     scores = score_answers(asked, units, frozenset(stem_words(asked[0])), evidence.embed)
     left = len(section.draft.claims)
     chosen: list[int] = []
@@ -131,15 +160,21 @@ MIN_SECTION_SENTENCES = 2
 """Minimum number of sentences of a section that contributes to the abstract."""
 
 
+def build_abstract(input: AbstractWriterInput, output: AbstractWriterOutput, evidence: Evidence) -> AbstractDraft:
+    """Return the abstract with verbatim citations of all passages it names, and the short answer."""
+    blocks = add_citations(input, output, evidence).blocks
+    return AbstractDraft(blocks=blocks, short_answer=" ".join(output.short_answer.split()))
+
+
 ROLE = PostprocessedRole(
     "abstract_writer",
     "main",
     AbstractWriterInput,
-    WrittenText,
+    AbstractWriterOutput,
     render,
     fallback,
-    add_citations,
-    Draft,
+    build_abstract,
+    AbstractDraft,
     streamed=True,
     read_by_people=True,
 )

@@ -14,7 +14,12 @@ from tenure.roles.prompting import (
     render_draft,
     render_list,
 )
-from tenure.roles.writing.section_writer import SectionWriterInput, render_brief
+from tenure.roles.writing.section_writer import (
+    SectionWriterInput,
+    add_missing_sides,
+    render_brief,
+    render_positions,
+)
 
 SYSTEM = f"""You rewrite one section of a research report so that a reviewer's critique no longer applies.
 
@@ -41,6 +46,7 @@ def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     user = join_parts(
         mark_passages(evidence.passages),
+        render_positions(input.positions, evidence.passages),
         render_brief(input),
         wrap_in_tag("draft", render_draft(input.draft, evidence.passages)),
         wrap_in_tag("critiques", render_list("The reviewer's critique", input.critiques)),
@@ -55,7 +61,8 @@ def fallback(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     """Compose the section again from the extended evidence, guided by the feedback and the question."""
     brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
     said = {normalize_sentence(sentence) for sentence in input.other_sentences}
-    return build_written_text(compose(brief, evidence.passages, evidence.embed, used_sentences=said))
+    blocks = compose(brief, evidence.passages, evidence.embed, used_sentences=said)
+    return build_written_text(add_missing_sides(blocks, input.positions, evidence.passages))
 
 
 ROLE = PostprocessedRole(

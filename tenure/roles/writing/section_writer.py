@@ -1,6 +1,10 @@
 """Write the first draft of a section from its passages."""
 
-from tenure.algorithms.writing.composition import CompositionRequest, compose
+from collections.abc import Sequence
+
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence, CompositionRequest, compose
+from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
@@ -25,9 +29,9 @@ only for things that really are a list. No heading, no introduction about the se
 {EVIDENCE_RULE}
 
 Stay with the section's topic: what belongs to one of the other sections is written there, not here. If people gave
-feedback, follow it as far as the passages allow. Text inside <reasoning> was concluded from all that was found: keep in
-line with it as far as your passages support it, and do not repeat it. If the passages say nothing on the topic, return
-no blocks."""
+feedback, follow it as far as the passages allow. Text inside <reasoning> and <synthesis> was concluded from all that
+was found: keep in line with it as far as your passages support it, and do not repeat it. If the passages say nothing on
+the topic, return no blocks."""
 
 
 class SectionWriterInput(RoleInput):
@@ -45,8 +49,12 @@ class SectionWriterInput(RoleInput):
     """Feedback of people on this section."""
     reasoning: str = ""
     """The line of thought over all evidence."""
+    synthesis: str = ""
+    """The synthesis of all findings."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions on the topic."""
 
 
 def render_brief(input: SectionWriterInput) -> str:
@@ -59,6 +67,7 @@ def render_brief(input: SectionWriterInput) -> str:
         else "",
         wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
         wrap_in_tag("reasoning", input.reasoning) if input.reasoning else "",
+        wrap_in_tag("synthesis", input.synthesis) if input.synthesis else "",
         render_preferences(input.preferences),
     )
 
@@ -67,14 +76,54 @@ def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     return [
         Message(role="system", content=SYSTEM),
-        Message(role="user", content=join_parts(mark_passages(evidence.passages), render_brief(input))),
+        Message(
+            role="user",
+            content=join_parts(
+                mark_passages(evidence.passages),
+                render_positions(input.positions, evidence.passages),
+                render_brief(input),
+            ),
+        ),
     ]
 
 
+def render_positions(positions: Sequence[PositionEvidence], passages: Sequence[Passage]) -> str:
+    """Render the numbers of the passages for and against each position; empty if no position has both sides."""
+    numbers = {passage.chunk: n for n, passage in enumerate(passages, 1)}
+    lines: list[str] = []
+    for held in positions:
+        sides = [
+            ", ".join(str(numbers[one.passage.chunk]) for one in side if one.passage.chunk in numbers)
+            for side in (held.supporting, held.contradicting)
+        ]
+        if all(sides):
+            lines.append(f"{held.position} For it: passages {sides[0]}. Against it: passages {sides[1]}.")
+    listed = render_list("Positions on which the passages disagree; the text gives both sides", lines)
+    return wrap_in_tag("observation", listed) if lines else ""
+
+
 def fallback(input: SectionWriterInput, evidence: Evidence) -> WrittenText:
-    """Compose the section from excerpts that are relevant to its topic and differ from each other."""
+    """Compose the section from excerpts that are relevant to its topic, with both sides of its positions."""
     brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
-    return build_written_text(compose(brief, evidence.passages, evidence.embed))
+    blocks = compose(brief, evidence.passages, evidence.embed)
+    return build_written_text(add_missing_sides(blocks, input.positions, evidence.passages))
+
+
+def add_missing_sides(
+    blocks: Sequence[ComposedBlock], positions: Sequence[PositionEvidence], passages: Sequence[Passage]
+) -> list[ComposedBlock]:
+    """Append the best quote of each side of a disputed position that composed text lacks; empty text stays empty."""
+    numbers = {passage.chunk: n for n, passage in enumerate(passages, 1)}
+    said = {sentence.text for block in blocks for sentence in block.sentences}
+    used = {sentence.passage for block in blocks for sentence in block.sentences}
+    added: list[ComposedSentence] = []
+    for held in positions if blocks else ():
+        for side in (held.supporting, held.contradicting) if held.is_disputed else ():
+            known = [one for one in side if one.passage.chunk in numbers]
+            is_missing = not used.intersection(numbers[one.passage.chunk] for one in known)
+            new = [one for one in known if is_missing and one.citation.quote not in said]
+            added += [ComposedSentence(one.citation.quote, numbers[one.passage.chunk]) for one in new[:1]]
+    return [*blocks, *([ComposedBlock("paragraph", tuple(added))] if added else [])]
 
 
 ROLE = PostprocessedRole(

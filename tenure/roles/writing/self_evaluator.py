@@ -1,6 +1,7 @@
 """Evaluate a finished report: its consistency, completeness and factuality."""
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from tenure.algorithms.claims import self_evaluation
 from tenure.algorithms.claims.verification import compute_factuality
@@ -43,6 +44,8 @@ class QuestionComponent(BaseModel):
     """The part of the question."""
     addressed: bool
     """Whether the report addresses it."""
+    probability: SkipJsonSchema[float | None] = None
+    """Estimated probability that the report answers it; only without a model."""
 
 
 class SelfEvaluatorOutput(RoleOutput):
@@ -75,31 +78,47 @@ def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutp
     sections = [section for section in input.sections if section.draft.claims]
     claims = [claim.text for section in sections for claim in section.draft.claims]
     asked = self_evaluation.list_components(input.question)
-    missing = [part for part in asked if not self_evaluation.is_addressed(part, input.sections, evidence.embed)]
+    scores = {part: self_evaluation.score_component(part, input.sections, evidence.embed) for part in asked}
+    components = tuple(
+        QuestionComponent(
+            component=part,
+            addressed=score >= self_evaluation.MIN_ANSWER_SCORE,
+            probability=self_evaluation.estimate_answered(score),
+        )
+        for part, score in scores.items()
+    )
+    missing = [part.component for part in components if not part.addressed]
     vectors = evidence.embed([input.question, *claims])
     against = self_evaluation.find_self_contradictions(claims, vectors[1:])
     return SelfEvaluatorOutput(
         rephrasings=self_evaluation.build_rephrasings(sections, vectors[1:], vectors[0]) if claims else (),
         contradictions=against[:12],
-        components=tuple(QuestionComponent(component=part, addressed=part not in missing) for part in asked),
+        components=components,
         issues=(*(f"Nothing answers “{part}”." for part in missing), *against)[:12],
         suggestions=(),
     )
 
 
 def assess(input: SelfEvaluatorInput, output: SelfEvaluatorOutput, evidence: Evidence) -> ReportAssessment:
-    """Return the scores: similarity of the rephrasings, share of addressed components, share of supported claims."""
+    """Return the scores: similarity of the rephrasings, share of answered components, share of supported claims."""
     missing = tuple(part.component for part in output.components if not part.addressed)
+    estimates = [part.probability for part in output.components if part.probability is not None]
+    judged = [float(part.addressed) for part in output.components if part.probability is None]
     scores = self_evaluation.build_evaluation(
         self_evaluation.compute_consistency(
             evidence.embed([text for text in output.rephrasings if text.strip()]),
             contradicted=bool(output.contradictions),
         ),
-        missing,
-        len(output.components),
+        self_evaluation.compute_completeness(estimates or judged),
         compute_factuality([section.draft for section in input.sections]),
+        missing,
     )
-    lists = {"issues": output.issues, "suggestions": tuple(one.critique for one in output.suggestions)}
+    lists = {
+        "parts": len(output.components),
+        "completeness_error": self_evaluation.COMPLETENESS_ERROR if estimates else None,
+        "issues": output.issues,
+        "suggestions": tuple(one.critique for one in output.suggestions),
+    }
     return ReportAssessment(
         evaluation=scores.model_copy(update=lists),
         critiques=tuple(

@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from tenure.algorithms.text.grammar.clauses import split_clauses
 from tenure.algorithms.text.questions import format_heading, shorten, split_question
 from tenure.contracts.messages import Message
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
@@ -38,8 +39,15 @@ def render(input: TitleWriterInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: TitleWriterInput, evidence: Evidence) -> TitleWriterOutput:
-    """Convert the question to a heading; of several joined questions use the first two."""
-    asked = split_question(input.question)[:2]
+    """Convert the question to a heading; of several joined questions use the first two.
+
+    A question whose parts differ from its own words ("How is it made?") is the title as a whole.
+    """
+    parts = split_question(input.question)
+    clauses = [clause.text for part in parts for clause in split_clauses(part)]
+    if any(clause.rstrip("?. ").casefold() not in input.question.casefold() for clause in clauses):
+        return TitleWriterOutput(title=format_heading(input.question))
+    asked = (clauses if len(clauses) == len(parts) else list(parts))[:2]
     named = [format_heading(part) for part in asked]
     mark = "?" if any(name.endswith("?") for name in named) else ""
     first, *rest = (part.rstrip("?. ") for part in asked) if mark and len(asked) > 1 else (n.rstrip("?") for n in named)

@@ -80,3 +80,24 @@ def test_compatible_claims_are_no_contradiction(a: str, b: str) -> None:
 def test_dissimilar_claims_are_no_contradiction() -> None:
     """Below the minimum similarity the words are not compared."""
     assert detect_contradiction("The rate rises in May.", "The rate falls in May.", 0.6) is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The cache improves speed on slow disks.", "The cache does not improve speed on fast disks."),
+        ("The dough of rye rises for 2 hours.", "The dough of wheat rises for 9 hours."),
+    ],
+)
+def test_different_conditions_are_no_contradiction(a: str, b: str) -> None:
+    """Statements of which each has a word that the other lacks can both be true."""
+    assert detect_contradiction(a, b, 0.95) is None
+
+
+def test_documents_about_themselves_do_not_contradict_each_other() -> None:
+    """Each of two documents may describe another year."""
+    a, b = (f"This document describes the {year} election of the council." for year in (2023, 2025))
+    other_a, other_b = (text.replace("This document describes", "The council holds") for text in (a, b))
+
+    assert detect_contradiction(a, b, 0.98) is None
+    assert detect_contradiction(other_a, other_b, 0.98) is not None

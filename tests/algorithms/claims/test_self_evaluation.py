@@ -1,6 +1,5 @@
 """Tests of self-evaluation."""
 
-import numpy as np
 import pytest
 
 from tenure.algorithms.claims import self_evaluation
@@ -21,10 +20,19 @@ def test_components_are_matched_with_sections() -> None:
     asked = self_evaluation.list_components("For how many hours does bread rise, and how is wine made in cellars?")
     renamed = (section("How is wine made in cellars?", "Bread rises for hours.", "It is baked."),)
 
-    assert [self_evaluation.is_addressed(part, SECTIONS, encode) for part in asked] == [True, False]
-    assert not self_evaluation.is_addressed(asked[1], renamed, encode)
-    assert not self_evaluation.is_addressed("What is it?", SECTIONS, encode)
-    assert not self_evaluation.is_addressed(asked[0], (), encode)
+    answered, unanswered = (self_evaluation.score_component(part, SECTIONS, encode) for part in asked)
+
+    assert answered >= self_evaluation.MIN_ANSWER_SCORE > unanswered
+    assert self_evaluation.score_component(asked[1], renamed, encode) < self_evaluation.MIN_ANSWER_SCORE
+    assert self_evaluation.score_component("What is it?", SECTIONS, encode) == 0.0
+    assert self_evaluation.score_component(asked[0], (), encode) == 0.0
+
+
+def test_probabilities_rise_with_the_score() -> None:
+    """A component at the midpoint is as likely answered as not; without content it is hardly ever answered."""
+    assert self_evaluation.estimate_answered(self_evaluation.ANSWERED_MIDPOINT) == 0.5
+    assert self_evaluation.estimate_answered(0.0) < 0.1
+    assert 0.5 < self_evaluation.estimate_answered(3.0) < self_evaluation.estimate_answered(4.0) <= 1.0
 
 
 def test_answer_has_three_versions() -> None:
@@ -49,18 +57,18 @@ def test_self_contradictions_are_found() -> None:
 
 @pytest.mark.parametrize(("contradicted", "expected"), [(False, 1.0), (True, 0.5)])
 def test_contradiction_halves_consistency(contradicted: bool, expected: float) -> None:
-    """Equal versions and a single version are fully consistent."""
+    """Equal versions are fully consistent; a single version cannot be compared."""
     same = encode(["Bread rises."] * 3)
 
     assert self_evaluation.compute_consistency(same, contradicted=contradicted) == pytest.approx(expected)
-    assert (
-        self_evaluation.compute_consistency(np.zeros((0, 0), dtype=np.float32), contradicted=contradicted) == expected
-    )
+    assert self_evaluation.compute_consistency(same[:1], contradicted=contradicted) is None
 
 
 def test_overall_score_is_the_mean() -> None:
-    """Consistency, completeness and factuality count equally; a question without parts is complete."""
-    found = self_evaluation.build_evaluation(0.9, ["wine"], 2, 1.0)
+    """The given scores count equally; a score that cannot be given does not count."""
+    found = self_evaluation.build_evaluation(0.9, self_evaluation.compute_completeness([1.0, 0.0]), 1.0, ["wine"])
 
     assert (found.completeness, found.overall, found.missing) == (0.5, 0.8, ("wine",))
-    assert self_evaluation.build_evaluation(1.0, [], 0, 1.0).overall == 1.0
+    assert self_evaluation.compute_completeness([]) is None
+    assert self_evaluation.build_evaluation(None, None, 0.5, []).overall == 0.5
+    assert self_evaluation.build_evaluation(None, None, None, []).overall == 0.0

@@ -3,6 +3,8 @@
 from tenure.algorithms.control.run_notes import (
     describe_ingestion,
     describe_lessons,
+    describe_missing_links,
+    describe_missing_translation,
     describe_missing_vectors,
     describe_preferences,
 )
@@ -50,3 +52,19 @@ def test_lessons_are_described_with_their_use() -> None:
     assert describe_lessons(("a", "b"), Usage()) == (
         "Lessons of earlier programs known but not applied, since no model wrote this: 2.",
     )
+
+
+def test_missing_links_are_noted() -> None:
+    """The note counts the searches along links that had none to follow; without such a search the note is empty."""
+    assert describe_missing_links(Usage()) == ()
+    assert describe_missing_links(Usage(searches_without_links=1))[0].startswith("One search with the mode `graph`")
+    assert describe_missing_links(Usage(searches_without_links=3))[0].startswith("3 searches with the mode `graph`")
+
+
+def test_a_missing_translation_is_described() -> None:
+    """Only a run with a language and without a model has translated nothing."""
+    (note,) = describe_missing_translation("German", Usage())
+
+    assert note.startswith("Nothing was translated into German")
+    assert describe_missing_translation("German", Usage(model_calls=1)) == ()
+    assert describe_missing_translation(None, Usage()) == ()

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from tenure.algorithms.control.status_page import render_status_page
 from tenure.contracts.base import RunId
 from tenure.contracts.run.control import InputRequest
-from tenure.contracts.run.run import FeedbackRecord, RunProgress, TopicProgress, Usage
+from tenure.contracts.run.run import FeedbackRecord, RunProgress, StepProgress, TopicProgress, Usage
 
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 HOSTILE = st.one_of(st.text(max_size=40), st.text(alphabet="|\n<>a` -#*\r\t", max_size=30))
@@ -114,3 +114,25 @@ def test_page_shows_the_input_request() -> None:
         "**Asks:** Is it \\| right? Assumed at 2026-01-01T00:00:00+00:00 unless a user answers: it is"
         in page.splitlines()
     )
+
+
+def test_page_shows_the_steps_of_a_plan() -> None:
+    """During the research each step has its kind, dependency, names, alternative, state and reason."""
+    first = StepProgress(id="a", query="Who wrote Dune?", status="completed", alternative="Who is the author?")
+    second = StepProgress(
+        id="b",
+        kind="calculate",
+        query="How old was he?",
+        status="skipped",
+        depends_on=("a",),
+        inserted=("Frank Herbert (from “Dune”)",),
+        note="the results of a suffice",
+    )
+    page = render_status_page(progress(phase="research", steps=(first, second)))
+
+    assert "- a search “Who wrote Dune?”, alternative “Who is the author?”: completed" in page
+    assert (
+        "- b calculate “How old was he?”, after a, with Frank Herbert (from “Dune”): "
+        "skipped (the results of a suffice)" in page
+    )
+    assert "Dune" not in render_status_page(progress(phase="write", steps=(first, second)))

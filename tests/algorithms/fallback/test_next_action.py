@@ -26,7 +26,8 @@ def following(
 def test_calculation_is_first_and_may_be_sufficient() -> None:
     """Calculation is first and may be sufficient."""
     first = following("What is 17 * 23?")
-    assert (first.action, json.loads(first.arguments)) == ("calculate", {"expression": "17 * 23"})
+    arguments = {"expression": "17 * 23", "label": "What is 17 * 23"}
+    assert (first.action, json.loads(first.arguments)) == ("calculate", arguments)
 
     assert following("What is 17 * 23?", ("calculate", "17 * 23")).action == "finish"
     assert following("What is 17 * 23?", offered=("hybrid_search",)).action == "hybrid_search"
@@ -39,6 +40,18 @@ def test_tables_are_queried_before_documents() -> None:
     assert following(task).action == "sql"
     assert following(task, ("sql", task)).action == "hybrid_search"
     assert following(task, offered=("vector_search",)).action == "vector_search"
+
+
+def test_tools_that_the_task_calls_for_are_used() -> None:
+    """A claim is checked before the search, and a term is looked up in the passages that the search has found."""
+    tools = ("hybrid_search", "verify_claim", "lookup")
+    claim = following("Is it true that George Eliot was born at Arbury?", offered=tools)
+    assert json.loads(claim.arguments) == {"claim": "George Eliot was born at Arbury."}
+
+    term = "What is the definition of sourdough?"
+    found = (passage("Bread of rye is sour."),)
+    assert following(term, offered=tools).action == "hybrid_search"
+    assert following(term, ("hybrid_search", term), passages=found, offered=tools).action == "lookup"
 
 
 def test_new_entities_are_searched() -> None:

@@ -11,25 +11,31 @@ from tenure.algorithms.research.planning import (
     MAX_EXPECTED_OUTPUT_LENGTH,
     MAX_HEADING_LENGTH,
     MAX_QUERY_LENGTH,
+    NEEDED_RESULTS,
+    SEARCH_KINDS,
     ValidatedPlan,
+    build_step_progress,
     find_ready_steps,
     find_replan_reason,
     is_deadlocked,
     is_same_query,
     skip_blocked_steps,
+    skip_remaining_steps,
     validate_plan,
 )
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     ExecutedQuery,
+    InsertedName,
     PlannedAction,
     PlanStep,
     ResearchEffort,
     SpiralState,
-    StepStatus,
+    StepAlternative,
     TopicState,
 )
+from tenure.contracts.run.run import StepProgress, StepStatus
 from tests.support.passages import reference
 from tests.support.tiers import slow
 
@@ -127,12 +133,102 @@ def test_query_is_not_repeated_in_one_plan() -> None:
     assert len(plan.steps) == len(plan.rejections) == 1
 
 
+def test_searches_for_a_calculation_are_made_again() -> None:
+    """Queries of an earlier run are repeated if a calculation needs their results, until it has been calculated."""
+    known = STATE.model_copy(update={"executed": (ExecutedQuery(query="price of rye", topic="Bread", cycle=0),)})
+    done = known.model_copy(update={"calculated": {"Bread": (reference(0.5, "s", "c"),)}})
+    plan = (
+        search("price of rye", id="s1"),
+        action("CALCULATE", "price of two loaves", id="s2", depends_on=("s1",)),
+        search("price of rye", id="s3"),
+    )
+
+    assert [step.id for step in planned(*plan, state=known).steps] == ["s1", "s2"]
+    assert planned(*plan, state=done).steps == []
+
+
 def test_effort_limits_the_tasks_of_a_cycle() -> None:
     """The first searches are accepted, the others rejected."""
     plan = planned(*(search(f"What is bread number {name}?") for name in ("one", "two", "three", "four")))
 
     assert [step.id for step in plan.steps] == ["s1", "s2", "s3"]
-    assert plan.rejections == ["“What is bread number four?” was not searched: a cycle has at most 3 tasks"]
+    assert plan.rejections == ["“What is bread number four?” was not executed: a cycle has at most 3 searches"]
+
+
+def test_steps_with_results_of_searches_have_a_limit_of_their_own() -> None:
+    """Comparisons and calculations do not take the places of searches, and are limited as well."""
+    searches = [search(f"What is bread number {name}?", id=name) for name in ("one", "two", "three")]
+    compared = [action("COMPARE", f"price {n}", depends_on=("one", "two")) for n in range(4)]
+    plan = planned(*searches, *compared)
+
+    assert [step.kind for step in plan.steps] == ["search"] * 3 + ["compare"] * 3
+    assert plan.rejections == ["“price 3” was not executed: a cycle has at most 3 tasks with the results of searches"]
+
+
+@pytest.mark.parametrize(("kind", "word"), [("COMPARE", "compared"), ("CALCULATE", "calculated")])
+def test_a_step_on_results_needs_a_step(kind: str, word: str) -> None:
+    """A comparison or calculation without an earlier step is rejected, as is one whose steps were rejected."""
+    alone = planned(action(kind, "price of bread"))
+    lost = planned(search(" ", id="a"), action(kind, "price of bread", depends_on=("a",)))
+
+    for plan in (alone, lost):
+        assert not plan.steps
+        assert f"“price of bread” was not {word}: it depends on no step of this plan" in plan.rejections
+
+
+def test_analyze_names_a_finding_or_a_step() -> None:
+    """The document to analyze belongs to a finding, or to the result of an earlier step."""
+    found = planned(action("ANALYZE", "Why does it rise?", passage=2))
+    step = planned(search("What is dough?", id="a"), action("ANALYZE", "Why does it rise?", depends_on=("a",)))
+    neither = planned(action("ANALYZE", "Why does it rise?", passage=9))
+
+    assert found.steps[0].kind == "analyze" and found.steps[0].read_passage
+    assert step.steps[1].depends_on == ("a",) and step.steps[1].read_passage is None
+    assert not neither.steps and "there is no such finding" in neither.rejections[0]
+
+
+def test_a_dependent_search_may_repeat_words_of_an_executed_one() -> None:
+    """Its query gets names later; without its dependency it is a repetition and is rejected."""
+    again = "Which flour does rye bread need?"
+    plan = planned(search("Who bakes rye bread?", id="a"), search(again, id="b", depends_on=("a",)))
+    lost = planned(search(again, id="b", depends_on=("x",)))
+
+    assert [step.id for step in plan.steps] == ["a", "b"]
+    assert not lost.steps and "it was searched before" in lost.rejections[0]
+
+
+def test_an_alternative_asks_something_else() -> None:
+    """An alternative has another query or another strategy; a repetition of the step itself is none."""
+    other = planned(search("Which sour bread is old?", alternative="Which bread is old?")).steps[0].alternative
+    deeper = planned(search("Which bread is old?", alternative_strategy="iterative")).steps[0].alternative
+    same = planned(search("Which bread is old?", alternative="Which old bread is it?")).steps[0].alternative
+
+    assert other and (other.query, other.strategy) == ("Which bread is old?", None)
+    assert deeper and (deeper.query, deeper.strategy) == ("Which bread is old?", "iterative")
+    assert same is None
+
+
+def test_remaining_steps_are_skipped_with_a_reason() -> None:
+    """Only pending steps are skipped; the displayed steps have state, names and alternative."""
+    first, second = steps(("a", "completed", ()), ("b", "pending", ("a",)))
+    second = second.model_copy(
+        update={
+            "inserted": (InsertedName(name="Rye", title="Flour"),),
+            "alternative": StepAlternative(query="Which bread?"),
+        }
+    )
+    done = skip_remaining_steps((first, second), "enough is known")
+
+    assert [(step.status, step.note) for step in done] == [("completed", ""), ("skipped", "enough is known")]
+    assert build_step_progress(done)[1] == StepProgress(
+        id="b",
+        query="b",
+        status="skipped",
+        depends_on=("a",),
+        inserted=("Rye (from “Flour”)",),
+        alternative="Which bread?",
+        note="enough is known",
+    )
 
 
 def test_ids_are_unique() -> None:
@@ -336,7 +432,9 @@ def test_empty_plan_requires_replanning() -> None:
     assert find_replan_reason(ValidatedPlan(finish=True), ()) == ""
 
 
-KINDS = st.sampled_from(("SEARCH", "READ", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"))
+KINDS = st.sampled_from(
+    ("SEARCH", "READ", "ANALYZE", "COMPARE", "CALCULATE", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH")
+)
 WORDS = st.lists(st.sampled_from("bread cheese rye salt oven milk cellar ripen the of how?".split()), max_size=5)
 TEXTS = st.one_of(
     WORDS.map(" ".join), st.text(max_size=12), st.sampled_from(("x" * 10_000, "rye bread " * 1_000, "ü\n\t" * 4_000))
@@ -379,7 +477,8 @@ def test_any_valid_plan_is_bounded_and_new(
         t.heading for t in plan.added_topics
     }
 
-    assert len(plan.steps) <= subagents
+    assert sum(step.kind in SEARCH_KINDS for step in plan.steps) <= subagents
+    assert len(plan.steps) <= 2 * subagents
     assert len(state.topics) - len(plan.dropped_topics) + len(plan.added_topics) <= max(max_topics, len(state.topics))
     assert not state.topics or outline
     assert len({step.id for step in plan.steps}) == len(plan.steps)
@@ -392,8 +491,10 @@ def test_any_valid_plan_is_bounded_and_new(
     for step in plan.steps:
         assert 1 <= len(step.query) <= MAX_QUERY_LENGTH and len(step.expected_output) <= MAX_EXPECTED_OUTPUT_LENGTH
         assert step.topic in outline
-        assert step.read_passage or not any(is_same_query(step.query, before) for before in asked)
-        asked.append(step.query)
+        if step.kind == "search" and not step.depends_on:
+            assert not any(is_same_query(step.query, before) for before in asked)
+            asked.append(step.query)
+        assert step.kind not in NEEDED_RESULTS or step.depends_on or step.read_passage
     assert all(len(reason) <= 600 for reason in plan.rejections)
     assert _runs_to_its_end(plan.steps)
 

@@ -46,7 +46,7 @@ from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits
 from tenure.roles.research.synthesizer import MAX_PART_CHARACTERS
-from tests.support.passages import reference
+from tests.support.passages import held, passage, reference
 from tests.support.tiers import slow
 
 RUN = RunId("run-1")
@@ -141,6 +141,16 @@ def test_results_are_counted_per_cycle() -> None:
     after = research_state.record_result_counts(state, SubagentResult(step="s1", candidates=found))
 
     assert [(e.query, e.cycle, e.found) for e in after.executed] == [("q", 1, 7), ("q", 2, 2), ("r", 2, 0)]
+
+
+def test_calculations_belong_to_their_topic() -> None:
+    """The passages of several calculations are kept in order, by the heading of their topic."""
+    first, second = (CandidatePassage(passage=reference(0.5, "s", name), query="q", topic="Bread") for name in "ab")
+    state = BEGUN
+    for one in (first, second):
+        state = research_state.record_calculation(state, "Bread", SubagentResult(step="s1", candidates=(one,)))
+
+    assert state.calculated == {"Bread": (first.passage, second.passage)}
 
 
 def test_analysis_updates_coverage_and_gain() -> None:
@@ -638,3 +648,28 @@ def test_answered_question_loses_its_assumption() -> None:
         f"Which?{ASSUMPTION_SEPARATOR}any",
         "Whose? A user answered.",
     )
+
+
+def test_positions_of_tasks_are_merged() -> None:
+    """A position is kept once, with the passages of all tasks; a passage keeps its first side."""
+    pro, con, more = passage("Yes.", "a"), passage("No.", "b"), passage("Indeed.", "c")
+    first, second = held("Should we?", [pro], [con]), held("Should we?", [con, more], [])
+
+    state = research_state.record_result_counts(BEGUN, SubagentResult(step="s1", positions=(first,)))
+    state = research_state.record_result_counts(state, SubagentResult(step="s2", positions=(second,)))
+
+    (merged,) = state.positions
+    assert [one.citation.quote for one in merged.supporting] == ["Yes.", "Indeed."]
+    assert [one.citation.quote for one in merged.contradicting] == ["No."]
+    assert research_state.describe_positions(state.positions) == ("“Should we?”: 2 for, 1 against, 1 neutral",)
+
+
+def test_positions_are_limited() -> None:
+    """The first positions are kept, and the first passages of each side."""
+    many = [held(f"Is {n} good?", [passage("Yes.", f"s{n}")], []) for n in range(9)]
+    long = held("Is 0 good?", [passage("Yes.", f"t{n}") for n in range(40)], [])
+
+    merged = research_state.merge_positions(many, [long])
+
+    assert [one.position for one in merged] == [f"Is {n} good?" for n in range(research_state.MAX_POSITIONS)]
+    assert len(merged[0].supporting) == research_state.MAX_PASSAGES_PER_SIDE

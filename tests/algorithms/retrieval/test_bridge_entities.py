@@ -1,6 +1,6 @@
 """Tests of bridge entities."""
 
-from tenure.algorithms.retrieval.bridge_entities import MAX_NAME_CHARACTERS, BridgeEntity, find_bridge_entities
+from tenure.algorithms.retrieval.bridge_entities import MAX_NAME_CHARACTERS, find_bridge_entities
 from tests.support.passages import passage
 
 QUESTION = "Where was the author of Middlemarch born?"
@@ -17,21 +17,22 @@ def test_bridge_query_contains_the_open_question_words() -> None:
         QUESTION, [passage("The author of Middlemarch was George Eliot. She liked Paris.", title="Novels")]
     )
 
-    assert found == [BridgeEntity("George Eliot", "George Eliot born"), BridgeEntity("Novels", "Novels born")]
+    assert [bridge[:2] for bridge in found] == [("George Eliot", "George Eliot born"), ("Novels", "Novels born")]
+    assert found[0].covered == {"author", "middlemarch"}
 
 
 def test_bridge_query_contains_the_question_if_nothing_is_open() -> None:
     """A sentence with all question words still names an entity to ask about."""
     (bridge,) = find_bridge_entities("rye bread", [passage("Rye bread of Zell.", title="")])
 
-    assert bridge == BridgeEntity("Zell", "Zell: rye bread")
+    assert bridge[:2] == ("Zell", "Zell: rye bread")
 
 
 def test_title_counts_with_its_sentences() -> None:
     """The subject of a document counts for each of its sentences and is not a bridge itself."""
     found = find_bridge_entities(QUESTION, [passage("Its author was George Eliot.", title="Middlemarch")])
 
-    assert found == [BridgeEntity("George Eliot", "George Eliot born")]
+    assert [bridge[:2] for bridge in found] == [("George Eliot", "George Eliot born")]
 
 
 def test_bridges_are_ordered_by_question_coverage() -> None:

@@ -20,6 +20,15 @@ from tenure.contracts.run.run import QueryType
         ("Yeast leads to bubbles because it ferments, due to sugar", "causal"),
         ("A timeline of bread", "temporal"),
         ("Bread", "factual"),
+        ("What is climate change?", "factual"),
+        ("How does climate change affect global food production?", "analytical"),
+        ("How does the impact of climate change differ between coastal and inland regions?", "comparative"),
+        ("How much more does a heat pump cost than a gas boiler?", "comparative"),
+        ("How can local governments reduce carbon emissions?", "procedural"),
+        ("Is investing in renewable energy an effective way to combat climate change?", "evaluative"),
+        ("If the pound falls, what happens to exports?", "hypothetical"),
+        ("How did unemployment in Spain change between 2010 and 2020?", "temporal"),
+        ("How has the price of lithium changed since 2015?", "temporal"),
     ],
 )
 def test_type_with_most_hits_wins(question: str, kind: QueryType) -> None:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from tenure.algorithms.retrieval.stance import detect_stance
+from tenure.algorithms.retrieval.stance import (
+    choose_position,
+    detect_stance,
+    find_position,
+    find_stance_sentence,
+    weigh_terms,
+)
 from tenure.contracts.evidence.retrieval import PassageStance
 
 
@@ -17,8 +23,72 @@ from tenure.contracts.evidence.retrieval import PassageStance
         ("Vitamin C prevents colds", "Glaciers are not warm.", "neutral"),
         ("Vitamin C prevents colds", "", "neutral"),
         ("Is it?", "Vitamin C prevents colds.", "neutral"),
+        ("Coffee increases the risk of heart disease", "Coffee lowers the risk of heart disease.", "contradicting"),
+        ("Does coffee increase the risk of heart disease?", "Coffee raises the risk of heart disease.", "supporting"),
+        ("Is butter better than oil?", "Oil is better than butter for frying.", "contradicting"),
+        ("Is butter better than oil?", "Butter is better than oil for frying.", "supporting"),
+        ("Is butter better than oil?", "Is butter better than oil?", "neutral"),
+        ("Does coffee cause heart disease?", "Coffee is grown in Brazil.", "neutral"),
     ],
 )
 def test_nearest_sentence_decides_the_stance(position: str, text: str, expected: PassageStance) -> None:
-    """A text contradicts if exactly one side is negated; a sentence with other words is neutral."""
+    """Opposite polarity contradicts, the same one supports; a sentence with other words is neutral."""
     assert detect_stance(position, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "position"),
+    [
+        ("Should I knead dough?", "Should I knead dough?"),
+        ("Does coffee cause heart disease?", "Does coffee cause heart disease?"),
+        ("Is rye flour healthier than wheat flour?", "Is rye flour healthier than wheat flour?"),
+        ("Is it true that bread needs salt?", "Is it true that bread needs salt?"),
+        ("Is cold fermentation worth the time?", "Is cold fermentation worth the time?"),
+        ("What is kneading? Is kneading better than folding?", "Is kneading better than folding?"),
+        ("Is Anna older than Berta?", ""),
+        ("Were Anna and Berta of the same nationality?", ""),
+        ("Does the oven have a window?", ""),
+        ("How did rye come to Europe?", ""),
+        ("What is rather than other than?", ""),
+    ],
+)
+def test_questions_that_assert_something_contain_a_position(question: str, position: str) -> None:
+    """Advice, evaluations, comparisons and effects are positions; questions for facts contain none."""
+    assert find_position(question) == position
+
+
+def test_a_task_takes_the_position_of_its_query_first() -> None:
+    """A query without a position takes that of the question; without any, the query itself is the position."""
+    assert choose_position("Should I fold dough?", "Should I knead dough?") == "Should I fold dough?"
+    assert choose_position("kinds of dough", "Should I knead dough?") == "Should I knead dough?"
+    assert choose_position("kinds of dough", "What is dough?") == "kinds of dough"
+
+
+def test_the_sentence_that_takes_the_stance_is_found() -> None:
+    """Of the sentences that take a known side, the nearest one is returned."""
+    text = "Coffee comes from Ethiopia. Coffee increases heart disease. Coffee does not increase heart disease."
+    position = "Coffee increases heart disease"
+
+    first = find_stance_sentence(position, text, "supporting")
+    against = find_stance_sentence(position, text, "contradicting")
+
+    assert first is not None and first.text == "Coffee increases heart disease."
+    assert against is not None and against.text == "Coffee does not increase heart disease."
+    assert find_stance_sentence(position, "Glaciers are cold.", "supporting") is None
+
+
+def test_the_common_subject_of_all_texts_takes_no_side() -> None:
+    """A sentence that shares only the name of the common subject with a position is neutral."""
+    position = "Does compression improve the speed of the Orion database?"
+    other = "The Orion database keeps deleted records for a week."
+    texts = [
+        other,
+        "The Orion database writes a log.",
+        "The Orion database runs at night.",
+        "Compression does not improve the speed of the Orion database.",
+    ]
+    weights = weigh_terms(position, texts)
+
+    assert detect_stance(position, other) == "contradicting"
+    assert detect_stance(position, other, weights) == "neutral"
+    assert detect_stance(position, texts[-1], weights) == "contradicting"

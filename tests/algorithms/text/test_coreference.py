@@ -87,6 +87,13 @@ def test_answer_name_comes_from_the_best_sentence(texts: list[str], expected: st
     assert extract_answer_name("Who wrote Dune?", texts) == expected
 
 
+def test_a_single_word_rarely_answers_who() -> None:
+    """A single word is a person only in a sentence with all content words of the question."""
+    assert extract_answer_name("Who wrote PEP 484?", ["PEP 484 defines the type Dict for dictionaries."]) == ""
+    assert extract_answer_name("Who wrote Dune?", ["In 1965 Herbert wrote Dune."]) == "Herbert"
+    assert extract_answer_name("In which town is Dune sold?", ["Dune is mostly sold in Rome."]) == "Rome"
+
+
 @slow
 @given(st.text(max_size=200), st.text(max_size=60))
 @settings(deadline=None)

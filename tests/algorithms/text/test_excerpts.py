@@ -50,6 +50,7 @@ def test_complete_sentences_are_accepted(text: str) -> None:
         "1. The baker lets the dough rise for hours.",
         "The baker lets the dough (of rye rise for hours.",
         'The baker lets the "dough of rye rise for hours.',
+        "Ada Miller wrote a summary of the rules: .",
         "A loaf of old bread, with salt and butter.",
         "The author has to thank all bakers of rye.",
     ],

@@ -1,5 +1,7 @@
 """Tests of sections, critiques and feedback of a report."""
 
+import pytest
+
 from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
@@ -8,7 +10,7 @@ from tenure.contracts.research.report import Critique, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
-from tests.support.passages import reference
+from tests.support.passages import held, passage, reference
 
 BREAD, CHEESE = Topic(heading="Bread", question="Bread?"), Topic(heading="Cheese", question="Cheese?")
 
@@ -19,6 +21,12 @@ def draft(*texts: str, chunk: str = "c1") -> Draft:
     return (
         Draft(blocks=(Block(claims=tuple(Claim(text=text, citations=cited) for text in texts)),)) if texts else Draft()
     )
+
+
+def claim(text: str, quote: str) -> Claim:
+    """Return a supported claim with one quote."""
+    cited = Citation(source=SourceId("s"), chunk=ChunkId("c1"), start=0, end=len(quote), quote=quote)
+    return Claim(text=text, status="supported", confidence=1.0, citations=(cited,))
 
 
 def result(topic: Topic, *texts: str, feedback: tuple[str, ...] = (), chunk: str = "c1") -> SectionResult:
@@ -46,6 +54,44 @@ def test_abstract_sentences_leave_their_section() -> None:
     assert [section.draft.text for section in kept] == ["Two.", "Three."]
 
 
+@pytest.mark.parametrize(
+    ("answer", "quoted"),
+    [
+        ("In Ghent", ["Ghent"]),
+        ("Ghent and Bruges", ["Ghent", "Bruges"]),
+        ("Yes", ["Ghent"]),
+        ("No, in Bruges", ["Bruges"]),
+        ("Antwerp", None),
+        ("", None),
+    ],
+)
+def test_short_answers_are_stated_by_the_abstract(answer: str, quoted: list[str] | None) -> None:
+    """A short answer cites the sentences with its words; an answer that the abstract does not give is dropped."""
+    claims = (
+        claim("The guild began in Ghent.", "Ghent"),
+        claim("It moved to Bruges.", "Bruges"),
+        Claim(text="It left for Antwerp."),
+    )
+
+    found = manuscript.cite_short_answer(answer, Draft(blocks=(Block(claims=claims),)))
+
+    assert (found and [citation.quote for citation in found.citations]) == quoted
+    assert found is None or found.text == answer
+
+
+def test_a_short_answer_is_as_certain_as_its_weakest_sentence() -> None:
+    """Status, confidence and taint come from the sentences that state it."""
+    sure = claim("The guild began in Ghent.", "Ghent").model_copy(update={"confidence": 0.9})
+    unsure = claim("It moved to Bruges.", "Bruges").model_copy(
+        update={"status": "unverified", "confidence": 0.4, "tainted": True}
+    )
+
+    found = manuscript.cite_short_answer("Ghent and Bruges", Draft(blocks=(Block(claims=(sure, unsure)),)))
+
+    assert found is not None
+    assert (found.status, found.confidence, found.tainted) == ("unverified", 0.4, True)
+
+
 def test_synthesis_does_not_repeat_the_report() -> None:
     """Synthesis does not repeat the report."""
     synthesis = SynthesisDraft(
@@ -55,6 +101,32 @@ def test_synthesis_does_not_repeat_the_report() -> None:
     kept = manuscript.remove_synthesis_repeats(synthesis, draft("One."), written)
 
     assert [part.text for part in (kept.situation, kept.complication, kept.resolution)] == ["Three.", "Four.", ""]
+
+
+def test_a_synthesis_without_its_other_parts_is_a_resolution() -> None:
+    """A situation or a complication that is left alone is removed, a resolution is kept."""
+    both = SynthesisDraft(situation=draft("One."), complication=draft("Two."))
+    resolved = SynthesisDraft(situation=draft("One."), resolution=draft("Two."))
+
+    assert manuscript.remove_synthesis_repeats(both, Draft(), []) == both
+    assert manuscript.remove_synthesis_repeats(both, draft("One."), []) == SynthesisDraft()
+    assert manuscript.remove_synthesis_repeats(both, draft("Two."), []) == SynthesisDraft()
+    assert manuscript.remove_synthesis_repeats(resolved, draft("One."), []).resolution.text == "Two."
+
+
+def test_the_synthesis_for_writers_leaves_tainted_sentences_out() -> None:
+    """Parts follow each other, shortened, without sentences that instructions in a source may have caused."""
+    tainted = draft("Obey.").claims[0].model_copy(update={"tainted": True})
+    synthesis = SynthesisDraft(
+        situation=draft("One.", "Two."),
+        complication=Draft(blocks=(Block(claims=(tainted,)),)),
+        resolution=draft("long " * 500),
+    )
+    brief = manuscript.render_synthesis_brief(synthesis)
+
+    assert brief.startswith("Situation: One. Two.\nResolution: long ") and "Obey" not in brief
+    assert len(brief) < manuscript.MAX_BRIEF_LENGTH + 60
+    assert manuscript.render_synthesis_brief(SynthesisDraft()) == ""
 
 
 def test_first_section_keeps_a_repeated_sentence() -> None:
@@ -92,12 +164,26 @@ def test_lists_are_interleaved_by_rank() -> None:
     assert [p.chunk for p in manuscript.interleave_passages([[a, b], [c, a], []])] == ["a", "c", "b"]
 
 
-def test_a_section_begins_with_its_direct_search() -> None:
-    """Computed results come first, then the first passages of the direct search, then all others by rank, each once."""
-    one, two, *direct = (reference(0.5, "s", f"d{n}") for n in range(10))
-    ordered = manuscript.order_section_evidence([one], direct, [[two, direct[0]], [direct[7]]])
+def test_known_passages_keep_their_places() -> None:
+    """New passages follow the known ones, each once."""
+    a, b, c = (reference(0.5, "s", name) for name in "abc")
 
-    assert [p.chunk for p in ordered] == ["d0", "d2", "d3", "d4", "d5", "d6", "d7", "d1", "d9", "d8"]
+    assert manuscript.add_new_passages([a, b], [c, a, c]) == (a, b, c)
+
+
+def test_a_section_receives_the_best_passages_of_other_searches() -> None:
+    """Passages that it knows are left out, and of the others the most relevant come first, within the limit."""
+    a, b, c, d = (reference(relevance, "s", name) for name, relevance in zip("abcd", (0.9, 0.3, 0.8, 0.5), strict=True))
+
+    assert manuscript.select_shared_evidence([a, b, c, d], [a], 2) == (c, d)
+
+
+def test_a_section_begins_with_its_direct_search() -> None:
+    """Computed results come first, then the first passages of direct search and research, then all others by rank."""
+    one, two, *direct = (reference(0.5, "s", f"d{n}") for n in range(10))
+    ordered = manuscript.order_section_evidence([one], direct, [two, direct[0]], [direct[7]])
+
+    assert [p.chunk for p in ordered] == ["d0", "d2", "d3", "d4", "d1", "d9", "d5", "d6", "d7", "d8"]
 
 
 def test_critiques_are_resolved() -> None:
@@ -195,3 +281,26 @@ def test_progress_of_topics_without_section() -> None:
         (0.0, 0),
         (0.4, 1),
     ]
+
+
+def test_a_position_belongs_to_the_topic_with_most_of_its_words() -> None:
+    """Of equal topics the one that it was searched for is taken; a position with one side belongs to none."""
+    speed, keep = Topic(heading="Speed", question="Is rye fast?"), Topic(heading="Keeping", question="Does rye keep?")
+    pro, con = passage("Yes.", "a"), passage("No.", "b")
+    both, one = held("Does rye keep fresh?", [pro], [con], "Speed"), held("Does rye keep fresh?", [pro], [])
+
+    assert manuscript.select_positions(keep, [both], [speed, keep]) == (both,)
+    assert manuscript.select_positions(speed, [both], [speed, keep]) == ()
+    assert manuscript.select_positions(keep, [one], [speed, keep]) == ()
+
+
+def test_both_sides_join_the_evidence_of_a_section() -> None:
+    """The best passages of each side follow the evidence, each passage once."""
+    pro, con = [passage("Yes.", f"p{n}") for n in range(9)], passage("No.", "c")
+    position = held("Should we?", pro, [con])
+    evidence = [position.supporting[0].passage]
+
+    found = manuscript.add_sided_passages(evidence, [position])
+
+    assert [one.source for one in found] == ["p0", "p1", "p2", "c"]
+    assert manuscript.add_sided_passages(evidence, []) == tuple(evidence)

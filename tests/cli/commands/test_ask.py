@@ -36,7 +36,7 @@ def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -
     long = running("ask", "asked-2", "x" * 20_001)
 
     assert (nothing.returncode, nothing.stdout) == (3, "")
-    assert "--search" in error_line(nothing.stderr)
+    assert "--search-again" in error_line(nothing.stderr)
     assert (program.returncode, unknown.returncode, long.returncode) == (2, 2, 2)
     assert "has read no documents to ask about" in error_line(program.stderr)
     assert "20,000 characters" in error_line(long.stderr)
@@ -54,7 +54,8 @@ def test_other_workflows_cannot_be_asked(running: CommandLine) -> None:
 
 
 def test_what_an_answer_may_use_is_on_the_command_line() -> None:
-    """Budget, second search and a new conversation are options."""
-    arguments = build_parser().parse_args(["ask", "run", "Why?", "--max-calls", "3", "--search", "--new"])
+    """Budget, search mode, second search and a new conversation are options."""
+    arguments = build_parser().parse_args([*"ask run Why? --max-calls 3 --search-again --new --search sparse".split()])
 
-    assert (arguments.max_calls, arguments.search, arguments.new) == (3, True, True)
+    assert (arguments.max_calls, arguments.search_again, arguments.new) == (3, True, True)
+    assert arguments.search_mode == "sparse"

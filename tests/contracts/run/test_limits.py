@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.evidence.reasoning import ReasoningStrategy
 from tenure.contracts.run.limit_fields import Complexity, LimitFields
 from tenure.contracts.run.limits import LIMITS
@@ -25,7 +26,9 @@ def test_settings_and_requests_have_the_same_limits() -> None:
 def test_choices_are_those_of_the_fields() -> None:
     """The command line offers the values that the fields accept."""
     effort, reasoning = LIMITS["effort"].option, LIMITS["reasoning"].option
+    search = LIMITS["search_mode"].option
 
+    assert search is not None and search.choices == get_args(SearchMode)
     assert effort is not None and set(effort.choices) == set(get_args(Complexity))
     assert reasoning is not None
     assert set(reasoning.choices) == {*get_args(ReasoningStrategy), "none"}

@@ -92,6 +92,29 @@ async def strategies_stopped(recorder: Recorder) -> None:
     await recorder.run(chat, request, knowledge=MemoryKnowledge(build_corpus(30) | KITCHEN))
 
 
+async def disputes(recorder: Recorder) -> None:
+    """Record a question with a position, and a contradiction for which a newer source is searched."""
+    hours = "The baker lets the dough of the bread rise for {} hours before the oven is hot."
+    documents = {
+        name: Source(uri=f"{name}.md", title=name.title(), text=hours.format(count), published=date)
+        for name, count, date in (("old", 2, "2016"), ("new", 9, "2016"), ("late", 9, "2024"))
+    }
+    found = {"contradictions": [{"pair": 1, "severity": "high", "about": "the hours"}]}
+    agreed = {"passages": [{"passage": 1, "agrees": "second", "primary": False}]}
+    stances = says({"stances": [{"passage": 1, "side": "supporting"}, {"passage": 2, "side": "contradicting"}]})
+    plan = plans(search("How long does dough rise?"))
+    chat = ScriptedChat(
+        story(
+            planner=in_turn(plan, FINISH),
+            stance_judge=stances,
+            contradiction_finder=says(found),
+            dispute_judge=says(agreed),
+        )
+    )
+    request = SHORT.model_copy(update={"question": "Does a long rise make bread better?"})
+    await recorder.run(chat, request, knowledge=MemoryKnowledge(KITCHEN | documents))
+
+
 async def react_problems(recorder: Recorder) -> None:
     """Record uses of tools that lead to nothing."""
     tasks = {
@@ -204,11 +227,13 @@ async def react_web(recorder: Recorder) -> None:
 
 
 async def react_mcp(recorder: Recorder) -> None:
-    """Record a ReAct task that calls the tool of an MCP server, with success and with a failure."""
+    """Record a ReAct task that calls the tool of an MCP server, with success and failure, and reads its resource."""
     tasks = {
         "Which recipes are there?": [
             build_action("mcp", server="own", tool="recipes", arguments={"dish": "bread"}),
             build_action("mcp", server="own", tool="recipes", arguments={"dish": "stone"}),
+            build_action("read_resource", server="own", uri="docs://oven"),
+            build_action("read_resource", server="own", uri="docs://key"),
             build_action("finish", answer="Of flour [1].", confidence=0.9),
         ]
     }
@@ -216,7 +241,10 @@ async def react_mcp(recorder: Recorder) -> None:
     own = McpActivities(Servers(), knowledge)  # type: ignore[arg-type]
     chat = ScriptedChat(story(planner=_plan_react(*tasks), react=_act(tasks)))
     await recorder.run(
-        chat, limit(SHORT, mcp=("own",)), knowledge=knowledge, web=[own.list_mcp_tools, own.call_mcp_tool]
+        chat,
+        limit(SHORT, mcp=("own",), min_relevance=0.0),
+        knowledge=knowledge,
+        web=[own.list_mcp_tools, own.call_mcp_tool, own.read_mcp_resource],
     )
 
 
@@ -356,6 +384,24 @@ async def read_further(recorder: Recorder) -> None:
     more = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": []}
     chat = ScriptedChat(story(planner=in_turn(first, plans(reading), FINISH), decider=says(more)))
     await recorder.run(chat, limit(REQUEST, min_relevance=0.2, effort="complex", max_cycles=2))
+
+
+async def dependent_steps(recorder: Recorder) -> None:
+    """Record a step with the name that an earlier one found, and a calculation that its alternative replaces."""
+    plan = plans(
+        search("What is rye bread made with?", id="a"),
+        search("How old is that dough?", id="b", depends_on=["a"]),
+        {
+            "action": "CALCULATE",
+            "query": "How many times older is sourdough than dough?",
+            "id": "c",
+            "depends_on": ["a"],
+            "alternative": "How long does the dough rise?",
+        },
+    )
+    prepared = says({"query": "How old is sourdough?", "names": ["sourdough"], "answered_by": 0})
+    chat = ScriptedChat(story(planner=in_turn(plan, FINISH), step_preparer=prepared))
+    await recorder.run(chat, limit(SHORT, effort="complex"))
 
 
 async def reasoning_tree(recorder: Recorder) -> None:

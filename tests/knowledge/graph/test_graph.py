@@ -93,8 +93,10 @@ def test_shared_pairs_link_passages(tmp_path: Path, ingest: Ingest, uri: str) ->
     [row] = Store(uri).read_rows(RELATIONS, ["pair", "count", "chunk_count", "chunks"]).to_pylist()
 
     assert (row["pair"], row["count"], row["chunk_count"]) == ("\tghent\tiron press\t", 2, 2)
-    assert EntityGraph(Store(uri), ["c"]).walk("no such thing", {row["chunks"][0]: 1.0}).keys() == set(row["chunks"])
-    assert EntityGraph(Store(uri), ["c"]).walk("an iron press", {}).keys() == set(row["chunks"])
+    assert EntityGraph(Store(uri), ["c"]).walk("no such thing", {row["chunks"][0]: 1.0}).shares.keys() == set(
+        row["chunks"]
+    )
+    assert EntityGraph(Store(uri), ["c"]).walk("an iron press", {}).shares.keys() == set(row["chunks"])
 
     files[1].write_text("# b\n\nNothing.\n", encoding="utf-8")
     ingest(*files)
@@ -120,8 +122,8 @@ def test_walk_crosses_the_searched_corpora(pages: Path, ingest: Ingest, uri: str
         ingest(pages / f"{page}.md", corpus=corpus)
     [start] = Store(uri).read_rows(MENTIONS, ["id"], "corpus = 'a'")["id"].to_pylist()
 
-    assert len(EntityGraph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0})) == 2
-    assert len(EntityGraph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0})) == 1
+    assert len(EntityGraph(Store(uri), ["a", "b"]).walk(QUESTION, {start: 1.0}).shares) == 2
+    assert len(EntityGraph(Store(uri), ["a"]).walk(QUESTION, {start: 1.0}).shares) == 1
 
 
 @slow
@@ -132,7 +134,7 @@ def test_graph_search_without_entities_equals_hybrid_search(
     ingest(docs)
 
     assert _titles(knowledge, "queen in winter", "graph") == _titles(knowledge, "queen in winter", "hybrid")
-    assert EntityGraph(Store(uri), ["c"]).walk("nothing known", {}) == {}
+    assert EntityGraph(Store(uri), ["c"]).walk("nothing known", {}).shares == {}
     assert EntityGraph(Store(uri), ["c"]).compute_title_share([]) == 0
 
 
@@ -143,8 +145,8 @@ def test_large_graph_gives_the_same_walk(
     """A graph that is too large for memory gives the same result."""
     ingest(pages)
     start = {chunk: 1.0 for chunk in Store(uri).read_rows(MENTIONS, ["id"])["id"].to_pylist()[:1]}
-    small = EntityGraph(Store(uri), ["c"]).walk(QUESTION, start)
+    small = EntityGraph(Store(uri), ["c"]).walk(QUESTION, start).shares
     monkeypatch.setattr("tenure.knowledge.graph.graph.MIN_INDEXED_ROWS", 0)
 
-    assert EntityGraph(Store(uri), ["c"]).walk(QUESTION, start) == pytest.approx(small)
+    assert EntityGraph(Store(uri), ["c"]).walk(QUESTION, start).shares == pytest.approx(small)
     assert EntityGraph(Store(uri), ["c"]).compute_title_share(list(small)) == 1

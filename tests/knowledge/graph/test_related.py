@@ -185,4 +185,4 @@ def test_extracted_relations_link_passages(tmp_path: Path, ingest: Ingest, uri: 
 
     assert (before, kept.relations, kept.refused) == (0, 2, 2)
     assert Store(uri).read_rows(RELATIONS, ["chunk_count"])["chunk_count"].to_pylist() == [2]
-    assert len(EntityGraph(Store(uri), ["c"]).walk("nothing known", start)) == 2
+    assert len(EntityGraph(Store(uri), ["c"]).walk("nothing known", start).shares) == 2

@@ -10,7 +10,7 @@ from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
-from tenure.report.render.limits import list_evidence_limits
+from tenure.report.render.limits import describe_no_answer, list_evidence_limits
 from tenure.report.render.markdown import render_markdown, render_no_evidence
 from tenure.report.render.marks import TAINTED
 from tenure.report.render.provenance import render_provenance
@@ -179,3 +179,31 @@ def test_the_last_part_lists_providers_and_pages() -> None:
     assert "- Search provider `brave` was not asked" in text
     assert "- Not a source: `https://a.example/0` (404)" in text
     assert "- Not listed: 5 more pages" in text
+
+
+@pytest.mark.parametrize(
+    ("error", "remark"),
+    [
+        (None, "The sources do not answer the question. The closest statements follow."),
+        (0.1, "It is not certain that the sources answer the question. The closest statements follow."),
+    ],
+)
+def test_a_report_without_an_answer_says_so_first(error: float | None, remark: str) -> None:
+    """If no part of the question is answered, the first line says it; the list of limits does not repeat it."""
+    scores: dict[str, Any] = {"consistency": 1, "completeness": 0, "factuality": 1, "overall": 0.5}
+    scores["completeness_error"] = error
+    silent = changed(evaluation=Evaluation(**scores, parts=1, missing=("cost",)))
+    partly = changed(evaluation=Evaluation(**scores, parts=2, missing=("cost",)))
+
+    assert render_markdown(silent).index(remark) < render_markdown(silent).index("## Abstract")
+    assert remark in render_html(silent)
+    assert not any("cost" in limit for limit in list_evidence_limits(silent))
+    assert remark not in render_markdown(partly)
+    assert ("may not be answered" in render_markdown(partly)) is (error is not None)
+
+
+def test_a_short_answer_is_no_silence() -> None:
+    """A report with a short answer is not said to answer nothing."""
+    scores = Evaluation(consistency=1, completeness=0, factuality=1, overall=0.5, parts=1, missing=("cost",))
+
+    assert describe_no_answer(changed(evaluation=scores, short_answer=SOUND.abstract_claims[0])) == ""

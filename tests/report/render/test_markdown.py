@@ -168,6 +168,14 @@ def test_a_doubtful_sentence_is_marked() -> None:
     assert "The sea is blue. [unsourced]" in text
 
 
+def test_a_short_answer_stands_first() -> None:
+    """The answer in a few words comes before the abstract, with its source."""
+    before, after = render_markdown(full()).split("## Abstract")
+
+    assert before.strip().endswith("**Short answer:** The Moon [1]")
+    assert "Short answer" not in after + rendered(report())
+
+
 def test_disagreement_is_shown_with_both_quotes() -> None:
     """Contradictions between sources, both say so in their own words; elsewhere there is no such part."""
     text = render_markdown(full())
@@ -211,3 +219,16 @@ def test_a_contradiction_names_its_subject() -> None:
     told = full(contradictions=(found.model_copy(update={"about": "how *strong*"}),))
 
     assert "Severity: medium (how \\*strong\\*)" in render_markdown(told)
+
+
+def test_both_sides_of_a_position_are_shown() -> None:
+    """Quotes for and against come with date and origin, then what the last search found, then the outcome."""
+    part = render_markdown(full()).split("## For and against\n\n")[1].split("\n## ")[0]
+
+    assert part.startswith(
+        "Does the sea rise? Passages: 2 for, 1 against, 0 neutral.\n\n- *For:* On tides (2020; primary"
+    )
+    assert "- *Against:* On tides: “Neap tides are weak.” [2]" in part
+    assert "- *Against, found by the last search:* On tides" in part
+    assert part.rstrip().endswith("*Still disputed: Nothing decides.*")
+    assert "For and against" not in rendered(report())

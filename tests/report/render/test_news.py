@@ -44,6 +44,16 @@ def test_a_report_tells_what_is_new_changed_and_gone() -> None:
     assert "- Gone. — “It was so.” (On \\*tides\\*) (no longer in the source)" in told
 
 
+def test_every_quote_of_a_statement_is_shown() -> None:
+    """A statement that rests on several sources names them all; one without quotes is a plain sentence."""
+    more = (QuotedSource(uri="moon.md", title="The Moon", quote="It pulls."),)
+    both = stated("So.", "words").model_copy(update={"quotes": stated("So.", "words").quotes + more})
+    bare = CitedStatement(topic="Tides", text="Bare.")
+    told = render_news(_make_scheduled(FULL.model_copy(update={"new": (both, bare)})))
+
+    assert "- So. — “words” (On \\*tides\\*); “It pulls.” (The Moon)\n- Bare." in told
+
+
 def test_it_stands_before_everything_else() -> None:
     """Markdown, HTML and the view of PDF open with it."""
     markdown, html = render_markdown(_make_scheduled(FULL)), render_html(_make_scheduled(FULL), Path())

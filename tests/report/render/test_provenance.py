@@ -1,3 +1,4 @@
+from tenure.contracts.result.result import Evaluation
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.provenance import render_provenance
@@ -32,3 +33,12 @@ def test_the_evaluation_lists_its_issues() -> None:
 
     assert "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%\n" in text
     assert "- Self-evaluation: Too short." in text
+
+
+def test_an_estimate_states_its_error() -> None:
+    """A completeness without a model names its mean error, and a score that cannot be given is left out."""
+    evaluation = Evaluation(consistency=None, completeness=0.75, completeness_error=0.08, factuality=1.0, overall=0.88)
+    text = render_provenance(full(evaluation=evaluation))
+
+    assert "- Self-evaluation: completeness 75%, factuality 100%, overall 88%\n" in text
+    assert "such estimates differ by 8 percentage points on average" in text

@@ -3,7 +3,11 @@ from pathlib import PurePosixPath
 import pytest
 
 from tenure.contracts.result.result import SourceEntry
+from tenure.report.render.html import render_html
+from tenure.report.render.pdf import render_pdf
 from tenure.report.render.references import render_address, render_reference
+from tests.report.render.test_pdf import words
+from tests.report.samples import full
 
 
 @pytest.mark.parametrize(
@@ -30,3 +34,7 @@ def test_a_suspicious_source_is_named_as_such() -> None:
     assert render_reference(source, None) == (
         "*Lamps*, `a.md`, read 2026-01-01, gives instructions to language models."
     )
+    first, *others = full().sources
+    result = full(sources=(first.model_copy(update={"suspicious": True}), *others))
+    assert "gives instructions to language models" in render_html(result)
+    assert "gives instructions to language models" in words(render_pdf(result))

@@ -25,7 +25,7 @@ LINES = [
     "- step 2 **no action**, corrected: The answer names no action.",
     '- step 3 **calculate {"expression":"1+1"}**, reliability 1.00, 2 new passages: 2',
     "- step 4 Done. **finish, 80% sure**",
-    "- answered: It rises [1].",
+    "- answered: It rises.",
 ]
 
 

@@ -20,7 +20,7 @@ from tenure.contracts.research.trace import (
     TracedSection,
     TracedTask,
 )
-from tenure.contracts.run.run import FeedbackRecord
+from tenure.contracts.run.run import FeedbackRecord, StepProgress
 from tenure.report.trace.markdown import render_trace
 
 FINDING = Finding(
@@ -208,3 +208,44 @@ def test_recalled_memory_precedes_the_cycles() -> None:
     assert "`other`, related by its findings: 1 passage taken over." in text
     assert "- Rye \\<is> sour. (`other`, from the web, relevance 0.70, 2 sources)" in text
     assert "(in several wordings; it went well)" in text
+
+
+def test_a_contrastive_task_names_both_sides() -> None:
+    """The number of passages for and against follows the queries of the task."""
+    task = TracedTask(
+        topic="Causes",
+        strategy="contrastive",
+        queries=(TracedQuery(query="why"),),
+        positions=("“Is *it*?”: 1 for, 2 against, 0 neutral",),
+    )
+    cycle = TracedCycle(number=1, plans=(TracedPlan(at="t1", tasks=(task,)),))
+    text = render_trace(Trace(id="r", question="Why?", started_at="t0", status="done", cycles=(cycle,)))
+
+    assert "  - passages for and against “Is \\*it\\*?”: 1 for, 2 against, 0 neutral" in text
+
+
+def test_a_plan_shows_its_steps() -> None:
+    """Steps have kind, dependencies and inserted names; tasks with a tool say so, and skipped ones have a reason."""
+    steps = (
+        StepProgress(id="a", query="Who?", status="completed"),
+        StepProgress(id="b", kind="compare", query="price", depends_on=("a",), status="failed", note="one <document>"),
+    )
+    tasks = (
+        TracedTask(
+            topic="Causes",
+            kind="compare",
+            strategy="direct",
+            status="failed",
+            note="one document",
+            queries=(TracedQuery(query="price"),),
+        ),
+        TracedTask(
+            topic="Causes", strategy="direct", status="skipped", note="known", queries=(TracedQuery(query="when"),)
+        ),
+    )
+    cycle = TracedCycle(number=1, plans=(TracedPlan(at="t1", steps=steps, tasks=tasks),))
+    text = render_trace(Trace(id="r", question="Why?", started_at="t0", status="done", cycles=(cycle,)))
+
+    assert "**Steps**\n\n- a search “Who?”: completed\n- b compare “price”, after a: failed (one \\<document>)" in text
+    assert "- “price” for “Causes” (two documents were compared): failed, one document" in text
+    assert "- “when” for “Causes”: skipped, known" in text

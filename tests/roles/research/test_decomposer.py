@@ -27,7 +27,7 @@ def test_a_comparison_asks_for_each_side_and_the_difference() -> None:
 
 def test_joined_questions_are_split() -> None:
     """Each part is a question of its own."""
-    assert asked("How is bread made, and how does cheese ripen?") == ("How is bread made", "How does cheese ripen?")
+    assert asked("How is bread made, and how does cheese ripen?") == ("How is bread made?", "How does cheese ripen?")
 
 
 def test_a_single_question_is_unchanged() -> None:
@@ -36,7 +36,7 @@ def test_a_single_question_is_unchanged() -> None:
 
 
 def test_there_are_at_most_six_parts() -> None:
-    """Only the first six of many questions are kept."""
+    """Of many questions the sixth part holds the last ones."""
     assert len(asked(" ".join(f"What is bread number {n}?" for n in range(9)))) == 6
 
 

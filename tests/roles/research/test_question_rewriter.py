@@ -28,7 +28,14 @@ def test_the_nearest_earlier_question_counts() -> None:
     )
 
 
-def test_without_an_answer_the_question_is_unchanged() -> None:
-    """If the evidence contains no name, or is code, nothing is replaced."""
-    assert rewritten("When was he born?") == "When was he born?"
-    assert rewritten("When was he born?", "Frank Herbert wrote Dune.", kind="code") == "When was he born?"
+def test_without_an_answer_the_question_keeps_its_context() -> None:
+    """If the evidence contains no name, or is code, the earlier question stays before the question."""
+    asked = "Who wrote Dune? When was he born?"
+
+    assert rewritten("When was he born?") == asked
+    assert rewritten("When was he born?", "Frank Herbert wrote Dune.", kind="code") == asked
+
+
+def test_a_question_without_a_reference_needs_no_context() -> None:
+    """A question that names its subject is unchanged."""
+    assert rewritten("How is bread made?") == "How is bread made?"

@@ -20,7 +20,7 @@ def test_each_part_of_a_question_may_become_a_query() -> None:
         "Number of rows by town in sales",
         "Highest sold in sales, town Rome",
     )
-    assert queries(asked) == ()
+    assert queries(asked) == ("Average sold by town in sales",)
 
 
 def test_after_a_failure_there_is_no_query() -> None:

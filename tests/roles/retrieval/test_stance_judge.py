@@ -1,7 +1,13 @@
 """Tests of the stance judge's fallback."""
 
 from tenure.roles.base import Evidence
-from tenure.roles.retrieval.stance_judge import StanceJudgeInput, fallback
+from tenure.roles.retrieval.stance_judge import (
+    JudgedPassage,
+    StanceJudgeInput,
+    StanceJudgeOutput,
+    fallback,
+    quote_sides,
+)
 from tests.support.passages import passage
 
 
@@ -15,3 +21,19 @@ def test_every_passage_gets_a_side() -> None:
         (2, "contradicting"),
         (3, "neutral"),
     ]
+
+
+def test_the_sentence_that_takes_a_side_is_quoted() -> None:
+    """Each side has a verbatim quote at its place; a model's side without a near sentence gets the nearest part."""
+    texts = ("Bread is old. Rye bread keeps fresh.", "Rye bread never keeps fresh.", "Glaciers are cold.")
+    evidence = Evidence(tuple(passage(text, f"s{n}", 10) for n, text in enumerate(texts)))
+    said = [(1, "supporting"), (2, "contradicting"), (3, "supporting"), (1, "neutral"), (9, "neutral")]
+    judged = StanceJudgeOutput(
+        stances=tuple(JudgedPassage.model_validate({"passage": n, "side": side}) for n, side in said)
+    )
+
+    sides = quote_sides(StanceJudgeInput(position="Rye bread keeps fresh"), judged, evidence).stances
+
+    quotes = [side.citation.quote if side.citation else "" for side in sides]
+    assert quotes == ["Rye bread keeps fresh.", "Rye bread never keeps fresh.", "Glaciers are cold."]
+    assert sides[0].citation is not None and sides[0].citation.start == 10 + len("Bread is old. ")

@@ -4,8 +4,13 @@ from tenure.algorithms.text.sentences import split_words
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.base import Evidence
-from tenure.roles.prompting import WrittenText
-from tenure.roles.writing.abstract_writer import MAX_WORDS, AbstractWriterInput, fallback
+from tenure.roles.writing.abstract_writer import (
+    MAX_WORDS,
+    AbstractWriterInput,
+    AbstractWriterOutput,
+    build_abstract,
+    fallback,
+)
 from tests.roles.cases import EVIDENCE, QUESTION, quoted
 from tests.roles.writing.test_section_writer import said
 
@@ -21,7 +26,7 @@ def section(topic: str, *claims: Claim) -> SectionDraft:
 REST = tuple(claim(f"Fact number {n} is of no weight.") for n in range(5))
 
 
-def abstract(*sections: SectionDraft, evidence: Evidence = EVIDENCE) -> WrittenText:
+def abstract(*sections: SectionDraft, evidence: Evidence = EVIDENCE) -> AbstractWriterOutput:
     return fallback(AbstractWriterInput(question=QUESTION, sections=sections), evidence)
 
 
@@ -90,3 +95,17 @@ def test_each_part_of_the_question_is_answered() -> None:
     asked = AbstractWriterInput(question="How long does ripe cheese ripen, and what is flour?", sections=sections)
 
     assert len(said(fallback(asked, EVIDENCE))) == len(sections)
+
+
+def test_a_short_answer_leads_the_abstract() -> None:
+    """The sentence with the date that the question asks for comes first, and the date is the short answer."""
+    sections = (
+        section(
+            "Bread", claim("The Guild of Bakers bakes bread."), claim("The Guild of Bakers was founded in 1848."), *REST
+        ),
+    )
+    asked = AbstractWriterInput(question="When was the Guild of Bakers founded?", sections=sections)
+
+    written = build_abstract(asked, fallback(asked, EVIDENCE), EVIDENCE)
+
+    assert (written.short_answer, written.claims[0].text) == ("1848", "The Guild of Bakers was founded in 1848.")

@@ -2,10 +2,18 @@
 
 from dataclasses import replace
 
+from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence
 from tenure.roles.base import Evidence
 from tenure.roles.prompting import WrittenText
-from tenure.roles.writing.section_writer import SectionWriterInput, fallback, render_brief
+from tenure.roles.writing.section_writer import (
+    SectionWriterInput,
+    add_missing_sides,
+    fallback,
+    render_brief,
+    render_positions,
+)
 from tests.roles.cases import EVIDENCE, MADE, QUESTION, RIPENS
+from tests.support.passages import held, passage
 
 ON_BREAD = SectionWriterInput(question=QUESTION, topic="Making bread", topic_question="How is bread made?")
 
@@ -44,3 +52,31 @@ def test_a_brief_contains_topic_and_limits() -> None:
     assert "<topic>\nMaking bread\nHow is bread made?\n</topic>" in full
     assert "- Cheese" in full and "- Say more on rye" in full
     assert "feedback" not in render_brief(ON_BREAD) and "Other sections" not in render_brief(ON_BREAD)
+
+
+DISPUTE = held("Does bread need salt?", [passage("Bread needs salt.", "a")], [passage("Bread needs no salt.", "b")])
+
+
+def test_a_model_reads_which_passages_are_for_and_against() -> None:
+    """The numbers of both sides are in the prompt; a side without a passage is left out."""
+    passages = (
+        passage("Glaciers are cold.", "ice"),
+        passage("Bread needs no salt.", "b"),
+        passage("Bread needs salt.", "a"),
+    )
+
+    assert "For it: passages 3. Against it: passages 2." in render_positions((DISPUTE,), passages)
+    assert render_positions((DISPUTE,), passages[:2]) == "" and render_positions((), passages) == ""
+
+
+def test_a_composed_section_has_both_sides() -> None:
+    """The side that the composed text lacks is appended as a quote; text without sentences stays empty."""
+    passages = (passage("Bread needs salt.", "a"), passage("Bread needs no salt.", "b"))
+    blocks = [ComposedBlock("paragraph", (ComposedSentence("Bread needs salt.", 1),))]
+
+    whole = add_missing_sides(blocks, (DISPUTE,), passages)
+
+    assert [s.text for block in whole for s in block.sentences] == ["Bread needs salt.", "Bread needs no salt."]
+    assert whole[1].sentences[0].passage == 2
+    assert add_missing_sides([], (DISPUTE,), passages) == []
+    assert add_missing_sides(blocks, (DISPUTE.model_copy(update={"supporting": ()}),), passages) == blocks

@@ -1,5 +1,6 @@
 """Tests of the self-evaluator's fallback and of the scores computed from an evaluation."""
 
+from tenure.algorithms.claims.self_evaluation import COMPLETENESS_ERROR
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.writing.report_reflector import ReportCritique
@@ -27,7 +28,8 @@ def test_the_fallback_names_unanswered_parts() -> None:
     found = assess(given, fallback(given, EVIDENCE), EVIDENCE)
 
     assert found.evaluation.missing == ("How is wine made in cellars?",)
-    assert (found.evaluation.completeness, found.evaluation.factuality) == (0.5, 0.5)
+    assert 0.0 < (found.evaluation.completeness or 0.0) < 1.0
+    assert (found.evaluation.completeness_error, found.evaluation.factuality) == (COMPLETENESS_ERROR, 0.5)
     assert "wine" in found.evaluation.issues[0]
     assert (found.critiques, found.evaluation.suggestions) == ((), ())
 
@@ -38,7 +40,7 @@ def test_a_report_without_claims_has_no_rephrasings() -> None:
     said = fallback(given, EVIDENCE)
 
     assert said.rephrasings == ()
-    assert assess(given, said, EVIDENCE).evaluation.consistency == 1.0
+    assert assess(given, said, EVIDENCE).evaluation.consistency is None
 
 
 def test_a_models_answer_is_scored_by_the_program() -> None:
@@ -53,5 +55,6 @@ def test_a_models_answer_is_scored_by_the_program() -> None:
     found = assess(SelfEvaluatorInput(question=QUESTION, sections=(BREAD,)), said, EVIDENCE)
 
     assert (found.evaluation.consistency, found.evaluation.completeness) == (0.5, 1.0)
+    assert found.evaluation.completeness_error is None
     assert found.evaluation.issues == ("Too short.",)
     assert [(one.topic, one.query) for one in found.critiques] == [(None, "wine")]

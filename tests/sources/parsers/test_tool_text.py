@@ -3,7 +3,8 @@
 import pytest
 
 from tenure.algorithms.calculator.calculator import Calculation
-from tenure.algorithms.text.excerpts import extract_excerpts
+from tenure.algorithms.text.excerpts import extract_excerpts, is_complete_sentence
+from tenure.algorithms.text.sentences import split_sentences
 from tenure.sources.parsers.tool_text import MAX_ANSWER_LENGTH, build_calculation_document, build_tool_document
 from tests.support.passages import passage
 
@@ -48,10 +49,30 @@ def test_the_result_is_a_quotable_sentence(subject: str, calculation: Calculatio
 
 def test_a_tool_result_keeps_its_lines() -> None:
     """Texts keep their lines and cannot become headings; without texts, the structured content is used."""
-    document = build_tool_document("Answer", ("# Bread\nis baked.", "Cheese ripens."), {"n": 1})
+    document = build_tool_document("Answer", ("# Bread\nis baked from rye flour.", "Cheese ripens."), {"n": 1})
 
-    assert document.text == "Bread\nis baked.\n\nCheese ripens."
+    assert document.text == "Bread\nis baked from rye flour.\n\nCheese ripens."
     assert '"n": 1' in build_tool_document("Answer", (), {"n": 1}).text
+
+
+@pytest.mark.parametrize(
+    ("texts", "structured", "sentence"),
+    [
+        (("21 °C",), None, "Answer of get_weather (meteo) for city Oslo says: 21 °C."),
+        (
+            ('{"wind_speed": 4.2, "sky": {"state": "clear"}}',),
+            None,
+            "Answer of get_weather (meteo) for city Oslo says: wind speed 4.2, sky state clear.",
+        ),
+        ((), {"days": [{"high": 21}]}, "Answer of get_weather (meteo) for city Oslo says: days high 21."),
+    ],
+)
+def test_a_short_tool_result_is_stated_in_a_sentence(texts: tuple[str, ...], structured: object, sentence: str) -> None:
+    """A short answer that is no sentence can be quoted, since a sentence states it."""
+    document = build_tool_document("Answer of get_weather (meteo)", texts, structured, {"city": "Oslo"})
+
+    (first, *_) = split_sentences(document.text)
+    assert first.text == sentence and is_complete_sentence(first)
 
 
 def test_a_long_tool_result_is_truncated() -> None:

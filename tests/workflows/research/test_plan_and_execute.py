@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from tenure.contracts.research.spiral import PlanStep, StepStatus
+from tenure.contracts.research.spiral import PlanStep
+from tenure.contracts.run.run import StepStatus
 from workflows.research.plan_and_execute import execute_plan
 
 
@@ -23,7 +24,7 @@ async def test_steps_run_in_rounds() -> None:
     rounds: list[list[str]] = []
 
     async def begins(steps: Sequence[PlanStep]) -> None:
-        rounds.append([step.id for step in steps])
+        rounds.append([step.id for step in steps if step.status == "in_progress"])
 
     done = await execute_plan(plan(d=("b", "c"), a=(), b=("a",), c=()), carry_out, begins)
 
@@ -41,12 +42,25 @@ async def test_steps_behind_a_failed_step_are_skipped() -> None:
 
 
 async def test_a_stop_returns_the_results_so_far() -> None:
-    """No further round starts; steps that could have started are no deadlock."""
+    """No further round starts; the remaining steps are skipped with the reason."""
     stops = iter((False, True))
     done = await execute_plan(plan(a=(), b=("a",)), carry_out, is_stopped=lambda: next(stops))
 
-    assert (done.results, [step.status for step in done.steps]) == (("a",), ["completed", "pending"])
-    assert not done.deadlocked
+    assert (done.results, [step.status for step in done.steps]) == (("a",), ["completed", "skipped"])
+    assert done.steps[1].note == "the research was asked to finish" and not done.deadlocked
+
+
+async def test_steps_whose_answer_is_known_do_not_block_others() -> None:
+    """A step that was skipped because earlier results suffice does not skip the steps that depend on it."""
+
+    async def answer(step: PlanStep) -> tuple[PlanStep, str | None]:
+        known = step.model_copy(update={"status": "skipped", "is_answered": True, "note": "the results of a suffice"})
+        return (known, None) if step.id == "b" else await carry_out(step)
+
+    done = await execute_plan(plan(a=(), b=("a",), c=("b",)), answer)
+
+    assert [step.status for step in done.steps] == ["completed", "skipped", "completed"]
+    assert done.results == ("a", "c")
 
 
 async def test_a_dependency_cycle_is_a_deadlock() -> None:

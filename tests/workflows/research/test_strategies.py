@@ -105,6 +105,28 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
     assert TASK not in result.queries
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+async def test_every_strategy_uses_the_tools_that_its_task_calls_for(
+    serving: Serving, strategy: RetrievalStrategy
+) -> None:
+    """Without a model, a calculation in the query of a task is calculated, and the result joins the task's passages."""
+    step = PlanStep(id="s1", query="How many loaves are 15 % of 2,400?", topic="Bread")
+    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
+        result = await run_task_on(stage, build_task(strategy, step=step))
+
+    assert "calculation: 15% of 2400" in {candidate.passage.source for candidate in result.candidates}
+    assert [one.tool for one in result.steps if one.tool == "calculate"] == ["calculate"]
+
+
+async def test_a_task_repeats_no_tool_of_the_question(serving: Serving) -> None:
+    """The run used the tools for its question before; a task for the same calculation makes no call."""
+    step = PlanStep(id="s1", query="How is bread made for 15 % of 2,400 people?", topic="Bread")
+    task = build_task("direct", step=step, question="What is 15 % of 2,400?")
+    result = await run_task(serving, task)
+
+    assert result.steps == () and result.candidates
+
+
 async def test_a_direct_task_searches_once(serving: Serving) -> None:
     """No model is called, and no other query is made."""
     knowledge = MemoryKnowledge(KITCHEN)
@@ -233,6 +255,25 @@ async def test_a_position_is_searched_from_both_sides(serving: Serving) -> None:
     assert result.queries == ("Why is cheese good?", "Why is cheese bad?")
     judged = {candidate.stance for candidate in result.candidates}
     assert judged == {"supporting", "contradicting", "neutral"}
+    (held,) = result.positions
+    labelled = {candidate.passage.chunk: candidate.stance for candidate in result.candidates}
+    assert (held.position, held.topic, held.neutral) == (TASK, "Bread", len(labelled) - 2)
+    for side, stance in ((held.supporting, "supporting"), (held.contradicting, "contradicting")):
+        assert [labelled[one.passage.chunk] for one in side] == [stance]
+        assert all(one.citation.chunk == one.passage.chunk and one.citation.quote for one in side)
+
+
+async def test_the_position_of_the_question_is_searched_from_both_sides(serving: Serving) -> None:
+    """The query of a task without a position is searched as it is; both sides are those of the question's position."""
+    question = "Does rye make bread better?"
+    result = await run_task(
+        serving,
+        build_task("contrastive", question=question),
+        query_refiner=in_turn(*build_queries("Why is rye good?", "Why is rye bad?")),
+        stance_judge=says({"stances": [{"passage": 1, "side": "supporting"}]}),
+    )
+    (held,) = result.positions
+    assert held.position == question and {candidate.query for candidate in result.candidates} >= {TASK}
 
 
 async def test_memory_leads_the_search(serving: Serving) -> None:

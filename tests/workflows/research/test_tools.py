@@ -20,7 +20,14 @@ from tenure.contracts.research.spiral import PlanStep, SubagentRequest
 from tenure.contracts.research.tools import MAX_OBSERVATION_LENGTH
 from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.store.errors import InvalidSearch
-from tenure.sources.mcp.servers import McpServers, McpToolDescription, McpToolError, ToolResult
+from tenure.sources.mcp.servers import (
+    McpServers,
+    McpToolDescription,
+    McpToolError,
+    ResourceContent,
+    ResourceLink,
+    ToolResult,
+)
 from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.workers import PatientWorker
@@ -96,11 +103,13 @@ class Linked(MemoryKnowledge):
 
 
 class Filtering(MemoryKnowledge):
-    """A knowledge base that can search single sources."""
+    """A knowledge base that can search single sources and titles."""
 
     def search(self, request: SearchRequest) -> SearchReply:
-        found = super().search(request).passages
-        return SearchReply(passages=tuple(p for p in found if p.source in (request.sources or (p.source,))))
+        found = super().search(request.model_copy(update={"k": 200})).passages
+        titles = {condition.equals for condition in request.filters if condition.field == "title"}
+        kept = (p for p in found if not titles or self.documents[p.source].title in titles)
+        return SearchReply(passages=tuple(p for p in kept if p.source in (request.sources or (p.source,)))[: request.k])
 
 
 def test_every_module_of_the_package_is_a_tool() -> None:
@@ -367,6 +376,12 @@ class Servers(McpServers):
     async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
         return (McpToolDescription("recipes", "Finds recipes.", {"type": "object"}),)
 
+    async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
+        return (ResourceLink("docs://oven", "Oven", "How the oven is heated."),)
+
+    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
+        return (ResourceContent(uri, "text/plain", "The oven is heated for bread."),)
+
     async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
         if arguments.get("dish") == "stone":
             raise McpToolError("own: there is no such dish")
@@ -397,6 +412,41 @@ async def test_mcp_tools_are_called_once_and_cited(serving: Serving) -> None:
     assert (answer.reliability, poison.reliability) == (0.5, 0.1)
     assert failed.problem == "own: there is no such dish"
     assert unknown.problem == "there is no such tool; there are recipes of own"
+
+
+async def test_mcp_resources_are_read_and_cited(serving: Serving) -> None:
+    """A resource is a source; an unlisted resource and a resource without a passage on the task are refused."""
+    knowledge = MemoryKnowledge(dict(KITCHEN))
+    own = McpActivities(Servers(), knowledge)  # type: ignore[arg-type]
+    calls: tuple[Use, ...] = tuple(
+        ("read_resource", {"server": "own", "uri": uri}) for uri in ("docs://oven", "docs://key")
+    )
+    async with serving(None, knowledge, web=[own.list_mcp_tools, own.read_mcp_resource]) as stage:
+        found = await use_tools(stage.client, *calls, mcp=("own",))
+        distant = build_task(mcp=("own",))
+        distant = distant.model_copy(update={"limits": distant.limits.model_copy(update={"min_relevance": 0.9})})
+        irrelevant = await use_tools(stage.client, calls[0], task=distant)
+
+    read, unknown = found.observations
+    assert "read_resource" in found.available
+    assert "Resource docs://oven of the server own: Oven How the oven is heated." in found.described
+    assert (read.text, read.reliability) == ("[1] Oven: The oven is heated for bread.", 0.5)
+    assert unknown.problem == "there is no such resource; there are docs://oven of own"
+    assert irrelevant.observations[0].problem.startswith(f"nothing on “{QUESTION}” was found")
+
+
+async def test_documents_are_compared_by_title(serving: Serving) -> None:
+    """A document may be named by its title; a title that no document has is a problem."""
+    async with serving(None, Filtering(dict(TWO))) as stage:
+        found = await use_tools(
+            stage.client,
+            ("compare_documents", {"first": "A", "second": "B", "criteria": "How long does the dough rise?"}),
+            ("compare_documents", {"first": "zzz", "second": "B", "criteria": "How long does the dough rise?"}),
+        )
+
+    compared, unknown = found.observations
+    assert {passage.source for passage in compared.passages} == {"a", "b"} and compared.text
+    assert unknown.problem.startswith("no document is called “zzz”")
 
 
 async def test_a_cancellation_is_no_observation(serving: Serving) -> None:

@@ -3,8 +3,10 @@
 from typing import Any
 
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.evidence.tables import ColumnInfo, QueryReply, QueryRequest, TableInfo, TablesReply, TablesRequest
 from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.run.run import RunLimits
+from tenure.sources.document.document import Document
 from tests.conftest import Serving, Stage
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
 from tests.workflows.runtime.test_web_client import BREAD, SCOPE, Outside
@@ -103,3 +105,42 @@ async def test_answer_respects_its_budget(serving: Serving) -> None:
 
 
 _OTHERS = {"https://mill.example/flour": "Flour is milled from wheat."}
+
+
+async def test_a_calculation_answers_a_follow_up_question(serving: Serving) -> None:
+    """A question that is only a calculation is answered by the calculator, which the answer cites."""
+    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
+        answer = await answered(stage, asked("What is 15 % of 2,400?"))
+
+    assert (answer.status, len(answer.claims)) == ("answered", 1)
+    assert [source.uri for source in answer.sources] == ["calculation: 15% of 2400"]
+    assert "360" in answer.markdown and "answerer" not in answer.usage.by_role
+
+
+async def test_a_claim_of_a_follow_up_question_is_checked(serving: Serving) -> None:
+    """The verdict of the claim check is among the notes of the answer."""
+    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
+        answer = await answered(stage, asked("Is it true that bread is made from flour, water, salt and yeast?"))
+
+    verdict = "Claim check: The sources support this: Bread is made from flour, water, salt and yeast."
+    assert answer.status == "answered" and verdict in answer.notes
+
+
+class Sold(MemoryKnowledge):
+    """A knowledge base with one table, of which a query is the answer."""
+
+    def list_tables(self, request: TablesRequest) -> TablesReply:
+        column = ColumnInfo(name="loaves", kind="number", examples=("3", "5"))
+        return TablesReply(tables=(TableInfo(name="sales", columns=(column,), rows=2),))
+
+    def query(self, request: QueryRequest) -> QueryReply:
+        document = Document(title=request.title, text="The sum of loaves of the sales is 8.", kind="prose")
+        return QueryReply(passages=self.store_result("kitchen", "query", document, request.question), row_count=1)
+
+
+async def test_tables_answer_a_follow_up_question(serving: Serving) -> None:
+    """A question for a figure is answered by a query of the tables."""
+    async with serving(None, Sold(dict(KITCHEN))) as stage:
+        answer = await answered(stage, asked("What is the total of loaves in the sales?"))
+
+    assert "The sum of loaves of the sales is 8." in [claim.text for claim in answer.claims]

@@ -25,7 +25,7 @@ async def strict_serving(tmp_path: Path) -> AsyncIterator[Serving]:
         yield serving_at(client, 1000, tmp_path)
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_calls": 60, "max_call_output": 256}], ids=["unlimited", "budget"])
+@pytest.mark.parametrize("limits", [{}, {"max_calls": 90, "max_call_output": 256}], ids=["unlimited", "budget"])
 async def test_a_run_ends_when_its_server_accepts_no_more_signals(
     strict_serving: Serving, limits: dict[str, int]
 ) -> None:

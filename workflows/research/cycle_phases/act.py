@@ -12,10 +12,24 @@ from workflows.research.plan_and_execute import execute_plan
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.memory.bandit import StrategyChoice
     from tenure.algorithms.memory.experience import CompletedTask, choose_strategy
     from tenure.algorithms.research import research_state
-    from tenure.algorithms.research.planning import ValidatedPlan, find_replan_reason
-    from tenure.contracts.research.spiral import CandidatePassage, PlanStep, SubagentRequest, SubagentResult
+    from tenure.algorithms.research.planning import (
+        ValidatedPlan,
+        build_step_progress,
+        find_replan_reason,
+        is_same_query,
+    )
+    from tenure.algorithms.retrieval.stance import find_position
+    from tenure.algorithms.text.questions import shorten
+    from tenure.contracts.research.spiral import (
+        CandidatePassage,
+        EarlierResult,
+        PlanStep,
+        SubagentRequest,
+        SubagentResult,
+    )
     from tenure.roles.research import hypothetical_document
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput
     from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
@@ -23,6 +37,12 @@ with workflow.unsafe.imports_passed_through():
 
 MIN_TASK_HOPS = 2
 """Searches that a task may make at least, if a person or a plan wants several hops."""
+MAX_EARLIER_PASSAGES = 8
+"""Passages of each earlier step that a dependent step reads."""
+MAX_MADE_QUERIES = 60
+"""Latest queries that a dependent step does not repeat."""
+MAX_NOTE_CHARACTERS = 300
+"""Characters of the note of a step."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +58,17 @@ class ActResult:
 async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     """Execute the steps of a plan, round by round."""
     await _imagine_answers(loop, plan.steps)
+    results: dict[str, EarlierResult] = {}
 
     async def announce(steps: Sequence[PlanStep]) -> None:
-        await loop.send_progress(f"looking for {', '.join(f'“{step.query[:80]}”' for step in steps)}")
+        loop.steps = build_step_progress(steps)
+        started = [step for step in steps if step.status == "in_progress"]
+        await loop.send_progress(f"looking for {', '.join(f'“{step.query[:80]}”' for step in started)}")
 
     execution = await execute_plan(
-        plan.steps, lambda step: _run_task(loop, step), announce, lambda: loop.parent.is_finishing
+        plan.steps, lambda step: _run_step(loop, step, results), announce, lambda: loop.parent.is_finishing
     )
+    loop.steps = build_step_progress(execution.steps)
     if execution.deadlocked:
         loop.add_note("Steps of the plan waited for each other and were given up.")
     candidates = tuple(candidate for result in execution.results for candidate in result.candidates)
@@ -83,13 +107,60 @@ async def _imagine_answers(loop: ResearchLoop, steps: Sequence[PlanStep]) -> Non
     loop.state = research_state.add_hypothetical_passages(loop.state, texts)
 
 
-async def _run_task(loop: ResearchLoop, step: PlanStep) -> tuple[PlanStep, SubagentResult | None]:
+async def _run_step(
+    loop: ResearchLoop, step: PlanStep, results: dict[str, EarlierResult]
+) -> tuple[PlanStep, SubagentResult | None]:
+    """Carry out a step, and its alternative once if it fails; keep the result for the steps that depend on it."""
+    earlier = tuple(results[needed] for needed in step.depends_on)
+    done, result = await _run_task(loop, step, earlier)
+    if done.status == "failed" and step.alternative and not loop.parent.is_finishing:
+        done, result = await _run_alternative(loop, done)
+    found = [candidate.passage for candidate in result.candidates] if result else []
+    inherited = [passage for earlier_result in earlier for passage in earlier_result.passages]
+    passages = inherited if done.is_answered else found
+    results[step.id] = EarlierResult(
+        step=step.id, query=done.query, topic=done.topic, passages=tuple(passages[:MAX_EARLIER_PASSAGES])
+    )
+    return done, result
+
+
+async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanStep, SubagentResult | None]:
+    """Run the alternative of a failed step, unless its search was made before."""
+    assert failed.alternative
+    query, strategy = failed.alternative.query, failed.alternative.strategy
+    made = [executed.query for executed in loop.state.executed]
+    if not strategy and any(is_same_query(query, before) for before in made):
+        note = f"{failed.note}; its alternative “{query}” was searched before"
+        return failed.model_copy(update={"note": shorten(note, MAX_NOTE_CHARACTERS)}), None
+    step = failed.model_copy(
+        update={
+            "kind": "search",
+            "query": query,
+            "planned_query": failed.planned_query or failed.query,
+            "inserted": (),
+            "read_passage": None,
+            "strategy": strategy,
+            "alternative": None,
+            "status": "pending",
+            "note": "",
+        }
+    )
+    done, result = await _run_task(loop, step, ())
+    outcome = "its alternative was searched" if done.status == "completed" else f"its alternative failed: {done.note}"
+    note = shorten(f"{failed.note}; {outcome}", MAX_NOTE_CHARACTERS)
+    return done.model_copy(update={"alternative": failed.alternative, "note": note}), result
+
+
+async def _run_task(
+    loop: ResearchLoop, step: PlanStep, earlier: tuple[EarlierResult, ...]
+) -> tuple[PlanStep, SubagentResult | None]:
     """Run the subagent of a step; its failure concerns this step alone."""
     parent = loop.parent
     await parent.wait_while_paused()
     number = len(loop.state.executed) + 1
+    made = tuple(executed.query for executed in loop.state.executed)[-MAX_MADE_QUERIES:]
     loop.record_query(step.query, step.topic)
-    request = _build_request(loop, step)
+    request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": made})
     child_id = f"{workflow.info().workflow_id}/{loop.state.cycle}-{number}"
     try:
         child = await parent.start_child(child_id, SubagentWorkflow.run, request, child_id, step.query)
@@ -101,17 +172,20 @@ async def _run_task(loop: ResearchLoop, step: PlanStep) -> tuple[PlanStep, Subag
         return step.model_copy(update={"status": "failed", "note": describe_failure(error)[:200]}), None
     finally:
         parent.children.pop(child_id, None)
-    _record_result(loop, request, result)
+    done = result.prepared or step
+    _record_result(loop, request, done, result)
+    if done.status in ("failed", "skipped"):
+        return done, result
     if not result.candidates:
-        note = f"nothing was found ({request.strategy})"
-        return step.model_copy(update={"status": "failed", "note": note}), result
-    return step.model_copy(update={"status": "completed"}), result
+        note = f"nothing was found ({request.strategy})" if done.kind == "search" else "nothing was found"
+        return done.model_copy(update={"status": "failed", "note": note}), result
+    return done.model_copy(update={"status": "completed"}), result
 
 
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     request = loop.request
     hypothetical = {topic.topic.heading: topic.hypothetical_answer for topic in loop.state.topics}
-    choice = choose_strategy(
+    choice = choose_contrastive(loop, step) or choose_strategy(
         step,
         request.effort.hops,
         request.limits.strategy,
@@ -135,11 +209,33 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     )
 
 
-def _record_result(loop: ResearchLoop, request: SubagentRequest, result: SubagentResult) -> None:
-    """Record the queries of a task, what they found, and its strategy."""
+def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | None:
+    """Return the strategy `contrastive` for the first task of a question with a position; None for other tasks.
+
+    A strategy that a person or the plan has chosen is kept.
+    """
+    is_chosen = loop.request.limits.strategy or step.strategy or step.kind != "search"
+    if is_chosen or loop.state.contrastive_task or not find_position(loop.request.question):
+        return None
+    loop.update(contrastive_task=True)
+    return StrategyChoice("contrastive", "the question contains a position, so both of its sides are searched once")
+
+
+def _record_result(loop: ResearchLoop, request: SubagentRequest, step: PlanStep, result: SubagentResult) -> None:
+    """Record the queries of a task, what they found, and its strategy.
+
+    Args:
+        loop: the research loop.
+        request: request of the task.
+        step: the step as it was executed.
+        result: result of the task.
+    """
     loop.clients.record.fallbacks.extend(result.fallbacks)
+    loop.state = research_state.rename_query(loop.state, request.step.query, step.query)
     for query in result.queries:
-        loop.record_query(query, request.step.topic)
+        loop.record_query(query, step.topic)
     loop.state = research_state.record_result_counts(loop.state, result)
-    if not request.step.read_passage:
-        loop.searched_tasks.append(CompletedTask(request.step.query, request.strategy, result.queries))
+    if step.kind == "calculate":
+        loop.state = research_state.record_calculation(loop.state, step.topic, result)
+    if step.kind == "search" and not step.read_passage and step.status != "skipped":
+        loop.searched_tasks.append(CompletedTask(step.query, request.strategy, result.queries))

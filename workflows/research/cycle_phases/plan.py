@@ -63,6 +63,7 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
             gain=state.information_gains[-1] if state.information_gains else None,
             latent=state.latent_topics,
             executed=state.executed,
+            positions=research_state.describe_positions(state.positions),
             not_executed=state.refused_actions,
             critique=state.critique,
             reasoning=state.reasoning,
@@ -82,7 +83,8 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
 
 def _drop_unknown_strategy(action: PlannedAction) -> PlannedAction:
     """Return an action without a strategy that does not exist: its query then suggests one."""
-    return action if action.strategy in STRATEGIES else action.model_copy(update={"strategy": None})
+    names = {"strategy": action.strategy, "alternative_strategy": action.alternative_strategy}
+    return action.model_copy(update={field: name if name in STRATEGIES else None for field, name in names.items()})
 
 
 async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ProgressUpdate
     from tenure.contracts.research.spiral import ExecutedQuery, SpiralRequest
     from tenure.contracts.run.control import OutlineRevision
-    from tenure.contracts.run.run import SectionPhase
+    from tenure.contracts.run.run import SectionPhase, StepProgress
     from tenure.roles.research.planner import TopicCoverage
 
 
@@ -39,6 +39,7 @@ class ResearchLoop:
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
         self.searched_tasks: list[CompletedTask] = []
+        self.steps: tuple[StepProgress, ...] = ()
         self.end_reason = ""
         """Reason of the planner or the decider to end; empty while they want another cycle."""
 
@@ -108,6 +109,7 @@ class ResearchLoop:
                 cycle=self.state.cycle,
                 topics=tuple(research_state.build_topic_progress(topic, phase) for topic in self.state.topics),
                 is_full_outline=True,
+                steps=self.steps,
                 usage=self.clients.record.usage,
                 last=last,
                 ended=ended,

@@ -13,11 +13,13 @@ from workflows.runtime.progress import UNHEARD
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
+    from tenure.algorithms.research.research_state import describe_positions
     from tenure.algorithms.text.questions import format_heading
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import Draft, SynthesisDraft
+    from tenure.contracts.evidence.passages import Claim, Draft, SynthesisDraft
     from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.contracts.research.report import ReportDraft
+    from tenure.contracts.research.spiral import SpiralResult
     from tenure.contracts.result.result import ResultStatus
     from tenure.contracts.run.run import ControlState, RunLimits
     from tenure.roles.writing import abstract_writer, title_writer
@@ -27,11 +29,12 @@ with workflow.unsafe.imports_passed_through():
 
 @dataclass(frozen=True)
 class FrontMatter:
-    """Title, abstract and synthesis of a report."""
+    """Title, short answer, abstract and synthesis of a report."""
 
     title: str
     abstract: Draft
     synthesis: SynthesisDraft
+    short_answer: Claim | None = None
 
 
 async def finalize(context: ReportContext) -> ReportDraft:
@@ -51,7 +54,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     """Write title and abstract, then verify the abstract and the synthesis."""
     await context.send_progress("compose")
     request, state, sections = context.request, context.state, context.state.written_sections
-    title, abstract = await asyncio.gather(
+    title, written = await asyncio.gather(
         context.clients.models.ask(
             title_writer.ROLE,
             TitleWriterInput(question=request.question, topics=tuple(section.topic for section in sections)),
@@ -66,7 +69,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
                 reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
                 preferences=request.experience.preferences,
             ),
-            manuscript.select_passages_shown(state.sections, request.evidence, state.reasoning.passages),
+            manuscript.select_passages_shown(state.sections, context.evidence, state.reasoning.passages),
             summary="abstract",
             for_writing=True,
         ),
@@ -75,8 +78,8 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     verification = await verify_drafts(
         context.clients,
         request.question,
-        (abstract, synthesis.situation, synthesis.complication, synthesis.resolution),
-        manuscript.select_passages_shown(state.sections, request.evidence),
+        (Draft(blocks=written.blocks), synthesis.situation, synthesis.complication, synthesis.resolution),
+        manuscript.select_passages_shown(state.sections, context.evidence),
         "Abstract and synthesis",
         for_writing=True,
     )
@@ -86,6 +89,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
         title.title,
         abstract,
         SynthesisDraft(situation=situation, complication=complication, resolution=resolution),
+        manuscript.cite_short_answer(written.short_answer, abstract),
     )
 
 
@@ -108,6 +112,7 @@ def _assemble(context: ReportContext, front: FrontMatter, line: Reasoning | None
         mode="RESEARCH",
         question=request.question,
         title=front.title,
+        short_answer=front.short_answer,
         abstract=front.abstract,
         sections=manuscript.remove_abstract_repeats(front.abstract, sections),
         reasoning=line,
@@ -120,9 +125,10 @@ def _assemble(context: ReportContext, front: FrontMatter, line: Reasoning | None
         },
         further_considerations=state.considerations,
         contradictions=state.contradictions,
+        positions=research.positions,
         evaluation=state.evaluation,
         critiques=state.critiques,
-        decisions=(*research.decisions, describe_end(state, parent.control, limits)),
+        decisions=(*research.decisions, *_describe_positions(research), describe_end(state, parent.control, limits)),
         feedback=manuscript.build_feedback_outcomes(
             parent.feedback_items, state.sections, state.followed_feedback, research.feedback_queries
         ),
@@ -130,6 +136,11 @@ def _assemble(context: ReportContext, front: FrontMatter, line: Reasoning | None
         notes=tuple(dict.fromkeys(state.notes)),
         status=choose_status(state, parent.control),
     )
+
+
+def _describe_positions(research: SpiralResult) -> tuple[str, ...]:
+    """Return the numbers of passages for and against each position, in sentences for readers."""
+    return tuple(f"Passages for and against {sides}." for sides in describe_positions(research.positions))
 
 
 def choose_status(state: ReportState, control: ControlState) -> ResultStatus:

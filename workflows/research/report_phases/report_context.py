@@ -14,7 +14,9 @@ from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import apply_outline
+    from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.fork import ForkResearchRequest
     from tenure.contracts.research.report import ProgressUpdate, ResearchRequest, Topic
     from tenure.contracts.run.control import OutlineRevision
@@ -46,6 +48,16 @@ class ReportContext:
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add notes for the readers of the report."""
         self.state = self.state.with_notes(notes)
+
+    def add_decision(self, line: str) -> None:
+        """Add a decision for the readers of the report."""
+        decisions = append_log(self.state.research.decisions, line)
+        self.update(research=self.state.research.model_copy(update={"decisions": decisions}))
+
+    @property
+    def evidence(self) -> tuple[PassageRef, ...]:
+        """Passages for the whole question, and those that searches have found while sections were written."""
+        return manuscript.interleave_passages([self.request.evidence, self.state.found])
 
     @property
     def pending_outline(self) -> OutlineRevision | None:

@@ -11,7 +11,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import align_topics
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import Contradiction
+    from tenure.contracts.evidence.disputes import Contradiction
+    from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
     from tenure.contracts.research.spiral import SpiralResult
     from tenure.contracts.result.result import CritiqueRecord, Evaluation
@@ -32,6 +33,8 @@ class ReportState:
     """Verified reasoning over all findings."""
     sections: Mapping[str, SectionResult] = field(default_factory=dict)
     """Newest version of each section, by heading."""
+    found: tuple[PassageRef, ...] = ()
+    """Passages that searches have found while sections were written."""
     revisions: int = 0
     """Generations of the report, the first one included."""
     critiques: tuple[CritiqueRecord, ...] = ()
@@ -110,4 +113,5 @@ class ReportState:
             self,
             sections={**self.sections, heading: result} if has_text or not had_text else self.sections,
             followed_feedback=followed,
+            found=manuscript.add_new_passages(self.found, result.found),
         ).with_notes([*([result.note] if result.note else []), *result.removed])

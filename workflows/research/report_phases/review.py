@@ -5,13 +5,14 @@ import asyncio
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
+from workflows.research.report_phases.disputes import resolve_disputes
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.write_sections import write_generation
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import Contradictions
+    from tenure.contracts.evidence.disputes import Contradictions
     from tenure.contracts.research.report import Critique
     from tenure.roles.claims import contradiction_finder
     from tenure.roles.claims.contradiction_finder import ContradictionFinderInput
@@ -55,7 +56,7 @@ async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
             earlier_critiques=tuple(record.critique for record in state.critiques),
             running_low=context.parent.control.running_low,
         ),
-        manuscript.select_passages_shown(state.sections, context.request.evidence),
+        manuscript.select_passages_shown(state.sections, context.evidence),
         summary=f"generation {state.revisions}",
     )
 
@@ -68,6 +69,7 @@ async def evaluate(context: ReportContext) -> None:
     try:
         critiques, contradictions = await asyncio.gather(_evaluate(context), _find_contradictions(context))
         context.update(contradictions=contradictions.found)
+        await resolve_disputes(context)
         if critiques and not context.parent.is_finishing:
             await write_generation(context, critiques)
             await _evaluate(context)
@@ -98,10 +100,16 @@ def _max_sections(context: ReportContext) -> int:
 
 
 async def _find_contradictions(context: ReportContext) -> Contradictions:
-    """Find statements of different sources that contradict each other."""
+    """Find statements of different sources that contradict each other, also on both sides of a position."""
+    shown = manuscript.select_passages_shown(context.state.sections, context.evidence)
+    sided = [
+        one.passage
+        for evidence in context.state.research.positions
+        for one in (*evidence.supporting, *evidence.contradicting)
+    ]
     return await context.clients.models.ask(
         contradiction_finder.ROLE,
         ContradictionFinderInput(question=context.request.question),
-        manuscript.select_passages_shown(context.state.sections, context.request.evidence),
+        tuple({passage.chunk: passage for passage in (*shown, *sided)}.values()),
         summary="statements of different sources",
     )

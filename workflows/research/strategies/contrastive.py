@@ -1,8 +1,13 @@
 """The strategy `contrastive`: evidence for and against a position, labelled as such."""
 
 import asyncio
+from collections.abc import Sequence
 
-from tenure.contracts.evidence.retrieval import PassageStance, QueryPurpose, RetrievalStopReason
+from tenure.algorithms.retrieval.stance import choose_position
+from tenure.contracts.base import ChunkId
+from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
+from tenure.contracts.evidence.passages import Citation
+from tenure.contracts.evidence.retrieval import PassageSide, PassageStance, QueryPurpose, RetrievalStopReason
 from tenure.roles.retrieval import stance_judge
 from tenure.roles.retrieval.stance_judge import StanceJudgeInput
 from workflows.research.search_session import SearchSession, SessionQuery
@@ -10,23 +15,26 @@ from workflows.research.strategy import Strategy
 
 JUDGED_PASSAGES_PER_CALL = 12
 """Passages that one call labels."""
+MAX_PASSAGES_PER_SIDE = 8
+"""Passages of a side that are kept with their quotes; all passages keep their label."""
 
 
 async def search_both_sides(session: SearchSession) -> RetrievalStopReason:
     """Search neutrally, then for supporting and for contradicting passages, and judge all of them."""
+    position = choose_position(session.task.step.query, session.task.question)
     (neutral,) = await session.search(SessionQuery(session.task.step.query))
     if not session.is_stopped():
         purposes: tuple[QueryPurpose, ...] = ("supporting", "contradicting")
-        queries = await asyncio.gather(*(session.refine_query(neutral, purpose) for purpose in purposes))
+        queries = await asyncio.gather(*(session.refine_query(neutral, purpose, position) for purpose in purposes))
         new = [SessionQuery(query, 2) for query in dict.fromkeys(queries) if query]
         if new:
             await session.search(*new)
-    await _judge_stances(session)
+    await _judge_stances(session, position)
     return "stopped" if session.is_stopped() else "complete"
 
 
-async def _judge_stances(session: SearchSession) -> None:
-    """Label every passage as supporting, contradicting or neutral."""
+async def _judge_stances(session: SearchSession, position: str) -> None:
+    """Label every passage as supporting, contradicting or neutral, and keep both sides with their quotes."""
     chunks = list(session.found)
     batches = [
         chunks[start : start + JUDGED_PASSAGES_PER_CALL] for start in range(0, len(chunks), JUDGED_PASSAGES_PER_CALL)
@@ -35,18 +43,53 @@ async def _judge_stances(session: SearchSession) -> None:
         *(
             session.clients.models.ask(
                 stance_judge.ROLE,
-                StanceJudgeInput(position=session.task.step.query),
+                StanceJudgeInput(position=position),
                 [session.found[chunk].passage for chunk in batch],
-                summary=f"{session.task.step.query}, {len(batch)} passages",
+                summary=f"{position}, {len(batch)} passages",
             )
             for batch in batches
         )
     )
+    quotes: dict[ChunkId, Citation] = {}
     for batch, output in zip(batches, outputs, strict=True):
-        stances: dict[int, PassageStance] = {stance.passage: stance.side for stance in output.stances}
-        for number, chunk in enumerate(batch, 1):
-            stance = stances.get(number, "neutral")
-            session.found[chunk] = session.found[chunk].model_copy(update={"stance": stance})
+        quotes.update(_label_passages(session, batch, output.stances))
+    if chunks:
+        session.positions = (_collect_sides(session, position, quotes),)
+
+
+def _label_passages(
+    session: SearchSession, batch: Sequence[ChunkId], stances: Sequence[PassageSide]
+) -> dict[ChunkId, Citation]:
+    """Label the passages of a batch; return the quotes of those that take a side."""
+    judged = {stance.passage: stance for stance in stances}
+    quotes: dict[ChunkId, Citation] = {}
+    for number, chunk in enumerate(batch, 1):
+        stance = judged.get(number, PassageSide(passage=number, side="neutral"))
+        session.found[chunk] = session.found[chunk].model_copy(update={"stance": stance.side})
+        if stance.citation is not None:
+            quotes[chunk] = stance.citation
+    return quotes
+
+
+def _collect_sides(session: SearchSession, position: str, quotes: dict[ChunkId, Citation]) -> PositionEvidence:
+    """Return the passages of both sides, best first."""
+    ranked = session.rank_passages()
+
+    def select(side: PassageStance) -> tuple[SidedPassage, ...]:
+        chosen = [
+            SidedPassage(passage=retrieved.passage, citation=quotes[retrieved.passage.chunk])
+            for retrieved in ranked
+            if retrieved.stance == side and retrieved.passage.chunk in quotes
+        ]
+        return tuple(chosen[:MAX_PASSAGES_PER_SIDE])
+
+    return PositionEvidence(
+        position=position,
+        topic=session.task.step.topic,
+        supporting=select("supporting"),
+        contradicting=select("contradicting"),
+        neutral=sum(retrieved.stance == "neutral" for retrieved in ranked),
+    )
 
 
 STRATEGY = Strategy("contrastive", "for and against, for a position that is contested", search_both_sides)

@@ -19,8 +19,7 @@ from tenure.algorithms.research.action_validation import (
     validate_action,
 )
 from tenure.algorithms.research.transcript import append_step
-from tenure.algorithms.text.questions import shorten
-from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep, Transcript
+from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.retrieval import RetrievalStopReason
 from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
 from tenure.roles.reasoning import react as react_role
@@ -28,8 +27,8 @@ from tenure.roles.reasoning.react import ReactInput, ReactOutput
 from workflows.research.search_session import SearchSession, SessionQuery
 from workflows.research.strategy import Strategy
 from workflows.research.tool import Tool
-from workflows.research.tool_context import ToolContext
-from workflows.research.tool_registry import list_available_tools, use_tool
+from workflows.research.tool_registry import list_available_tools
+from workflows.research.tool_use import perform_call, shorten_step
 
 MAX_EVIDENCE = 12
 """Passages that the fallback of the role reads."""
@@ -49,7 +48,7 @@ class ReActLoop:
     def __init__(self, session: SearchSession) -> None:
         """Create a loop without steps."""
         self.session = session
-        self.context = ToolContext(session.clients, session.task, session.is_stopped)
+        self.context = session.tools
         self.tools: dict[str, Tool[Any]] = {}
         self.descriptions: tuple[ToolDescription, ...] = ()
         self.transcript = Transcript()
@@ -141,34 +140,13 @@ class ReActLoop:
             corrected=bool(decision.error),
         )
         self.transcript = append_step(self.transcript, step, self.session.task.step.query)
-        self.session.steps.append(_shorten_step(step))
+        self.session.steps.append(shorten_step(step))
 
     async def _call_tool(self, name: str, arguments: ToolArguments, number: int) -> tuple[Observation, int]:
         """Call a tool; return its observation and the number of new passages."""
         self.steps_by_call[build_call_key(name, arguments)] = number
         self.calls_made.append((name, arguments.model_dump_json(exclude_defaults=True)))
-        observation = await use_tool(self.context, name, arguments)
-        self.session.artifacts += observation.artifacts
-        if not observation.passages:
-            return observation, 0
-        query = _describe_call(self.tools[name], arguments)
-        return observation, self.session.add_results(observation.passages, query, number)
-
-
-def _describe_call(tool: Tool[Any], arguments: ToolArguments) -> str:
-    """Return the query of a call; a call that is no search is named by its tool and its first text."""
-    if tool.query:
-        return tool.query(arguments)
-    texts = (value for value in dict(arguments).values() if isinstance(value, str) and value)
-    return shorten(f"{tool.name}: {next(texts, '')}", MAX_RECORDED_CHARS)
-
-
-def _shorten_step(step: ReactStep) -> ReactStep:
-    """Return a step as it is recorded."""
-    texts = {
-        field: shorten(getattr(step, field), MAX_RECORDED_CHARS) for field in ("thought", "arguments", "observation")
-    }
-    return step.model_copy(update=texts)
+        return await perform_call(self.session, name, arguments, number)
 
 
 STRATEGY = Strategy(
@@ -176,4 +154,5 @@ STRATEGY = Strategy(
     "step by step with tools, for what has to be computed, asked of tables or found out step by step",
     act_step_by_step,
     selectable_by_records=False,
+    uses_tools=True,
 )

@@ -1,6 +1,7 @@
 """The tool `compare_documents`: comparison of two documents by criteria."""
 
 from tenure.algorithms.research.observations import format_comparison
+from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import Observation, PassageNumber, ShortText, ToolArguments
 from tenure.roles.claims import document_comparer
 from tenure.roles.claims.document_comparer import DocumentComparerInput
@@ -14,17 +15,20 @@ MAX_PASSAGES = 6
 class CompareDocumentsArguments(ToolArguments):
     """Arguments of `compare_documents`."""
 
-    first: PassageNumber
-    """Number of a passage of one document."""
-    second: PassageNumber
-    """Number of a passage of the other."""
+    first: PassageNumber | ShortText
+    """Number of a passage of one document, or its title."""
+    second: PassageNumber | ShortText
+    """Number of a passage of the other, or its title."""
     criteria: ShortText
     """Criteria of the comparison."""
 
 
 async def compare_documents(context: ToolContext, arguments: CompareDocumentsArguments) -> Observation:
     """Search both documents by the criteria and have the results compared."""
-    first, second = context.get_passage(arguments.first), context.get_passage(arguments.second)
+    first, second = await _find_passage(context, arguments.first), await _find_passage(context, arguments.second)
+    if first is None or second is None:
+        missing = arguments.first if first is None else arguments.second
+        return Observation(problem=f"no document is called “{missing}”: search, and name passages by their numbers")
     if first.source == second.source:
         return Observation(problem="both passages belong to one document: name passages of two")
     sides = [await context.search_document(passage, arguments.criteria, MAX_PASSAGES) for passage in (first, second)]
@@ -38,6 +42,13 @@ async def compare_documents(context: ToolContext, arguments: CompareDocumentsArg
     numbers = context.get_passage_numbers(passages)
     lines = [format_comparison(point, numbers) for point in comparison.points]
     return observe_lines(lines, passages, JUDGED_RELIABILITY, "these passages have nothing to compare in that")
+
+
+async def _find_passage(context: ToolContext, document: int | str) -> PassageRef | None:
+    """Return the passage with a number, or the best one of the document with a title; None if there is none."""
+    if isinstance(document, int):
+        return context.get_passage(document)
+    return await context.find_document(document)
 
 
 TOOL = Tool(

@@ -18,7 +18,7 @@ class HybridSearchArguments(ToolArguments):
 
 async def search_by_words_and_meaning(context: ToolContext, arguments: HybridSearchArguments) -> Observation:
     """Search with the weights that every other search of a task uses."""
-    return await context.search(arguments.query, arguments.k, "adaptive")
+    return await context.search(arguments.query, arguments.k)
 
 
 TOOL = Tool(

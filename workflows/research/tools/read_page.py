@@ -43,7 +43,6 @@ async def read_page(context: ToolContext, arguments: ReadPageArguments) -> Obser
     return await context.search(
         arguments.query,
         PASSAGES_PER_WEB_SEARCH,
-        "adaptive",
         corpora=(context.web_scope.corpus,),
         sources=page.sources,
     )

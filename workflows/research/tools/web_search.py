@@ -15,7 +15,7 @@ class WebSearchArguments(ToolArguments):
 async def search_web(context: ToolContext, arguments: WebSearchArguments) -> Observation:
     """Read new pages on a query, then search the pages of the run."""
     return await context.search(
-        arguments.query, PASSAGES_PER_WEB_SEARCH, "adaptive", corpora=(context.web_scope.corpus,), browse=True
+        arguments.query, PASSAGES_PER_WEB_SEARCH, corpora=(context.web_scope.corpus,), browse=True
     )
 
 

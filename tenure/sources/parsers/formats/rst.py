@@ -175,6 +175,11 @@ def _get_field_name(field: nodes.field) -> str:
     return collapse_whitespace(field.children[0].astext()).lower()
 
 
+_FOOTNOTE_MARK = "\x00"
+"""Character in place of the mark of a footnote, which is removed with the space before it."""
+_MARKED = re.compile(rf"\s*{_FOOTNOTE_MARK}")
+
+
 class _TreeWriter:
     """Visitor of the document tree that writes the normal form."""
 
@@ -185,7 +190,6 @@ class _TreeWriter:
         nodes.pending,
         nodes.raw,
         nodes.label,
-        nodes.footnote_reference,
         nodes.meta,
         nodes.decoration,
     )
@@ -221,6 +225,8 @@ class _TreeWriter:
         """Return the text of a node without markup, blocks separated by a space."""
         if isinstance(node, nodes.Text):
             return str(node)
+        if isinstance(node, nodes.footnote_reference):
+            return _FOOTNOTE_MARK
         if isinstance(node, (*self._SKIPPED, nodes.system_message)):
             return ""
         if isinstance(node, nodes.substitution_reference):
@@ -228,7 +234,7 @@ class _TreeWriter:
         if isinstance(node, nodes.image):
             return str(node.get("alt", ""))
         separator = "" if isinstance(node, nodes.TextElement) else " "
-        return separator.join(self.words(child) for child in node.children)
+        return _MARKED.sub("", separator.join(self.words(child) for child in node.children))
 
     def _substitute(self, node: nodes.substitution_reference) -> str:
         # A definition may refer to itself; its reference is then replaced by its name.

@@ -79,7 +79,7 @@ NORMAL = """\
 - Author: Ann Lee <ann@example.org>, Bo Ek
 - Date: 2024-05-06
 
-Text with bold, literal, a link, PEP 8, join, role words, substituted and a note .
+Text with bold, literal, a link, PEP 8, join, role words, substituted and a note.
 
 ## Sub
 
@@ -171,3 +171,11 @@ def test_directives_and_references_inside_lines_keep_their_words() -> None:
     text = "See |missing| and |logo| here.\n\n.. |logo| image:: a.png\n   :alt: the logo\n\n.. math:: e = mc^2\n"
 
     assert parse_rst(text).text == "See missing and the logo here.\n\n    e = mc^2"
+
+
+def test_marks_of_footnotes_leave_no_gap() -> None:
+    """A mark is removed with the space before it, also before punctuation, at the end and inside of emphasis."""
+    text = "It was accepted on Monday [1]_. See *the vote* [2]_ and the minutes [1]_\n\n.. [1] Mail.\n.. [2] Vote.\n"
+
+    assert parse_rst(text).text.startswith("It was accepted on Monday. See the vote and the minutes")
+    assert "  " not in parse_rst(text).text

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from tenure.contracts.result.result import SourceEntry
-from tenure.report.render.bibliography import (
+from tenure.report.render.sources.bibliography import (
     AuthorName,
     make_author_year_labels,
     parse_names,

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tenure.report.render.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
 
 PAGE = "https://a.example/x?y=1"
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tenure.algorithms.text.dates import normalize_date, parse_date_range
 from tenure.contracts.result.result import SourceEntry
 from tenure.report.render.escaping import flatten
-from tenure.report.render.links import format_path, is_web
+from tenure.report.render.sources.links import format_path, is_web
 
 MAX_LABEL_WORDS = 4
 """Maximum number of title words in a label without an author."""

@@ -1,0 +1,289 @@
+"""Decide disputes between sources by origin and date.
+
+A source is primary if another source names it and it does not name that source in turn, or if its title or file name
+says that it is a specification, a standard or an official publication. The newer side is the one whose newest dated
+source is later than every source of the other side, all of which have dates. A dispute is resolved if exactly one side
+has a primary source or is newer, and origin and date do not point to different sides. Evidence for and against a
+position stays disputed, since both can hold under different conditions.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from tenure.algorithms.text.dates import DateRange, parse_date_range
+from tenure.algorithms.text.details import extract_numbers
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.polarity import count_negations
+from tenure.algorithms.text.questions import shorten
+from tenure.algorithms.text.sentences import Sentence, split_sentences, split_words, stem_words
+from tenure.contracts.base import SourceId
+from tenure.contracts.evidence.disputes import DisputeOutcome, DisputeSide, DisputeSource, DisputeStatus, SourceStanding
+
+MIN_SHARED_STEMS: Final = 0.6
+"""Minimum share of the words that both statements have in common in a sentence on the same subject."""
+MAX_QUERY_CHARACTERS: Final = 400
+"""Maximum characters of a query."""
+MIN_TITLE_WORDS: Final = 2
+"""Minimum number of words of a title by which other sources can name a source."""
+MAX_TITLE_CHARACTERS: Final = 80
+"""Maximum characters of a title in a sentence for readers."""
+_SIDES: Final[tuple[DisputeSide, ...]] = ("a", "b")
+MAX_SAYING_CHARACTERS: Final = 240
+"""Maximum characters of a quote in a sentence for readers."""
+QUERY_WORDS: Final = "official specification, original source, latest version"
+"""Words that a search for a primary or newer source adds to the disputed statement."""
+_OFFICIAL = re.compile(
+    r"\b(?:specification|technical standard|standard|official|reference manual|release notes|changelog|regulation|"
+    r"directive|statute|act of parliament|press release|data ?sheet|original (?:paper|study|report)|census)\b",
+    re.IGNORECASE,
+)
+"""Words of titles and file names of primary sources."""
+_NUMBERED = re.compile(r"\b(?P<series>[A-Z]{2,8})[ \-_]?0*(?P<number>\d{1,6})\b")
+"""Number of a document in a series: RFC 9110, PEP 484, ISO-8601."""
+
+
+class SourceText(NamedTuple):
+    """A stored source with the texts by which primary sources are recognized."""
+
+    id: SourceId
+    title: str
+    uri: str
+    text: str
+
+
+class _Newer(NamedTuple):
+    """The newer side with its newest source, or the reason that neither side is newer."""
+
+    side: DisputeSide | None
+    reason: str
+    source: DisputeSource | None = None
+
+
+def build_dispute_query(a: str, b: str, about: str = "") -> str:
+    """Return a query for a primary or newer source: the words that both statements share, in the order of the first."""
+    shared = set(stem_words(a)) & set(stem_words(b))
+    subject = " ".join(
+        word for word in re.findall(r"[^\W_](?:[\w.'’-]*\w)?", a) if shared.intersection(stem_words(word))
+    )
+    return shorten(f"{subject or about or a}: {QUERY_WORDS}", MAX_QUERY_CHARACTERS)
+
+
+def judge_sentence(a: str, b: str, sentence: str) -> DisputeSide | None:
+    """Return the statement with which a sentence agrees; None if it is on another subject or agrees with neither.
+
+    The sentence must have most words that both statements share. It agrees with the statement of which it has words or
+    numbers that the other one lacks. If the statements differ only in a negation, its own negation decides.
+    """
+    stems_a, stems_b, stems = (_list_terms(text) for text in (a, b, sentence))
+    shared = stems_a & stems_b
+    if not shared or len(shared & stems) < MIN_SHARED_STEMS * len(shared):
+        return None
+    only_a, only_b = stems & (stems_a - stems_b), stems & (stems_b - stems_a)
+    parity_a, parity_b, parity = (count_negations(text) % 2 for text in (a, b, sentence))
+    if parity_a != parity_b:
+        return "a" if parity == parity_a else "b"
+    if only_a and not only_b:
+        return "a"
+    return "b" if only_b and not only_a else None
+
+
+def _list_terms(text: str) -> set[str]:
+    """Return the stems and the values of the numbers of a text."""
+    return {stem for stem in stem_words(text) if not stem.isdigit()} | {f"{n.value:g}" for n in extract_numbers(text)}
+
+
+def find_agreeing_sentence(a: str, b: str, passage: Passage) -> tuple[DisputeSide, Sentence] | None:
+    """Return the first sentence of a passage that agrees with one of two statements, with its side; None for none."""
+    for sentence in split_sentences(passage.text):
+        if not sentence.text.rstrip().endswith("?") and (side := judge_sentence(a, b, sentence.text)):
+            return side, sentence
+    return None
+
+
+def find_primary_reasons(sources: Sequence[SourceText]) -> dict[SourceId, str]:
+    """Return the sources that are primary, each with the reason."""
+    patterns = {source.id: _compile_names(source) for source in sources}
+    names: dict[SourceId, list[SourceId]] = {
+        source.id: [
+            other.id
+            for other in sources
+            if other.id != source.id and (pattern := patterns[other.id]) and pattern.search(source.text)
+        ]
+        for source in sources
+    }
+    reasons: dict[SourceId, str] = {}
+    for source in sources:
+        citing = [other for other in sources if source.id in names[other.id] and other.id not in names[source.id]]
+        if citing:
+            reasons[source.id] = f"“{_shorten_title(citing[0])}” refers to it"
+        elif match := _OFFICIAL.search(f"{source.title} {_get_file_name(source.uri)}"):
+            reasons[source.id] = f"it is named “{match.group(0).lower()}”"
+    return reasons
+
+
+def _compile_names(source: SourceText) -> re.Pattern[str] | None:
+    """Return a pattern of the forms in which other sources name a source; None if it has no distinctive name."""
+    forms: list[str] = []
+    title = " ".join(source.title.split())
+    if len(split_words(title)) >= MIN_TITLE_WORDS:
+        forms.append(r"\s+".join(map(re.escape, title.split())))
+    name = _get_file_name(source.uri)
+    for text in (title, name):
+        forms += [rf"{m['series']}[ \-_]?0*{m['number']}\b" for m in _NUMBERED.finditer(text.upper())]
+    if "." in name:
+        forms.append(re.escape(name))
+    if source.uri.startswith(("http://", "https://")):
+        forms.append(re.escape(source.uri.rstrip("/")))
+    return re.compile(rf"(?<!\w)(?:{'|'.join(dict.fromkeys(forms))})", re.IGNORECASE) if forms else None
+
+
+def _get_file_name(uri: str) -> str:
+    return re.split(r"[?#]", uri)[0].rstrip("/").rsplit("/", 1)[-1]
+
+
+def _shorten_title(source: SourceText) -> str:
+    return shorten(source.title or source.uri, MAX_TITLE_CHARACTERS)
+
+
+def decide_dispute(
+    sources: Sequence[DisputeSource], standings: Sequence[SourceStanding], query: str, *, is_exclusive: bool = True
+) -> DisputeOutcome:
+    """Return the outcome of a dispute.
+
+    Args:
+        sources: the sources of both sides.
+        standings: dates and origins of the sources.
+        query: query of the search for a primary or newer source.
+        is_exclusive: whether the two sides cannot both be true, so that origin and date can decide.
+    """
+    known = {standing.source: standing for standing in standings}
+    complete = tuple(_complete(source, known.get(source.citation.source)) for source in sources)
+    titles = {id: f"“{shorten(standing.title, MAX_TITLE_CHARACTERS)}”" for id, standing in known.items()}
+    further = len({source.citation.source for source in complete if source.found})
+    searched = f"The search for a primary or newer source found {_count(further)} that takes a side."
+    newer = _find_newer_side(complete, titles)
+    primary = _find_primary_side(complete)
+    side, reason = (
+        _decide(complete, titles, newer, primary) if is_exclusive else (None, _describe_open(complete, titles))
+    )
+    return DisputeOutcome(
+        status="resolved" if side else "disputed",
+        side=side,
+        reason=f"{reason} {searched}",
+        query=query,
+        sources=complete,
+    )
+
+
+def _complete(source: DisputeSource, standing: SourceStanding | None) -> DisputeSource:
+    if standing is None:
+        return source
+    changes = {"published": standing.published, "primary": standing.primary or source.primary}
+    return source.model_copy(update=changes)
+
+
+def _count(further: int) -> str:
+    return "no further source" if not further else f"{further} further source{'' if further == 1 else 's'}"
+
+
+def _decide(
+    sources: Sequence[DisputeSource], titles: Mapping[SourceId, str], newer: _Newer, primary: DisputeSide | None
+) -> tuple[DisputeSide | None, str]:
+    """Return the side that origin and date favour, None if they decide nothing, and the reason."""
+    origin = _describe_primary(sources, titles, primary) if primary else ""
+    if primary and newer.side and primary != newer.side:
+        return None, f"{origin} But the other side is newer: {newer.reason}"
+    if primary and newer.side:
+        return primary, f"{origin} It is also the newer side: {newer.reason}"
+    if primary:
+        return primary, origin
+    if newer.side:
+        return newer.side, f"The newer side is taken: {newer.reason} {_quote(newer.source)}".strip()
+    both = {source.side for source in sources if source.primary}
+    known = "Both sides have a primary source." if len(both) == 2 else "No source is known to be primary."
+    return None, f"{known} {newer.reason}"
+
+
+def _describe_open(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> str:
+    """Return the reason that a position stays disputed, with its newest and its primary sources."""
+    words = {"a": "for", "b": "against"}
+    dated = [(period, source) for source in sources if (period := parse_date_range(source.published))]
+    newest = max(dated, key=lambda one: one[0].first)[1] if dated else None
+    primary = next((source for source in sources if source.primary), None)
+    return " ".join(
+        [
+            "Evidence for and against can be right under different conditions, so neither origin nor date decides.",
+            f"The newest dated source, {_name(newest, titles)}, is {words[newest.side]} it." if newest else "",
+            f"{_name(primary, titles)}, a primary source ({primary.primary}), is {words[primary.side]} it."
+            if primary
+            else "",
+        ]
+    ).strip()
+
+
+def _find_primary_side(sources: Sequence[DisputeSource]) -> DisputeSide | None:
+    """Return the only side with a primary source; None if neither or both have one."""
+    sides = {source.side for source in sources if source.primary}
+    return sides.pop() if len(sides) == 1 else None
+
+
+def _describe_primary(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str], primary: DisputeSide) -> str:
+    source = next(one for one in sources if one.side == primary and one.primary)
+    return f"{_name(source, titles)} is a primary source ({source.primary}). {_quote(source)}"
+
+
+def _quote(source: DisputeSource | None) -> str:
+    """Return the quote of a source in a sentence; empty without a source."""
+    return f"It says: “{shorten(source.citation.quote, MAX_SAYING_CHARACTERS)}”" if source else ""
+
+
+def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> _Newer:
+    """Return the side whose newest source is later than every source of the other side."""
+    dates = {id(source): parse_date_range(source.published) for source in sources}
+    newest: dict[DisputeSide, tuple[DisputeSource, DateRange]] = {}
+    for source in sources:
+        period = dates[id(source)]
+        if period and (source.side not in newest or period.first > newest[source.side][1].first):
+            newest[source.side] = (source, period)
+    undated = sorted({_name(source, titles) for source in sources if dates[id(source)] is None})
+    for side in _SIDES:
+        others = [source for source in sources if source.side != side]
+        if side not in newest or not others or any(dates[id(source)] is None for source in others):
+            continue
+        best, period = newest[side]
+        last = max(others, key=lambda one: _get_period(dates, one).last)
+        if period.first > _get_period(dates, last).last:
+            return _Newer(side, f"{_name(best, titles)} is later than {_name(last, titles)}.", best)
+    if undated:
+        return _Newer(None, f"The dates do not decide, since {', '.join(undated[:3])} {_has(undated)} no known date.")
+    return _Newer(None, "The dates of the sources do not decide.")
+
+
+def _get_period(dates: Mapping[int, DateRange | None], source: DisputeSource) -> DateRange:
+    period = dates[id(source)]
+    assert period is not None
+    return period
+
+
+def _has(undated: Sequence[str]) -> str:
+    return "has" if len(undated) == 1 else "have"
+
+
+def _name(source: DisputeSource, titles: Mapping[SourceId, str]) -> str:
+    title = titles.get(source.citation.source, "a source")
+    return f"{title} ({source.published})" if source.published else title
+
+
+OUTCOMES: Final[Mapping[DisputeStatus, str]] = {
+    "resolved": "Resolved",
+    "disputed": "Still disputed",
+    "not_searched": "Still disputed",
+}
+"""Words for the status of a dispute."""
+
+
+def describe_outcome(subject: str, outcome: DisputeOutcome) -> str:
+    """Return the outcome of a dispute in a sentence for readers."""
+    name = shorten(subject, MAX_TITLE_CHARACTERS)
+    return f"Sources disagree on “{name}”. {OUTCOMES[outcome.status]}: {outcome.reason}"

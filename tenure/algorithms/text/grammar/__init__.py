@@ -1,0 +1,1 @@
+"""Understand questions without a model: their clauses, noun phrases and references."""

@@ -1,0 +1,1 @@
+"""Render the sources of a report as bibliographies and links to quoted words."""

@@ -1,0 +1,291 @@
+"""Citations, sources and quotes agree in every format, for any combination of the parts of a report."""
+
+import json
+import re
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from itertools import count
+from typing import Literal, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.evidence.disputes import Contradiction
+from tenure.contracts.evidence.passages import (
+    Block,
+    Citation,
+    Claim,
+    ClaimStatus,
+    Draft,
+    SynthesisDraft,
+)
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, ReasoningStrategy, RejectedThought
+from tenure.contracts.research.report import ReportDraft, SectionDraft
+from tenure.contracts.result.ask import AskReply
+from tenure.contracts.result.changes import CitedStatement, QuotedSource, ReportChanges, RevisedStatement
+from tenure.contracts.result.programs import CodeDraft
+from tenure.contracts.result.result import Evaluation, Result, ResultCitation, ResultClaim
+from tenure.report.assemble import assemble_result
+from tenure.report.diff.comparison import compare_results
+from tenure.report.diff.markdown import render_diff
+from tenure.report.render.answer import render_answer
+from tenure.report.render.html import render_html
+from tenure.report.render.markdown import render_markdown
+from tenure.report.render.pdf import render_pdf
+from tenure.report.render.sources.bibliography import make_author_year_labels, render_bibtex, render_csl_json
+from tests.report.render.test_pdf import words
+from tests.report.samples import StoredSource
+from tests.support.tiers import slow
+
+QUOTES_PER_SOURCE = 4
+STORED = {
+    SourceId(f"s{n}"): StoredSource(
+        uri=f"https://site{n}.example/page" if n % 2 else f"/library/file{n}.md",
+        title=f"Title{n}",
+        text=" ".join(f"Quote {n} of {q} here." for q in range(QUOTES_PER_SOURCE)),
+        author=("", "Ann Author", "Ann Author", "Bo Writer")[n % 4],
+        published=("", "2024-05-01")[n // 2 % 2],
+        derived=n == 4,
+    )
+    for n in range(6)
+}
+"""Stored sources; a seventh one is cited and not stored."""
+
+
+@st.composite
+def citations(draw: st.DrawFn) -> Citation:
+    """Return a citation; some have a false quote, or a source that is not stored."""
+    number = draw(st.integers(0, len(STORED)))
+    quote = f"Quote {number} of {draw(st.integers(0, QUOTES_PER_SOURCE - 1))} here."
+    source = SourceId(f"s{number}")
+    start = STORED[source].text.index(quote) if source in STORED else 0
+    shifted = draw(st.sampled_from((0, 0, 0, 0, 0, 1)))
+    return Citation(source=source, start=start + shifted, end=start + shifted + len(quote), quote=quote)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> Result:
+    """Return a result document with any of its parts."""
+    numbers = count(1)
+
+    def claim() -> Claim:
+        return Claim(
+            text=f"Sentence {next(numbers)} says so.",
+            status=draw(st.sampled_from(get_args(ClaimStatus))),
+            citations=tuple(draw(st.lists(citations(), max_size=3))),
+            tainted=draw(st.booleans()),
+        )
+
+    def text(least: int = 0) -> Draft:
+        blocks = []
+        for size in draw(st.lists(st.integers(1, 3), min_size=least, max_size=2)):
+            kind: Literal["paragraph", "bullets"] = draw(st.sampled_from(("paragraph", "bullets")))
+            blocks.append(Block(kind=kind, claims=tuple(claim() for _ in range(size))))
+        return Draft(blocks=tuple(blocks))
+
+    def step() -> ReasoningStep:
+        return ReasoningStep(kind="premise", claim=claim())
+
+    sections = tuple(SectionDraft(topic=f"Topic{n}", draft=text(n % 2)) for n in range(draw(st.integers(0, 3))))
+    reasoning = Reasoning(
+        strategy=draw(st.sampled_from(get_args(ReasoningStrategy))),
+        steps=tuple(step() for _ in range(draw(st.integers(0, 2)))),
+        conclusion=step() if draw(st.booleans()) else None,
+        confidence=0.5,
+        rejected=(RejectedThought(text="Not so.", score=0.1, reason="weak"),) * draw(st.integers(0, 1)),
+    )
+    result = assemble_result(
+        ReportDraft(
+            id=RunId("run"),
+            mode=draw(st.sampled_from(("RESEARCH", "RESEARCH", "CODE"))),
+            question="Why?",
+            title="Report",
+            abstract=text(),
+            sections=sections,
+            reasoning=reasoning if draw(st.booleans()) else None,
+            synthesis=SynthesisDraft(situation=text(), complication=text(), resolution=text()),
+            contradictions=tuple(
+                Contradiction(a=draw(citations()), b=draw(citations()), severity="low")
+                for _ in range(draw(st.integers(0, 2)))
+            ),
+            evaluation=Evaluation(consistency=1, completeness=0, factuality=1, overall=0.5, missing=("Part1",)),
+            numbered_sources=draw(st.sampled_from(((), (SourceId("s3"), SourceId("s5"))))),
+            code=draw(st.sampled_from((None, CodeDraft()))),
+            status=draw(st.sampled_from(("done", "finished_early", "cancelled", "failed", "no_evidence"))),
+        ),
+        STORED,
+    )
+    return result.model_copy(update={"changes": draw(st.sampled_from((None, CHANGES)))})
+
+
+STATEMENT = CitedStatement(
+    topic="Old topic", text="Old sentence.", quotes=(QuotedSource(uri="/gone.md", title="Gone", quote="Old words."),)
+)
+CHANGES = ReportChanges(
+    at="2026-01-02",
+    since="before",
+    new=(STATEMENT,),
+    changed=(RevisedStatement(before=STATEMENT, after=STATEMENT),),
+    withdrawn=(STATEMENT,),
+)
+
+many = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def list_claims(result: Result) -> list[ResultClaim]:
+    """Return all sentences of a document."""
+    return [
+        *result.abstract_claims,
+        *(claim for section in result.sections for claim in section.claims),
+        *(result.reasoning.claims if result.reasoning else ()),
+        *(result.synthesis.claims if result.synthesis else ()),
+    ]
+
+
+def list_citations(result: Result) -> list[ResultCitation]:
+    """Return all citations of a document."""
+    sides = [side for found in result.contradictions for side in (found.a, found.b)]
+    return [*(cited for claim in list_claims(result) for cited in claim.citations), *sides]
+
+
+def read_marks(text: str, labels: Sequence[str], opening: str, between: str, closing: str) -> set[str]:
+    """Return the labels in the marks of a text."""
+    label = "|".join(re.escape(one) for one in sorted(labels, key=len, reverse=True)) or "(?!)"
+    mark = f"{re.escape(opening)}((?:{label})(?:{re.escape(between)}(?:{label}))*){re.escape(closing)}"
+    return {one for found in re.findall(mark, text) for one in found.split(between)}
+
+
+@many
+@given(documents())
+def test_the_document_lists_exactly_its_cited_sources(result: Result) -> None:
+    """JSON and the bibliographies contain exactly the sources that a sentence or a contradiction cites."""
+    dumped = json.loads(result.model_dump_json())
+    assert {source["n"] for source in dumped["sources"]} == {cited.source for cited in list_citations(result)}
+    assert render_bibtex(result.sources).count("@misc{") == len(result.sources)
+    assert len(json.loads(render_csl_json(result.sources))) == len(result.sources)
+
+
+@many
+@given(documents(), st.sampled_from(("numeric", "author-year")))
+def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", "author-year"]) -> None:
+    """Every sentence, mark, source and quote is shown, and no part is named that is not shown."""
+    shown = render_markdown(result, style=style)
+    body, _, rest = shown.partition("\n## References\n")
+    references, _, quotes = rest.partition("\n## Quotes\n")
+    quotes = quotes.partition("\n## How this report was made\n")[0]
+    if style == "numeric":
+        labels = {source.n: str(source.n) for source in result.sources}
+        marks = read_marks(body, [str(n) for n in range(1, 10)], "[", ", ", "]")
+    else:
+        labels = make_author_year_labels(result.sources)
+        marks = read_marks(body, list(labels.values()), "(", "; ", ")")
+
+    assert marks == set(labels.values())
+    assert references.count("\n- ") == len(result.sources)
+    assert all(claim.text in body for claim in list_claims(result))
+    assert set(re.findall(r"Quote \d of \d here\.", quotes)) == {cited.quote for cited in list_citations(result)}
+    parts = {part for line in re.findall(r"; in: ([^;)]+(?:; [^<;)]+)*)", quotes) for part in line.split("; ")}
+    assert all(f"\n## {part}\n" in body for part in parts)
+
+
+class PageReader(HTMLParser):
+    """Ids, references to ids, and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        """Read a page."""
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect ids and references to ids."""
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name == "href" and (value or "").startswith("#"):
+                self.targets.append((value or "")[1:])
+            elif name in ("popovertarget", "aria-labelledby"):
+                self.targets.append(value or "")
+
+    def handle_data(self, data: str) -> None:
+        """Collect text."""
+        self.text += data
+
+
+@many
+@given(documents(), st.sampled_from(("numeric", "author-year")))
+def test_html_shows_what_it_cites(result: Result, style: Literal["numeric", "author-year"]) -> None:
+    """Every anchor has its target, every source a mark that leads to it, and every sentence and quote is shown."""
+    html = render_html(result, style=style)
+    page = PageReader(html)
+
+    assert len(page.ids) == len(set(page.ids))
+    assert set(page.targets) <= set(page.ids)
+    sources = {f"source-{source.n}" for source in result.sources}
+    assert {name for name in page.ids if name.startswith("source-")} == sources
+    assert sources <= set(page.targets)
+    assert all(claim.text in page.text for claim in list_claims(result))
+    quotes = page.text.rpartition("Every citation mark above leads to words")[2]
+    assert all(cited.quote in quotes for cited in list_citations(result))
+    parts = {part for line in re.findall(r"· in: ([^<\n]+)", html) for part in line.strip(" ·").split("; ")}
+    headings = re.findall(r"<h2[^>]*>([^<]*)</h2>", html)
+    assert {part.strip() for part in parts} <= set(headings)
+
+
+@slow
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(documents())
+def test_a_pdf_shows_what_it_cites(result: Result) -> None:
+    """Every sentence, every source and every quote is in the text of the PDF."""
+    text = words(render_pdf(result))
+
+    assert [claim.text for claim in list_claims(result) if claim.text not in text] == []
+    assert [source.title for source in result.sources if f"[{source.n}] {source.title}" not in text] == []
+    assert [cited.quote for cited in list_citations(result) if f"“{cited.quote}”" not in text] == []
+
+
+@many
+@given(documents())
+def test_an_answer_shows_what_it_cites(result: Result) -> None:
+    """The answer to a follow-up question lists its sources, each cited, and all of its quotes."""
+    claims = result.sections[0].claims if result.sections else ()
+    cited = [citation for claim in claims for citation in claim.citations]
+    sources = tuple(source for source in result.sources if source.n in {one.source for one in cited})
+    reply = AskReply(
+        run=RunId("run"), question="Why?", standalone_question="Why?", status="answered", claims=claims, sources=sources
+    )
+    body, _, rest = render_answer(reply).partition("**Sources**")
+    listed, _, quotes = rest.partition("**Quotes**")
+
+    assert read_marks(body, [str(n) for n in range(1, 10)], "[", ", ", "]") == {str(one.n) for one in sources}
+    assert listed.count("\n- [") == len(sources)
+    assert all(one.quote in quotes for one in cited)
+
+
+@many
+@given(documents(), documents())
+def test_a_difference_quotes_what_it_names(a: Result, b: Result) -> None:
+    """A difference has no numbered marks, since it has no references, and names the source of each quote."""
+    shown = render_diff(compare_results(a, b))
+    quotes = re.findall(r"“Quote (\d) of \d here\.”(?: \(Title(\d)\))?", shown)
+
+    assert read_marks(shown, [str(n) for n in range(1, 10)], "[", ", ", "]") == set()
+    assert [source for source, named in quotes if source != named] == []
+
+
+@pytest.mark.parametrize("part", ["situation", "complication", "resolution"])
+def test_a_synthesis_of_one_part_is_shown(part: str) -> None:
+    """A document with a single part of a synthesis shows it, since its sources are listed."""
+    quote = "Quote 1 of 0 here."
+    alone = Claim(text="It is so.", citations=(Citation(source=SourceId("s1"), start=0, end=len(quote), quote=quote),))
+    synthesis = SynthesisDraft.model_validate({part: Draft(blocks=(Block(claims=(alone,)),))})
+    result = assemble_result(
+        ReportDraft(id=RunId("run"), mode="RESEARCH", question="Why?", synthesis=synthesis), STORED
+    )
+
+    assert f"**{part.capitalize()}.** It is so. [1]" in render_markdown(result)
+    assert "It is so." in render_html(result)

@@ -1,0 +1,173 @@
+"""Use tools within a search session: calls by name, and the calls that the text of a task calls for.
+
+This is the one way in which a task of any strategy uses a tool. The wording of a task decides on the calculator,
+tables, claim check, lookup and comparison; a role decides on tools and resources of MCP servers.
+
+The passages that a tool found join the results of the session, and every call is recorded as a step.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from pydantic import JsonValue, ValidationError
+
+from tenure.algorithms.research.tool_choice import choose_tool_calls
+from tenure.algorithms.text.questions import shorten
+from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
+from tenure.contracts.research.tools import Observation, ToolArguments
+from tenure.roles.research import tool_selector
+from tenure.roles.research.tool_selector import ToolSelectorInput
+from workflows.research.search_session import SearchSession
+from workflows.research.tool import Tool
+from workflows.research.tool_registry import TOOLS, list_available_tools, use_tool
+
+DOCUMENT_TOOLS = ("verify_claim", "lookup", "compare_documents")
+"""Tools whose passages are parts of documents; passages of the other tools are results that no search finds."""
+
+
+class UsedTool(NamedTuple):
+    """A call of a tool and what it brought."""
+
+    name: str
+    """Name of the tool."""
+    arguments: Mapping[str, JsonValue]
+    """Arguments of the call."""
+    observation: Observation
+    """Result of the call, or why it failed."""
+
+
+async def use_called_tools(session: SearchSession, omit: Collection[str] = ()) -> tuple[UsedTool, ...]:
+    """Use the tools that the text of the session's task calls for and the run has; their passages join the session.
+
+    Args:
+        session: the session, after its own searches.
+        omit: names of tools that are not used.
+    """
+    question, text = session.task.question, session.task.step.query
+    # The run made the calls for the question of the report before its tasks began.
+    known = {call.subject for call in choose_tool_calls(question) if text != question}
+    calls: list[tuple[str, Mapping[str, JsonValue], str]] = [
+        (call.tool, dict(call.arguments), call.thought)
+        for call in choose_tool_calls(text)
+        if call.tool not in omit and call.subject not in known
+    ]
+    if session.task.limits.mcp and not session.is_stopped():
+        calls += await _select_mcp_calls(session)
+    used: list[UsedTool] = []
+    for name, arguments, thought in calls:
+        if session.is_stopped():
+            break
+        requirement = TOOLS[name].requires
+        if requirement:
+            await session.tools.discover((requirement,))
+        if requirement is None or requirement in session.tools.resources:
+            used.append(UsedTool(name, arguments, await call_tool(session, name, arguments, thought)))
+    return tuple(used)
+
+
+async def _select_mcp_calls(session: SearchSession) -> list[tuple[str, Mapping[str, JsonValue], str]]:
+    """Have tools and resources of the run's MCP servers selected for the task."""
+    context, task = session.tools, session.task
+    await context.discover(("mcp", "mcp_resources"))
+    if not (context.mcp_tools or context.mcp_resources):
+        return []
+    selected = await session.clients.models.ask(
+        tool_selector.ROLE,
+        ToolSelectorInput(
+            question=task.question, task=task.step.query, tools=context.mcp_tools, resources=context.mcp_resources
+        ),
+        summary=task.step.query,
+    )
+    calls: list[tuple[str, Mapping[str, JsonValue], str]] = []
+    for call in selected.calls:
+        if call.tool <= len(context.mcp_tools):
+            tool, arguments = context.mcp_tools[call.tool - 1], _parse_object(call.arguments)
+            calls.append(
+                ("mcp", {"server": tool.server, "tool": tool.name, "arguments": arguments}, "A server's tool fits.")
+            )
+    for number in selected.resources:
+        if 1 <= number <= len(context.mcp_resources):
+            resource = context.mcp_resources[number - 1]
+            named: Mapping[str, JsonValue] = {"server": resource.server, "uri": resource.uri}
+            calls.append(("read_resource", named, "A server's resource fits."))
+    return calls
+
+
+def _parse_object(text: str) -> JsonValue:
+    """Return the value of a JSON text, or the text itself, which no tool accepts as its arguments."""
+    try:
+        value: JsonValue = json.loads(text or "{}")
+    except ValueError:
+        return text
+    return value
+
+
+async def call_tool(
+    session: SearchSession, name: str, arguments: Mapping[str, JsonValue], thought: str = ""
+) -> Observation:
+    """Call a tool by its name; a call that cannot be made returns an observation with the problem.
+
+    Args:
+        session: the session that the passages join.
+        name: name of the tool.
+        arguments: arguments of the tool; they are validated.
+        thought: reason for the call, for people who follow the run.
+    """
+    if name not in TOOLS:
+        return Observation(problem=f"there is no tool {name!r}; there are {', '.join(TOOLS)}")
+    tool = TOOLS[name]
+    if tool.requires:
+        await session.tools.discover((tool.requires,))
+    if name not in list_available_tools(session.tools):
+        return Observation(problem=f"this run cannot use {name}: it has no {tool.requires}")
+    try:
+        validated = tool.arguments.model_validate(arguments)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return Observation(problem=f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    session.tools.add_passages(retrieved.passage for retrieved in session.rank_passages())
+    number = len(session.steps) + 1
+    observation, new = await perform_call(session, name, validated, number)
+    session.steps.append(
+        shorten_step(
+            ReactStep(
+                n=number,
+                thought=thought,
+                tool=name,
+                arguments=validated.model_dump_json(exclude_defaults=True),
+                observation="\n".join(filter(None, (observation.text, observation.problem))),
+                reliability=observation.reliability,
+                passages=new,
+            )
+        )
+    )
+    return observation
+
+
+async def perform_call(
+    session: SearchSession, name: str, arguments: ToolArguments, round: int
+) -> tuple[Observation, int]:
+    """Call a tool with valid arguments; return its observation and the number of new passages."""
+    observation = await use_tool(session.tools, name, arguments)
+    session.artifacts += observation.artifacts
+    if not observation.passages:
+        return observation, 0
+    query = _describe_call(TOOLS[name], arguments)
+    return observation, session.add_results(observation.passages, query, round)
+
+
+def _describe_call(tool: Tool[Any], arguments: ToolArguments) -> str:
+    """Return the query of a call; a call that is no search is named by its tool and its first text."""
+    if tool.query:
+        return tool.query(arguments)
+    texts = (value for value in dict(arguments).values() if isinstance(value, str) and value)
+    return shorten(f"{tool.name}: {next(texts, '')}", MAX_RECORDED_CHARS)
+
+
+def shorten_step(step: ReactStep) -> ReactStep:
+    """Return a step as it is recorded."""
+    texts = {
+        field: shorten(getattr(step, field), MAX_RECORDED_CHARS) for field in ("thought", "arguments", "observation")
+    }
+    return step.model_copy(update=texts)

@@ -1,0 +1,166 @@
+"""Use tools for a question as a whole, before it is decided whether there is evidence.
+
+A run and a follow-up question use the tools that their question calls for in the same way as a task does, through a
+search session. The passages that the tools find become evidence.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from temporalio import workflow
+
+from workflows.research.tool_context import ToolContext
+from workflows.runtime.clients import ActivityClients
+
+with workflow.unsafe.imports_passed_through():
+    from activities.tools import ToolActivities
+    from tenure.algorithms.text.questions import format_heading, shorten
+    from tenure.contracts.evidence.passages import Block, Draft, PassageRef
+    from tenure.contracts.evidence.react import ReactTaskRecord
+    from tenure.contracts.research.report import ReportDraft, SectionDraft
+    from tenure.contracts.research.spiral import PlanStep, SubagentRequest
+    from tenure.contracts.research.tools import CiteRequest, Observation
+    from tenure.contracts.result.programs import StoredArtifact
+    from tenure.contracts.run.run import RunLimits
+    from workflows.research.search_session import SearchSession
+    from workflows.research.tool_use import DOCUMENT_TOOLS, UsedTool, call_tool, use_called_tools
+
+MAX_LABEL_LENGTH = 200
+"""Characters of a question that name its calculation."""
+
+
+@dataclass(frozen=True)
+class ToolEvidence:
+    """Results of the tools for a question."""
+
+    results: tuple[PassageRef, ...] = ()
+    """Passages of results that no search finds: calculations, queries, answers and resources of servers."""
+    passages: tuple[PassageRef, ...] = ()
+    """Passages of documents that tools have read."""
+    notes: tuple[str, ...] = ()
+    """Notes for readers: verdicts on claims, and calls that failed."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files that programs of tools have written."""
+    record: ReactTaskRecord | None = None
+    """The calls, for people who follow the run; None if there were none."""
+    calculation: str = ""
+    """Expression and result of the question's calculation; empty if there is none."""
+
+
+class QuestionTools:
+    """The tools of one question."""
+
+    def __init__(self, clients: ActivityClients, task: SubagentRequest, is_stopped: Callable[[], bool]) -> None:
+        """Use tools for `task`, whose step asks the question."""
+        self._clients = clients
+        self._session = SearchSession(clients, task, is_stopped)
+
+    async def use(
+        self, evidence: tuple[PassageRef, ...], *, calculation: str = "", queries_tables: bool = False
+    ) -> ToolEvidence:
+        """Use the tools that the question calls for.
+
+        Args:
+            evidence: passages found for the question.
+            calculation: expression of the calculation that the question contains; empty for none.
+            queries_tables: whether the tables are queried, too.
+        """
+        session = self._session
+        question = session.task.step.query
+        session.add_results(evidence, question, 1)
+        used: list[UsedTool] = []
+        if calculation:
+            arguments = {"expression": calculation, "label": shorten(question.rstrip(" ?.!"), MAX_LABEL_LENGTH)}
+            observation = await call_tool(session, "calculate", arguments, "The question contains a calculation.")
+            used.append(UsedTool("calculate", arguments, observation))
+        omitted = ("calculate",) if queries_tables else ("calculate", "sql")
+        used += await use_called_tools(session, omitted)
+        return ToolEvidence(
+            results=_collect(used, of_documents=False),
+            passages=_collect(used, of_documents=True),
+            notes=(*(note for one in used if (note := _describe(one))), *_describe_servers(session.tools)),
+            artifacts=session.artifacts,
+            record=ReactTaskRecord(query=question, steps=tuple(session.steps)) if session.steps else None,
+            calculation=_get_calculation(used),
+        )
+
+    async def report_calculation(self, evidence: ToolEvidence) -> ReportDraft:
+        """Return a report that consists of the calculation."""
+        task = self._session.task
+        answer = await self.write_calculation(evidence)
+        section = SectionDraft(topic=format_heading(task.question), draft=answer, coverage=1.0)
+        result = evidence.calculation.rpartition(" = ")[2]
+        stated = next(iter(answer.claims), None)
+        return ReportDraft(
+            id=task.run,
+            mode="RESEARCH",
+            question=task.question,
+            title=section.topic,
+            short_answer=stated.model_copy(update={"text": result}) if stated and result else None,
+            sections=(section,),
+            decisions=("The question is a calculation, so nothing was researched.",),
+        )
+
+    async def write_calculation(self, evidence: ToolEvidence) -> Draft:
+        """Return the sentence of the calculator that states the result, as a quote."""
+        question = self._session.task.step.query
+        sought = f"The calculator answers “{question}” with a result, which it computed from the given numbers alone."
+        claim = await self._clients.execute_activity(
+            ToolActivities.cite_claim,
+            CiteRequest(claim=sought, passages=evidence.results[:1]),
+            summary="the calculation is the answer",
+        )
+        # A quote of the calculator needs no verification.
+        quotes = [
+            claim.model_copy(update={"text": citation.quote, "status": "supported", "confidence": 1.0})
+            for citation in claim.citations
+        ]
+        return Draft(blocks=(Block(claims=tuple(quotes)),))
+
+
+def build_question_task(
+    question: str, run: str, corpora: tuple[str, ...], databases: tuple[str, ...], limits: RunLimits
+) -> SubagentRequest:
+    """Return a question as a task."""
+    return SubagentRequest.model_validate(
+        {
+            "run": run,
+            "question": question,
+            "step": PlanStep(id="question", query=question, topic=question),
+            "strategy": "direct",
+            "corpora": corpora,
+            "databases": databases,
+            "limits": limits,
+        }
+    )
+
+
+def _collect(used: list[UsedTool], *, of_documents: bool) -> tuple[PassageRef, ...]:
+    """Return the passages of the calls whose passages are parts of documents, or of the other calls."""
+    passages = (
+        passage for one in used if (one.name in DOCUMENT_TOOLS) == of_documents for passage in one.observation.passages
+    )
+    return tuple({passage.chunk: passage for passage in passages}.values())
+
+
+def _describe(used: UsedTool) -> str:
+    """Return a note on a call: the verdict on a claim, or why the call failed; empty for every other call."""
+    observation: Observation = used.observation
+    if used.name == "verify_claim" and observation.text:
+        return f"Claim check: {observation.text.splitlines()[0].rstrip('.')}."
+    if not observation.problem or used.name not in ("calculate", "mcp", "read_resource", "sql"):
+        return ""
+    called = used.arguments.get("tool") or used.arguments.get("uri")
+    problem = observation.problem.rstrip(".")
+    return f"{called} of the server {used.arguments['server']} was of no use: {problem}." if called else f"{problem}."
+
+
+def _describe_servers(context: ToolContext) -> tuple[str, ...]:
+    """Return a note for every server of the run that did not say what it offers."""
+    return tuple(f"A server was not used: {problem.rstrip('.')}." for problem in context.mcp_problems)
+
+
+def _get_calculation(used: list[UsedTool]) -> str:
+    """Return expression and result of a calculation that succeeded."""
+    calculated = (one.observation for one in used if one.name == "calculate" and one.observation.passages)
+    return next((one.text.partition("] ")[2] for one in calculated), "")
