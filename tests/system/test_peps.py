@@ -15,7 +15,7 @@ from tests.support.homes import Home, home
 from tests.support.tiers import RUN_ALL
 
 PEPS = Path(__file__).resolve().parents[3] / "shared" / "data" / "peps"
-QUESTION = "What changed in Python's type system, and why?"
+QUESTION = "What is proposed for the syntax of f-strings, for build requirements and for TLS?"
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def fifteen() -> list[Path]:
-    """Return fifteen proposals from the years in which types came to Python."""
+    """Return fifteen proposals from 2015 to 2017."""
     return [path for path in sorted(PEPS.glob("pep-*.rst")) if path.name >= "pep-0500"][:15]
 
 
