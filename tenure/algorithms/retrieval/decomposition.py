@@ -9,7 +9,7 @@ from collections.abc import Collection
 from itertools import product
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.grammar.attributes import split_attributes
+from tenure.algorithms.text.grammar.attributes import split_attributes, split_cases
 from tenure.algorithms.text.grammar.chain import link_questions
 from tenure.algorithms.text.grammar.clauses import has_several_clauses
 from tenure.algorithms.text.grammar.masking import mask_text
@@ -83,9 +83,11 @@ def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> 
 
 
 def _divide(question: str) -> tuple[QuestionPart, ...]:
-    """Divide a single question: a list of attributes, or a comparison."""
-    attributes = split_attributes(question)
-    return tuple(map(QuestionPart, attributes)) if len(attributes) > 1 else _decompose_comparison(question)
+    """Divide a single question: a list of attributes or cases, or a comparison."""
+    for split in (split_attributes, split_cases):
+        if len(parts := split(question)) > 1:
+            return tuple(map(QuestionPart, parts))
+    return _decompose_comparison(question)
 
 
 def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenure.algorithms.reasoning.answer_scoring import score_answers
+from tenure.algorithms.retrieval.decomposition import decompose_question
+from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
-from tenure.algorithms.text.questions import split_question
 from tenure.algorithms.text.sentences import (
     find_ubiquitous_names,
     normalize_sentence,
@@ -88,7 +89,7 @@ class CompositionRequest:
     def anchor_question(self) -> str:
         """Question that every excerpt must fit: the whole question, or its part that is this section's question."""
         asked_for_itself = self.question.rstrip("?") in (
-            part.rstrip("?") for part in split_question(self.report_question)
+            part.question.rstrip("?") for part in decompose_question(self.report_question)
         )
         return self.question if asked_for_itself or not self.report_question else self.report_question
 
@@ -182,6 +183,7 @@ def _score_candidates(
             [request.topic, *request.other_topics], [passages[c.passage_number - 1] for c in candidates]
         )
         score[np.where(homes < 0, nearer, homes > 0)] = -1.0
+        score[~_contain_own_names(request, candidates, passages)] = -1.0
     if focus.shape[1]:
         np.maximum(score, FOCUS_WEIGHT * focus.max(axis=1), out=score)
     return score
@@ -221,6 +223,18 @@ def _locate_headings(headings: Sequence[str], passages: Sequence[Passage]) -> ND
     places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
     paths = ([name.casefold() for name in reversed(passage.heading_path)] for passage in passages)
     return np.asarray([next((places[name] for name in path if name in places), -1) for path in paths], dtype=np.int64)
+
+
+def _contain_own_names(
+    request: CompositionRequest, candidates: Sequence[Excerpt], passages: Sequence[Passage]
+) -> NDArray[np.bool_]:
+    """Return whether the passages of n candidates contain a name that only this topic has; true if it has none."""
+    others = " ".join(request.other_topics).casefold()
+    names = [name.casefold() for name in extract_entity_spellings(request.question).values()]
+    own = [name for name in names if name not in others]
+    texts = [f"{passage.title} {passage.text}".casefold() for passage in passages]
+    named = [not own or any(name in text for name in own) for text in texts]
+    return np.asarray([named[candidate.passage_number - 1] for candidate in candidates])
 
 
 def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) -> float:

@@ -6,8 +6,8 @@ from pydantic import Field
 
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.reasoning.short_answers import find_short_answer
+from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
-from tenure.algorithms.text.questions import split_question
 from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import AbstractDraft, Claim
 from tenure.contracts.messages import Message
@@ -101,11 +101,11 @@ def _get_title(lead: Lead, evidence: Evidence) -> str:
 
 
 def _select_leads(section: SectionDraft, question: str, evidence: Evidence, max_words: int) -> list[Lead]:
-    """Return the leads of a section that answer the question best, in the order of the section; never all of them."""
+    """Return the leads of a section that answer the question best, best first; never the whole section."""
     leads = _find_leads(section, evidence)
     if not leads:
         return []
-    parts = split_question(question)
+    parts = [part.question for part in decompose_question(question)]
     asked = tuple(dict.fromkeys([max(parts, key=lambda part: _count_shared_words(part, section.topic)), question]))
     units = [(_get_title(lead, evidence), [sentence.text for sentence in lead]) for lead in leads]
     scores = score_answers(asked, units, frozenset(stem_words(asked[0])), evidence.embed)

@@ -101,7 +101,7 @@ def fallback(input: ReportReflectorInput, evidence: Evidence) -> ReportReflector
             f"“{f.heading}” in “{f.source_title}” lies close to this question and was left aside; "
             "it may deserve a question of its own."
             for f in near
-            if f.passages > 1 and f.heading != f.source_title
+            if f.passages > 1 and f.heading.casefold() not in f.source_title.casefold()
         ),
     )
 

@@ -238,3 +238,19 @@ def test_unrelated_request_adds_nothing() -> None:
         compose(CompositionRequest("Bread", "How is bread made?", focus=("Say more on zebras",)), passages, encode)
         == []
     )
+
+
+def test_a_name_that_only_one_topic_has_is_required() -> None:
+    """The section on a named thing quotes no passage without the name."""
+    topic = CompositionRequest(
+        "What is proposed for TLS",
+        "What is proposed for TLS?",
+        other_topics=("What is proposed for build requirements",),
+        report_question="What is proposed for TLS and for build requirements?",
+    )
+    named = passage("What is proposed for TLS is a new interface.", "a")
+    other = passage("What is proposed is a new protocol for clocks.", "b")
+
+    blocks = compose(topic, [other, named], encode)
+
+    assert {sentence.passage for block in blocks for sentence in block.sentences} == {2}

@@ -1,4 +1,4 @@
-"""Split a question for several attributes of one thing ("What are the size, the age and the cost of X?")."""
+"""Split a question for several attributes ("What are the size and the age of X?") or cases ("… in X and in Y?")."""
 
 import re
 from typing import Final
@@ -15,6 +15,19 @@ _ATTRIBUTES = re.compile(
     re.IGNORECASE,
 )
 _SEPARATOR = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
+_CASE = r"(?:(?!\b(?:and|or|who|which|that|to)\b)[^,;:?])+?"
+_CASES = re.compile(
+    r"^(?P<stem>(?:(?:what|how|why|when|where)\s+(?:is|are|was|were|do|does|did|has|have|can|should|changed|happened)"
+    r"|explain|describe|summari[sz]e)\b[^,;:?]*?\s)"
+    rf"(?P<cases>(?P<word>for|in|of|from|by|on|with|at|about|under)\s+{_CASE}"
+    rf"(?:\s*,\s*(?P=word)\s+{_CASE})*,?\s+and\s+(?P=word)\s+{_CASE})[?.]*$",
+    re.IGNORECASE,
+)
+"""Pattern of cases that each repeat their preposition; one after "which" or "who" may ask for what they share."""
+_RELATED = re.compile(
+    r"\b(?:both|differ\w*|compar\w*|contrast|common|same|similar\w*|relat\w*|than|total|sum)\b", re.IGNORECASE
+)
+"""Pattern of words that relate the cases of a question to each other."""
 
 
 def split_attributes(question: str) -> tuple[str, ...]:
@@ -28,6 +41,18 @@ def split_attributes(question: str) -> tuple[str, ...]:
         return (question,)
     is_past = match["verb"].lower() in ("was", "were")
     return tuple(f"What {_conjugate(item, is_past=is_past)} {item} {rest}?" for item in items)
+
+
+def split_cases(question: str) -> tuple[str, ...]:
+    """Split a question on several cases that each repeat a preposition; any other question is returned whole."""
+    masked = mask_text(question)
+    match = None if _RELATED.search(masked) else _CASES.match(masked)
+    if match is None:
+        return (question,)
+    stem = question[slice(*match.span("stem"))]
+    cases = _SEPARATOR.split(question[slice(*match.span("cases"))])
+    end = "." if question.rstrip().endswith(".") else "?"
+    return tuple(f"{stem}{case.strip()}{end}" for case in cases) if len(cases) <= MAX_ATTRIBUTES else (question,)
 
 
 def _conjugate(noun: str, *, is_past: bool) -> str:
