@@ -87,7 +87,7 @@ def _limits(result: Result) -> Iterator[str]:
     if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
         kind = "no source answers" if result.evaluation.completeness_error is None else "may not be answered"
         yield f"Parts of the question that {kind}: {_listed(result.evaluation.missing)}."
-    if 0 < len(result.sources) <= MIN_SOURCES:
+    if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."
     if dates := sorted((source.published for source in result.sources if source.published), key=normalize_date):

@@ -83,6 +83,13 @@ def test_each_limit_is_one_sentence(fields: dict[str, Any], told: str) -> None:
     assert list_evidence_limits(changed(**fields)) == (told,)
 
 
+def test_a_computed_answer_needs_one_source_only() -> None:
+    """A report whose only source is a calculation has no limit of the number of sources."""
+    computed = SOUND.sources[0].model_copy(update={"derived": True, "published": ""})
+
+    assert list_evidence_limits(changed(sources=(computed,))) == ()
+
+
 def test_limits_stand_in_every_format() -> None:
     """They follow what was found, in Markdown and on the page, and lead into it from the table of contents."""
     result = changed(sources=tuple(source.model_copy(update={"published": ""}) for source in SOUND.sources))
