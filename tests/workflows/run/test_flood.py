@@ -9,7 +9,7 @@ from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, describe_outcom
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_LENGTH
 from tests.conftest import Serving, serving_at
 from tests.histories.record import serve_temporal
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
 from tests.workflows.run.test_agent import REQUEST
 from workflows.runtime.progress import UNHEARD
@@ -51,8 +51,8 @@ async def test_a_run_ends_when_its_server_accepts_no_more_signals(
     [
         (600, SHORT_FEEDBACK_LENGTH),
         (200, MAX_FEEDBACK_LENGTH),
-        pytest.param(10_000, SHORT_FEEDBACK_LENGTH, marks=slow),
-        pytest.param(5_000, MAX_FEEDBACK_LENGTH, marks=slow),
+        pytest.param(10_000, SHORT_FEEDBACK_LENGTH, marks=exhaustive),
+        pytest.param(5_000, MAX_FEEDBACK_LENGTH, marks=exhaustive),
     ],
     ids=["600-signals", "0.8-MB", "10000-signals", "20-MB"],
 )
