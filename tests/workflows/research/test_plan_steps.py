@@ -202,6 +202,18 @@ async def test_an_alternative_is_tried_once(serving: Serving) -> None:
 
 
 @slow
+async def test_an_unknown_strategy_is_ignored(serving: Serving) -> None:
+    """A plan whose strategies do not exist is carried out as if it named none."""
+    step = search("Zzz qqq xxx", id="a", strategy="guesswork", alternative="Who wrote Dune?")
+    _, knowledge, shown = await run_plan(
+        serving, plans(step | {"alternative_strategy": "luck"}), limits={"min_relevance": 0.2}
+    )
+
+    assert "Who wrote Dune?" in [request.query for request in knowledge.searches]
+    assert json.loads(shown.splitlines()[0])["status"] == "completed"
+
+
+@slow
 @pytest.mark.parametrize("bound", [0, 2])
 async def test_replanning_is_bounded_by_a_limit(serving: Serving, bound: int) -> None:
     """A plan without a valid step is made again as often as the limit of the run allows."""
