@@ -6,13 +6,15 @@ claim gets the status `invalid_source`, and a note reports it.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
+from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, Draft
 from tenure.contracts.result.result import (
+    BlockStart,
     ResultCitation,
     ResultClaim,
     ResultContradiction,
@@ -106,8 +108,8 @@ class CitationNumbering:
             One claim for each of the draft's, in order.
         """
         return tuple(
-            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n)})
-            for block in draft.blocks
+            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n), "heading": block.heading})
+            for block in split_long_paragraphs(draft).blocks
             for n, claim in enumerate(block.claims)
         )
 
@@ -138,6 +140,9 @@ class CitationNumbering:
         ]
         return ResultClaim(
             text=claim.text,
+            kind=claim.kind,
+            label=claim.label,
+            column=claim.column,
             status="invalid_source" if any(faults.values()) else claim.status,
             confidence=claim.confidence,
             tainted=claim.tainted,
@@ -247,11 +252,22 @@ def _select_quotes(side: Sequence[SidedPassage]) -> list[Citation]:
     return [*leading, *others][:MAX_QUOTES_PER_SIDE]
 
 
-def _opening_of(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:
-    """Return the block element that starts with the claim at an index."""
-    if block.kind == "bullets":
-        return "bullet"
-    return None if n else "paragraph"
+_OPENINGS: Mapping[ClaimBlockKind, BlockStart] = {
+    "bullets": "bullet",
+    "numbered": "number",
+    "table": "cell",
+    "definitions": "definition",
+    "code": "code",
+}
+
+
+def _opening_of(block: Block, n: int) -> BlockStart | None:
+    """Return the form that starts with the claim at an index."""
+    if block.kind == "definitions" and n and block.claims[n].label == block.claims[n - 1].label:
+        return None
+    if block.kind == "paragraph":
+        return None if n else "paragraph"
+    return _OPENINGS[block.kind]
 
 
 def _last_words(text: str, most: int) -> str:

@@ -51,14 +51,14 @@ def test_citations_are_added_to_written_text() -> None:
 def test_a_draft_is_rendered_with_passage_numbers() -> None:
     """Each sentence is followed by its passages, each once, with their present numbers."""
     assert render_draft(DRAFT, EVIDENCE.passages) == (
-        f"{MADE} [1] Nobody knows who baked first.\n\nRye and cheese go together. [2][3]"
+        f"{MADE} [1] Nobody knows who baked first.\n\n- Rye and cheese go together. [2][3]"
     )
 
 
 def test_marks_use_the_present_passage_numbers() -> None:
     """With more evidence a claim is marked with its passage's new number, or with none."""
     assert render_draft(DRAFT, EVIDENCE.passages[::-1]).startswith(f"{MADE} [3]")
-    assert render_draft(DRAFT, ()) == f"{MADE} Nobody knows who baked first.\n\nRye and cheese go together."
+    assert render_draft(DRAFT, ()) == f"{MADE} Nobody knows who baked first.\n\n- Rye and cheese go together."
 
 
 def test_passage_numbers_survive_a_round_trip() -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, SourceEntry
 from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
+from tenure.report.render.layout import COMPARISON, order_synthesis
 from tenure.report.render.marks import CitationStyle, make_marks
 from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
 
@@ -104,13 +105,18 @@ def collect_uses(result: Result) -> dict[int, dict[QuotePlace, list[str]]]:
 
 
 def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
+    synthesis = order_synthesis(result.synthesis)
     yield "Abstract", _cited(result.abstract_claims)
+    yield COMPARISON, _cited(synthesis.comparison)
     for section in result.sections:
         yield section.topic, _cited(section.claims)
-    yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
-    yield "Synthesis", _cited(result.synthesis.claims if result.synthesis else ())
+    yield "Synthesis", _cited(claim for claims in synthesis.parts.values() for claim in claims)
     for part in list_disputes(result):
         yield part.heading, [side.citation for dispute in part.disputes for side in dispute.sides]
+    for heading, claims in synthesis.closing.items():
+        yield heading, _cited(claims)
+    yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
+    yield "Reasoning", _cited(claim for claims in synthesis.background.values() for claim in claims)
 
 
 def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:

@@ -7,6 +7,8 @@ from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, mark_passages, wrap_in_tag
 from tenure.roles.prompting import (
     CITING_RULE,
+    FORM_RULE,
+    KIND_RULE,
     WrittenText,
     add_citations,
     build_written_text,
@@ -28,6 +30,8 @@ cannot satisfy a point, remove the statement or leave the point out; never fill 
 Same form as before: the answer first, plain exact sentences, no heading, no summary at the end.
 
 {CITING_RULE}
+{KIND_RULE}
+{FORM_RULE}
 {EVIDENCE_RULE}"""
 
 

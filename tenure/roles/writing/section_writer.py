@@ -10,6 +10,8 @@ from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import (
     CITING_RULE,
+    FORM_RULE,
+    KIND_RULE,
     WrittenText,
     add_citations,
     build_written_text,
@@ -26,6 +28,8 @@ sides. Plain, exact sentences; numbers, names and conditions as the passages hav
 only for things that really are a list. No heading, no introduction about the section, no closing summary.
 
 {CITING_RULE}
+{KIND_RULE}
+{FORM_RULE}
 {EVIDENCE_RULE}
 
 Stay with the section's topic: what belongs to one of the other sections is written there, not here. If people gave

@@ -25,7 +25,7 @@ The Moon pulls the water towards it. [1]
 
 ## The rhythm
 
-The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
 
 ## Weak tides
 
@@ -154,18 +154,19 @@ def test_marks_can_name_author_and_year() -> None:
     """In the author-year style references are sorted alphabetically and have no numbers."""
     text = render_markdown(full(), style="author-year")
 
-    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
+    assert "The sea rises twice a day. (Author 2024) The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
     assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
     assert "[1]" not in text
 
 
 def test_a_doubtful_sentence_is_marked() -> None:
-    """A sentence that its source does not support is marked, and an unchecked one is not."""
+    """A sentence that its source does not support has a mark, which is explained; an unchecked one has none."""
     text = render_markdown(full())
 
-    assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
+    assert "The sea is old. [2] The sea is wide. [not confirmed] [2] The sea never rises. [contradicted] [2]" in text
     assert "The sea is blue. [unsourced]" in text
+    assert text.count("read the quote before you rely on it") == 1
 
 
 def test_a_short_answer_stands_first() -> None:
