@@ -26,7 +26,8 @@ CITING_RULE = (
 KIND_RULE = (
     "`kind` says what a sentence is: `fact`, stated by its passages; `inference`, a conclusion or recommendation that "
     "follows from its passages; `gap`, one specific thing that the passages leave open; `lead_in`, a short "
-    "introduction of the sentences after it. Only gaps and lead-ins may lack passages, and they state no figures."
+    "introduction of the sentences after it. Only gaps and lead-ins may lack passages, and they state no figures "
+    "of their own."
 )
 """Rule of prompts for sentences with a kind."""
 

@@ -27,7 +27,7 @@ KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
 MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
 """Maximum words of a claim that needs no passage; a longer one states facts."""
 
-_DIGIT = re.compile(r"\d")
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 _CODE_FENCE = re.compile(r"\A\s*```[^\n`]*\n|\n?```\s*\Z")
 
 
@@ -54,7 +54,7 @@ def cite_claim(
         label: name of the row of a cell, or defined term.
         column: name of the column of a cell.
     """
-    bare = Claim(text=text, kind=_check_kind(text, kind), label=label, column=column)
+    bare = Claim(text=text, kind=_check_kind(text, kind, passages), label=label, column=column)
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(cite_nearest(text, passage, bare.statement) for passage in cited)
@@ -73,12 +73,16 @@ def cite_claim(
     )
 
 
-def _check_kind(text: str, kind: ClaimKind) -> ClaimKind:
-    """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage."""
+def _check_kind(text: str, kind: ClaimKind, passages: Sequence[Passage]) -> ClaimKind:
+    """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage.
+
+    Figures that no passage contains, and a great length, are signs of facts.
+    """
     if kind in KINDS_WITH_SOURCES:
         return kind
     limit = MAX_LEAD_IN_WORDS if kind == "lead_in" else MAX_GAP_WORDS
-    return "fact" if _DIGIT.search(text) or len(text.split()) > limit else kind
+    invents = any(not any(figure in passage.text for passage in passages) for figure in _FIGURE.findall(text))
+    return "fact" if invents or len(text.split()) > limit else kind
 
 
 def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim | None:

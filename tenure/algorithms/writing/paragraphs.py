@@ -6,7 +6,7 @@ from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 
-TARGET_WORDS: Final = 100
+PARAGRAPH_WORDS: Final = 100
 """Length of a paragraph that is easy to read, in words; the prompts of writers name it."""
 MAX_WORDS: Final = 130
 """Length in words from which a paragraph is split."""
@@ -26,7 +26,7 @@ def _split(block: Block) -> list[Block]:
     total = sum(lengths)
     if block.kind != "paragraph" or total <= MAX_WORDS:
         return [block]
-    parts = -(-total // TARGET_WORDS)
+    parts = -(-total // PARAGRAPH_WORDS)
     groups: list[list[Claim]] = [[]]
     written = 0
     for claim, length in zip(block.claims, lengths, strict=True):

@@ -1,7 +1,7 @@
 """Rewrite the draft of a section after a review."""
 
 from tenure.algorithms.text.sentences import normalize_sentence
-from tenure.algorithms.writing.composition import CompositionRequest, compose
+from tenure.algorithms.writing.composition import compose
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, mark_passages, wrap_in_tag
@@ -19,6 +19,7 @@ from tenure.roles.prompting import (
 from tenure.roles.writing.section_writer import (
     SectionWriterInput,
     add_missing_sides,
+    build_composition_request,
     render_brief,
     render_positions,
 )
@@ -63,7 +64,7 @@ def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     """Compose the section again from the extended evidence, guided by the feedback and the question."""
-    brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
+    brief = build_composition_request(input)
     said = {normalize_sentence(sentence) for sentence in input.other_sentences}
     blocks = compose(brief, evidence.passages, evidence.embed, used_sentences=said)
     return build_written_text(add_missing_sides(blocks, input.positions, evidence.passages))

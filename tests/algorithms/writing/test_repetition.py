@@ -115,3 +115,13 @@ def test_removal_is_idempotent(drafts: list[Draft]) -> None:
 
     assert remove_restatements(once) == once
     assert {c.text for d in once for c in d.claims} <= {c.text for d in drafts for c in d.claims}
+
+
+def test_cells_of_a_table_are_no_repetition() -> None:
+    """Equal cells of different rows stay, and a cell does not remove a sentence of the text."""
+    cells = tuple(Claim(text="two megabytes", label=row, column="Limit") for row in ("Kafka", "Redis"))
+    table = Draft(blocks=(Block(kind="table", claims=cells),))
+    sentence = Draft(blocks=(Block(claims=(Claim(text="Two megabytes."),)),))
+
+    assert remove_repeats([sentence, table, table]) == (sentence, table, table)
+    assert remove_restatements([table, sentence, table]) == (table, sentence, table)
