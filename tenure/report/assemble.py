@@ -5,6 +5,7 @@ this is the last step that can stop a false quote.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.contracts.base import SourceId
@@ -36,7 +37,10 @@ MAX_TOTAL_CONTEXT_CHARS = 60_000
 
 
 def assemble_result(
-    draft: ReportDraft, sources: Mapping[SourceId, ReportSource], web: WebReport | None = None
+    draft: ReportDraft,
+    sources: Mapping[SourceId, ReportSource],
+    web: WebReport | None = None,
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     """Number the sources of a draft, check every quote and render the sections as Markdown.
 
@@ -44,12 +48,13 @@ def assemble_result(
         draft: the report with citations by source id.
         sources: the stored sources it cites, by id.
         web: the pages read on the web, or None.
+        files: texts of the files on disk, by path, as far as they are readable.
 
     Returns:
         The result document. A citation that does not match its source is removed with a note, as is a section without
         text. A finished run without any citation left has the status `no_evidence`.
     """
-    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources)
+    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources, files)
     short_answer = numbering.number_claims(_wrap_claim(draft.short_answer), "Short answer")
     abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
     comparison = numbering.number_claims(draft.synthesis.comparison, SYNTHESIS_HEADINGS["comparison"])

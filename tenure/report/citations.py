@@ -6,6 +6,7 @@ claim gets the status `invalid_source`, and a note reports it.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
@@ -23,6 +24,7 @@ from tenure.contracts.result.result import (
     ResultPosition,
     SourceEntry,
 )
+from tenure.report.places import find_heading, find_in_file
 from tenure.report.render.escaping import flatten
 
 SCANNED_CHARACTERS = 2_000
@@ -62,6 +64,11 @@ class ReportSource(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """`prose` or `code`."""
+        ...
+
+    @property
     def derived(self) -> bool:
         """Whether a run produced it, so that it is not a document."""
         ...
@@ -80,7 +87,11 @@ class CitationNumbering:
     """Numbering of sources in the order of their first citation."""
 
     def __init__(
-        self, sources: Mapping[SourceId, ReportSource], context: int = 200, known: Sequence[SourceId] = ()
+        self,
+        sources: Mapping[SourceId, ReportSource],
+        context: int = 200,
+        known: Sequence[SourceId] = (),
+        files: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Initialize the numbering.
 
@@ -88,7 +99,9 @@ class CitationNumbering:
             sources: the stored sources by id.
             context: number of context characters to keep on each side of a quote.
             known: sources numbered by an earlier document, in order.
+            files: texts of the files on disk, by path, as far as they are readable.
         """
+        self._files = files
         self._sources = sources
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
@@ -219,11 +232,16 @@ class CitationNumbering:
         around = text[max(0, citation.start - SCANNED_CHARACTERS) : citation.end + SCANNED_CHARACTERS]
         if contains_instructions(around) or contains_instructions(source.title):
             self._suspicious.add(citation.source)
+        file = self._files.get(source.uri)
+        place = find_in_file(citation.quote, file) if file is not None else None
         return ResultCitation(
             source=n,
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
+            line=place.line if place else None,
+            file_start=place.offset if place else None,
+            heading="" if source.kind == "code" else find_heading(text, citation.start),
             quote=citation.quote,
             before=_last_words(text[: citation.start], self._context),
             after=_first_words(text[citation.end :], self._context),

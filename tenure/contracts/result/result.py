@@ -73,6 +73,12 @@ class ResultCitation(Contract):
     """Offset after the last character."""
     page: int | None = Field(default=None, ge=1)
     """Page on which the quote starts, from 1; null for a source without pages."""
+    line: int | None = Field(default=None, ge=1)
+    """Line of the file on which the quote starts, from 1; null if the file is not text, has changed or repeats it."""
+    file_start: int | None = Field(default=None, ge=0)
+    """Offset of the first character in the file as it is on disk; null if `line` is."""
+    heading: str = ""
+    """Nearest heading before the quote; empty if there is none."""
     quote: str
     """Quoted text."""
     before: str = ""

@@ -37,8 +37,8 @@ CONSIDERATIONS_NOTE = "These thoughts go beyond the sources and are not cited."
 """Remark before thoughts that no source supports."""
 
 QUOTES_NOTE = (
-    "Every citation mark above leads to words of its source, quoted here verbatim "
-    "(except for white space) with their position in the stored text."
+    "Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their "
+    "place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading."
 )
 """Remark before the quotes."""
 

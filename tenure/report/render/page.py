@@ -51,7 +51,7 @@ class SentenceView:
     spans: Line
     """Its words; code is one span with its lines."""
     status: ClaimStatus
-    """Status of its support."""
+    """Status of its support; `supported` for one that needs no source."""
     note: str
     """Remark on the claim if a reader must see it; empty otherwise."""
     marks: tuple[MarkView, ...]

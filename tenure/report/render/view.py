@@ -18,6 +18,7 @@ from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.passages import ClaimKind
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
 from tenure.contracts.run.budget import BudgetResource
+from tenure.report.places import describe_place
 from tenure.report.render import figures, layout, reasoning
 from tenure.report.render.disputes import ShownDispute, Side, list_disputes
 from tenure.report.render.escaping import TextSpan, flatten, split_sentence_spans, split_spans
@@ -227,7 +228,7 @@ class _PageBuilder:
             before=_before(citation),
             words=flatten(citation.quote),
             after=flatten(citation.after),
-            place=(f"page {citation.page}, " if citation.page else "") + f"characters {citation.start}–{citation.end}",
+            place=describe_place(citation),
             link=build_text_fragment(self._sources[citation.source].uri, citation.quote),
             verdict=verdict,
         )
@@ -239,7 +240,7 @@ class _PageBuilder:
             spans=(TextSpan(remove_control_characters(claim.text), "code"),)
             if is_code
             else split_sentence_spans(claim.text),
-            status=claim.status,
+            status=claim.status if needs_source(claim) else "supported",
             note=describe_status(one, expected),
             marks=tuple(self._mark(source, claim) for source in one.sources),
             lacks_source=not one.sources and needs_source(claim),
@@ -268,11 +269,8 @@ def _verdict(claim: ResultClaim) -> str:
 
 
 def _summary(result: Result) -> str:
-    """Count the sentences by their status."""
-    sections = [claim for section in result.sections for claim in section.claims]
-    thoughts = result.reasoning.claims if result.reasoning else ()
-    synthesis = result.synthesis.claims if result.synthesis else ()
-    times = Counter(claim.status for claim in (*result.abstract_claims, *sections, *thoughts, *synthesis))
+    """Count the sentences that need sources by their status."""
+    times = Counter(claim.status for claim in list_all_claims(result) if needs_source(claim))
     if not times:
         return ""
     counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
@@ -321,7 +319,7 @@ def _references(
     for source, label in sort_sources_by_label(result, style):
         web = is_web(source.uri)
         origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())
-        cited = sorted(used.get(source.n, {}).items())
+        cited = sorted(used.get(source.n, {}).items(), key=lambda item: (item[0].start, item[0].end))
         yield ReferenceView(
             n=source.n,
             label=label,

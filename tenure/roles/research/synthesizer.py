@@ -11,7 +11,7 @@ from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words, stem_words
-from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
 from tenure.contracts.run.limit_fields import ReportLength
@@ -177,6 +177,8 @@ def _render_reflection(reflection: Reflection) -> str:
 
 MAX_PART_CHARACTERS = 12_000
 """Maximum length of a part with its quotes; the synthesis is passed on from cycle to cycle."""
+MIN_LISTED = 2
+"""Minimum number of recommendations or gaps that are shown as a list."""
 MAX_COMPARISON_CHARACTERS = 60_000
 """Length of a comparison with its quotes from which its cells keep one quote each."""
 
@@ -188,7 +190,7 @@ def build_synthesis(input: SynthesizerInput, output: SynthesizerOutput, evidence
         claims = [cite_sentence(sentence, evidence.passages) for sentence in sentences]
         sizes = accumulate(len(claim.model_dump_json()) for claim in claims)
         kept = tuple(claim for claim, size in zip(claims, sizes, strict=True) if size <= MAX_PART_CHARACTERS)
-        return Draft(blocks=(Block(claims=kept),)) if kept else Draft()
+        return Draft(blocks=_list_recommendations(kept))
 
     return SynthesisDraft(
         situation=draft(output.situation),
@@ -199,6 +201,15 @@ def build_synthesis(input: SynthesizerInput, output: SynthesizerOutput, evidence
         else Draft(),
         comparison=_compare(output, evidence.passages) if input.resolve else Draft(),
     )
+
+
+def _list_recommendations(claims: tuple[Claim, ...]) -> tuple[Block, ...]:
+    """Return claims as a paragraph, with several recommendations or gaps at its end as a list."""
+    start = next((n for n, claim in enumerate(claims) if claim.kind in ("inference", "gap")), len(claims))
+    if len(claims) - start < MIN_LISTED or any(claim.kind in ("fact", "lead_in") for claim in claims[start:]):
+        start = len(claims)
+    blocks = (Block(claims=claims[:start]), Block(kind="bullets", claims=claims[start:]))
+    return tuple(block for block in blocks if block.claims)
 
 
 def _compare(output: SynthesizerOutput, passages: Sequence[Passage]) -> Draft:

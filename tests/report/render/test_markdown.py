@@ -56,18 +56,18 @@ The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pull
 ## Quotes
 
 Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
-position in the stored text.
+place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading.
 
 **[1] The Moon's pull**
 
-- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides; \
+- “The Moon pulls the water towards it.” (characters 0–36; in: Abstract; The rhythm; Weak tides; \
 <https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
 **[2] On tides**
 
-- “The sea rises twice a day.” (characters 9-35; in: The rhythm)
-- “The sea also falls twice a day.” (characters 36-67; in: The rhythm)
-- “Neap tides are weak.” (characters 68-88; in: Weak tides)
+- “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
+- “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
+- “Neap tides are weak.” (characters 68–88, under “Tides”; in: Weak tides)
 
 ## How this report was made
 
@@ -197,7 +197,7 @@ def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
 
-    assert "“Neap tides are weak.” (characters 68-88; in: Synthesis)" in rendered(draft)
+    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: Synthesis)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:

@@ -226,6 +226,21 @@ def test_the_last_turn_closes_the_report() -> None:
     assert [claim.statement for claim in shared.claims] == ["Heat (Rye, Wheat): low"]
 
 
+def test_several_recommendations_are_a_list() -> None:
+    """The answer is a paragraph, and recommendations after it are a list; mixed sentences are a paragraph."""
+    fact = WrittenSentence(text="Rye it is.", passages=(1,))
+    advice = WrittenSentence(text="So bake.", passages=(1,), kind="inference")
+
+    def kinds(*said: WrittenSentence) -> list[str]:
+        output = CLOSED.model_copy(update={"resolution": said})
+        made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), output, Evidence(PASSAGES, encode))
+        return [block.kind for block in made.resolution.blocks]
+
+    assert kinds(fact, advice, advice) == ["paragraph", "bullets"]
+    assert kinds(advice, advice) == ["bullets"]
+    assert kinds(advice, fact, advice) == kinds(fact, advice) == ["paragraph"]
+
+
 def test_earlier_turns_have_no_closing_parts() -> None:
     """Early conclusions of a model are left out, and a comparison needs columns and rows."""
     early = build_synthesis(SynthesizerInput(question=QUESTION), CLOSED, Evidence(PASSAGES, encode))
