@@ -132,7 +132,10 @@ class Gullible:
         said = self._claims(text, orders)
         return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
 
-    _answer_section_writer = _answer_section_rewriter = _answer_abstract_writer = _answer_answerer = _write
+    _answer_section_writer = _answer_section_rewriter = _answer_answerer = _write
+
+    def _answer_abstract_writer(self, text: str, orders: Sequence[str]) -> Json:
+        return {"sentences": self._claims(text, orders)[:6]}
 
     def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
         mode = "CODE" if "Write a program" in text else "RESEARCH"
@@ -169,7 +172,7 @@ class Gullible:
         return {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
 
     def _answer_synthesizer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"situation": self._claims(text, orders)[:10], "complication": [], "resolution": []}
+        return {"situation": self._claims(text, orders)[:6], "complication": [], "resolution": []}
 
     def _answer_claim_checker(self, text: str, orders: Sequence[str]) -> Json:
         count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))

@@ -35,6 +35,7 @@ class StoredSource:
     accessed: str = "2026-11-20T09:30:00+00:00"
     pages: tuple[int, ...] = ()
     derived: bool = False
+    kind: str = "prose"
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""

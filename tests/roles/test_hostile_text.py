@@ -26,6 +26,7 @@ STRUCTURAL = {
     "chunk",
     "status",
     "kind",
+    "length",
     "start",
     "end",
     "trend",

@@ -74,6 +74,7 @@ class Source:
     published: str = ""
     accessed: str = "2026-01-01T00:00:00+00:00"
     derived: bool = False
+    kind: str = "prose"
 
     def find_page(self, offset: int) -> int | None:
         """Have no pages."""
@@ -424,6 +425,11 @@ def text(*sentences: tuple[str, int]) -> dict[str, Any]:
     return {"blocks": [{"kind": "paragraph", "sentences": said}]}
 
 
+def sentences(*said: tuple[str, int]) -> dict[str, Any]:
+    """An abstract writer's answer, each sentence resting on one passage."""
+    return {"sentences": [{"text": line, "passages": [passage]} for line, passage in said]}
+
+
 def plans(*actions: dict[str, Any]) -> dict[str, Any]:
     """A planner's answer."""
     blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
@@ -523,7 +529,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "self_evaluator": says(GOOD_REPORT),
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),
-        "abstract_writer": says(text(("Both take time.", 1))),
+        "abstract_writer": says(sentences(("Both take time.", 1))),
         "answerer": says(text(("It takes two hours.", 1))),
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),

@@ -53,7 +53,7 @@ def model() -> Iterator[ModelServer]:
         server.on(
             "section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request).lower()}.")
         )
-        server.on("abstract_writer", written("In short."))
+        server.on("abstract_writer", {"sentences": [{"text": "In short.", "passages": [1]}]})
         yield server
 
 

@@ -239,6 +239,7 @@ class SectionWorkflow(ControllableWorkflow):
             synthesis=self.request.synthesis,
             preferences=self.request.preferences,
             positions=self.request.positions,
+            length=self.request.limits.length,
         )
 
     async def _send_progress(self, phase: SectionPhase) -> None:

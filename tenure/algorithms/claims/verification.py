@@ -7,6 +7,7 @@ does not occur in its source. Unsupported claims are rewritten once; then they a
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
 from tenure.algorithms.text.details import find_unsupported_details
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
@@ -42,8 +43,12 @@ def find_unchecked_claims(drafts: Sequence[Draft]) -> list[int]:
 
 
 def find_unsupported_claims(drafts: Sequence[Draft]) -> list[int]:
-    """Return the indexes of claims that are not supported."""
-    return [n for n, claim in enumerate(list_claims(drafts)) if claim.status != "supported"]
+    """Return the indexes of claims that need passages and are not supported."""
+    return [
+        n
+        for n, claim in enumerate(list_claims(drafts))
+        if claim.status != "supported" and (claim.citations or claim.kind in KINDS_WITH_SOURCES)
+    ]
 
 
 def split_batches(positions: Sequence[int]) -> list[Sequence[int]]:
@@ -72,10 +77,18 @@ def _replace_in_draft(draft: Draft, replacements: ClaimReplacements, position: I
     numbers = iter(position)
     blocks = []
     for block in draft.blocks:
-        kept = tuple(c for claim in block.claims if (c := replacements.get(next(numbers), claim)) is not None)
+        kept = tuple(
+            keep_place(claim, c) for claim in block.claims if (c := replacements.get(next(numbers), claim)) is not None
+        )
         if kept:
             blocks.append(block.model_copy(update={"claims": kept}))
     return draft.model_copy(update={"blocks": tuple(blocks)})
+
+
+def keep_place(before: Claim, after: Claim) -> Claim:
+    """Return a replacement of a claim with its row, its column and, unless the replacement names another, its kind."""
+    kind = before.kind if after.kind == "fact" else after.kind
+    return after.model_copy(update={"kind": kind, "label": before.label, "column": before.column})
 
 
 def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
@@ -128,10 +141,10 @@ def keep_verdicts(before: Draft, after: Draft) -> Draft:
 
 
 def compute_factuality(drafts: Sequence[Draft]) -> float | None:
-    """Return the share of supported claims; None if there are no claims.
+    """Return the share of supported claims; None if there are no claims that need passages.
 
     A tainted claim does not count as supported: the text that taints it may have asked for the verdict.
     """
-    claims = list_claims(drafts)
+    claims = [claim for claim in list_claims(drafts) if claim.citations or claim.kind in KINDS_WITH_SOURCES]
     supported = sum(claim.status == "supported" and not claim.tainted for claim in claims)
     return supported / len(claims) if claims else None

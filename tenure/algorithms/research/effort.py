@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tenure.algorithms.retrieval.query_type import classify_query
+from tenure.algorithms.writing.length import scale_sections
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.limit_fields import Complexity
@@ -24,7 +25,7 @@ def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
         update={
             "cycles": limits.max_cycles or suggested.cycles,
             "subagents": limits.subagents or suggested.subagents,
-            "sections": min(suggested.sections, limits.max_sections),
+            "sections": min(scale_sections(suggested.sections, limits.length), limits.max_sections),
         }
     )
 

@@ -126,11 +126,32 @@ def remove_synthesis_repeats(
 
     A situation or a complication that is left alone is removed too: only a resolution makes sense without the others.
     """
-    parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
-    kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
+    parts = (synthesis.situation, synthesis.complication, synthesis.resolution, synthesis.gaps)
+    kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-4:]
     if not kept[2].claims and not all(part.claims for part in kept[:2]):
-        return SynthesisDraft()
-    return SynthesisDraft(situation=kept[0], complication=kept[1], resolution=kept[2])
+        kept = (Draft(), Draft(), Draft(), kept[3])
+    return SynthesisDraft(
+        situation=kept[0], complication=kept[1], resolution=kept[2], gaps=kept[3], comparison=synthesis.comparison
+    )
+
+
+def select_closing(synthesis: SynthesisDraft) -> SynthesisDraft:
+    """Return the parts of a synthesis that a report shows: with recommendations or gaps without their basis."""
+    if not _has_closing(synthesis):
+        return synthesis
+    return synthesis.model_copy(update={"situation": Draft(), "complication": Draft()})
+
+
+def _has_closing(synthesis: SynthesisDraft) -> bool:
+    return bool(synthesis.gaps.claims) or any(claim.kind == "inference" for claim in synthesis.resolution.claims)
+
+
+def list_conclusions(synthesis: SynthesisDraft) -> tuple[SectionDraft, ...]:
+    """Return recommendations and gaps in the form of sections, as the writer of the abstract reads them."""
+    if not _has_closing(synthesis):
+        return ()
+    parts = (("What follows", synthesis.resolution), ("What is not known", synthesis.gaps))
+    return tuple(SectionDraft(topic=name, draft=draft) for name, draft in parts if draft.claims)
 
 
 def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
@@ -142,9 +163,14 @@ def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
         "Situation": synthesis.situation,
         "Complication": synthesis.complication,
         "Resolution": synthesis.resolution,
+        "Gaps": synthesis.gaps,
     }
     said = {name: " ".join(c.text for c in part.claims if not c.tainted) for name, part in parts.items()}
-    return "\n".join(f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text)
+    lines = [f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text]
+    if names := dict.fromkeys(name for claim in synthesis.comparison.claims for name in (claim.label, claim.column)):
+        announced = ", ".join(name for name in names if name)
+        lines.append(f"The report has a table that compares: {shorten(announced, MAX_BRIEF_LENGTH)}")
+    return "\n".join(lines)
 
 
 def deduplicate_claims(topics: Sequence[Topic], results: SectionResults) -> dict[str, SectionResult]:

@@ -1,7 +1,7 @@
 """Remove repetition from a report: the first occurrence of a statement stays.
 
 Equal sentences are repetition everywhere; between sections, nearly equal ones are too. The citations of a removed
-restatement are added to the first sentence.
+restatement are added to the first sentence. Cells of tables are exempt: a table without them would have holes.
 """
 
 import itertools
@@ -26,7 +26,7 @@ def remove_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
     seen: set[str] = set()
 
     def first(claim: Claim) -> Claim | None:
-        mark = normalize_sentence(claim.text)
+        mark = "" if claim.column else normalize_sentence(claim.statement)
         if mark in seen:
             return None
         seen.update([mark] if mark else [])
@@ -63,18 +63,17 @@ class _Statement:
     restatements: list[Claim] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.mark = normalize_sentence(self.claim.text)
-        self.stems = stem_words(self.claim.text)
+        text = self.claim.statement
+        self.mark = "" if self.claim.column else normalize_sentence(text)
+        self.stems = stem_words(text)
         self.content = frozenset(self.stems)
-        self.turning = [
-            word for word in split_words(self.claim.text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))
-        ]
-        self.figures = [word for word in split_words(self.claim.text) if any(letter.isdigit() for letter in word)]
+        self.turning = [word for word in split_words(text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))]
+        self.figures = [word for word in split_words(text) if any(letter.isdigit() for letter in word)]
 
     def restates(self, other: "_Statement") -> bool:
         """Return whether another sentence states the same."""
-        if not self.mark or self.mark == other.mark:
-            return bool(self.mark)
+        if not self.mark or not other.mark or self.mark == other.mark:
+            return bool(self.mark) and self.mark == other.mark
         if min(len(self.stems), len(other.stems)) < _MIN_WORDS:
             return False
         shared = len(self.content & other.content) / len(self.content | other.content)

@@ -14,6 +14,10 @@ Complexity = Literal["simple", "moderate", "complex"]
 """Complexity of a question, which determines the amount of work."""
 
 
+ReportLength = Literal["short", "standard", "long"]
+"""Length of a report."""
+
+
 def limit_field(name: str, *, has_maximum: bool = True) -> Any:
     """Return the field of a limit with its default, range and description."""
     limit = LIMITS[name]
@@ -47,6 +51,7 @@ class LimitFields(BudgetFields):
     strategy: RetrievalStrategy | None = limit_field("strategy")
     search_mode: SearchMode | None = limit_field("search_mode")
     max_sections: int = limit_field("max_sections")
+    length: ReportLength = limit_field("length")
     max_section_revisions: int = limit_field("max_section_revisions")
     max_report_revisions: int = limit_field("max_report_revisions")
     min_evaluation_score: float = limit_field("min_evaluation_score")

@@ -104,6 +104,18 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         maximum=12,
         option=Option("--max-sections", "maximum number of sections"),
     ),
+    "length": Limit(
+        "standard",
+        "Length of a report: `short` for the answer and the facts that decide it, `standard` for as much as the "
+        "question needs, `long` for mechanisms, conditions and examples as well.",
+        option=Option(
+            "--length",
+            "length of the report (default: standard, as long as the question needs)",
+            "choice",
+            None,
+            ("short", "standard", "long"),
+        ),
+    ),
     "max_section_revisions": Limit(
         2,
         "Maximum number of rounds in which one section is reviewed and rewritten while it is drafted.",

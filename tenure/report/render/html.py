@@ -15,7 +15,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tenure.contracts.result.result import Result
 from tenure.report.render.marks import UNSOURCED, CitationStyle
-from tenure.report.render.view import Remark, build_page
+from tenure.report.render.page import Remark
+from tenure.report.render.view import build_page
 
 TEMPLATES = Path(__file__).parent / "templates"
 

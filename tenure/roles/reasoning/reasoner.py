@@ -49,12 +49,13 @@ Write two to {MAX_REASONING_STEPS} steps. For each step give:
 
 The last step draws the conclusion. Then give:
 - conclusion: the number of the step that answers the question; 0 if the evidence allows no conclusion.
-- answer: the answer in at most ten words; empty if there is none.
+- answer: the answer in at most ten words; empty if there is none, or if the question has several parts or asks for an
+  explanation.
 - confidence: how likely the conclusion is right, from 0 to 1, given how well the passages support every step.
 
 Take no step that the passages and earlier steps do not allow, and fill no gap with what you know. If the evidence does
 not allow any reasoning, return no steps. Say nothing twice, and do not retell the passages: a step that leads nowhere
-is left out. {EVIDENCE_RULE}"""
+is left out. Use only the kinds of steps that the way to reason names. {EVIDENCE_RULE}"""
 
 STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "chain": "Think step by step. Steps are `premise` (a fact from the passages) and `inference` (what follows). For a "
@@ -64,7 +65,8 @@ STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "them up.",
     "analogical": "Reason by analogy between the things that the question compares. First `pattern`: a principle or "
     "mechanism of the one. Then `mapping`: what corresponds to it in the other, following from the pattern. Then "
-    "`limit`: where the likeness ends. The conclusion is an `inference`: what carries over and what does not.",
+    "`limit`: where the likeness ends. Of more than two things, the `pattern` is common to all, and each `mapping` is "
+    "one true difference. The conclusion is an `inference`: what carries over and what does not.",
     "causal": "Reason from causes to effects. Every step is a `cause` that names what brings what about, and the "
     "effect of one is the cause of the next where that is so. Keep apart what sources call a cause and what merely "
     "goes along with it.",

@@ -1,12 +1,14 @@
 """Rewrite the draft of a section after a review."""
 
 from tenure.algorithms.text.sentences import normalize_sentence
-from tenure.algorithms.writing.composition import CompositionRequest, compose
+from tenure.algorithms.writing.composition import compose
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, mark_passages, wrap_in_tag
 from tenure.roles.prompting import (
     CITING_RULE,
+    FORM_RULE,
+    KIND_RULE,
     WrittenText,
     add_citations,
     build_written_text,
@@ -17,6 +19,7 @@ from tenure.roles.prompting import (
 from tenure.roles.writing.section_writer import (
     SectionWriterInput,
     add_missing_sides,
+    build_composition_request,
     render_brief,
     render_positions,
 )
@@ -28,6 +31,8 @@ cannot satisfy a point, remove the statement or leave the point out; never fill 
 Same form as before: the answer first, plain exact sentences, no heading, no summary at the end.
 
 {CITING_RULE}
+{KIND_RULE}
+{FORM_RULE}
 {EVIDENCE_RULE}"""
 
 
@@ -59,7 +64,7 @@ def render(input: SectionRewriterInput, evidence: Evidence) -> list[Message]:
 
 def fallback(input: SectionRewriterInput, evidence: Evidence) -> WrittenText:
     """Compose the section again from the extended evidence, guided by the feedback and the question."""
-    brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
+    brief = build_composition_request(input)
     said = {normalize_sentence(sentence) for sentence in input.other_sentences}
     blocks = compose(brief, evidence.passages, evidence.embed, used_sentences=said)
     return build_written_text(add_missing_sides(blocks, input.positions, evidence.passages))

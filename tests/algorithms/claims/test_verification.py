@@ -93,3 +93,25 @@ def test_factuality_is_the_share_of_supported_claims() -> None:
     """A draft without claims has a factuality of 1."""
     assert verification.compute_factuality(TEXTS) == 0.2
     assert verification.compute_factuality([Draft()]) is None
+
+
+def test_a_replacement_keeps_the_place_of_a_claim() -> None:
+    """A corrected cell stays in its row and column, and a corrected inference is one."""
+    cell = Claim(text="A", label="row", column="column", kind="inference")
+    before = Draft(blocks=(Block(kind="table", claims=(cell,)),))
+
+    (after,) = verification.replace_claims([before], {0: Claim(text="B")})[0].claims
+    (gap,) = verification.replace_claims([before], {0: Claim(text="B", kind="gap")})[0].claims
+
+    assert (after.text, after.label, after.column, after.kind) == ("B", "row", "column", "inference")
+    assert gap.kind == "gap"
+
+
+def test_gaps_and_lead_ins_need_no_support() -> None:
+    """A gap without a citation is neither unsupported nor counted; one with a citation is."""
+    gap = Claim(text="Not said.", kind="gap")
+    draft = Draft(blocks=(Block(claims=(gap, Claim(text="So:", kind="lead_in"), Claim(text="A fact."))),))
+
+    assert verification.find_unsupported_claims([draft]) == [2]
+    assert verification.compute_factuality([draft]) == 0.0
+    assert verification.compute_factuality([Draft(blocks=(Block(claims=(gap,)),))]) is None

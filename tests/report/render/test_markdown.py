@@ -25,7 +25,7 @@ The Moon pulls the water towards it. [1]
 
 ## The rhythm
 
-The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
 
 ## Weak tides
 
@@ -56,18 +56,18 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 ## Quotes
 
 Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
-position in the stored text.
+place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading.
 
 **[1] The Moon's pull**
 
-- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides; \
+- “The Moon pulls the water towards it.” (characters 0–36; in: Abstract; The rhythm; Weak tides; \
 <https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
 **[2] On tides**
 
-- “The sea rises twice a day.” (characters 9-35; in: The rhythm)
-- “The sea also falls twice a day.” (characters 36-67; in: The rhythm)
-- “Neap tides are weak.” (characters 68-88; in: Weak tides)
+- “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
+- “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
+- “Neap tides are weak.” (characters 68–88, under “Tides”; in: Weak tides)
 
 ## How this report was made
 
@@ -154,18 +154,19 @@ def test_marks_can_name_author_and_year() -> None:
     """In the author-year style references are sorted alphabetically and have no numbers."""
     text = render_markdown(full(), style="author-year")
 
-    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
+    assert "The sea rises twice a day. (Author 2024) The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
     assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
     assert "[1]" not in text
 
 
 def test_a_doubtful_sentence_is_marked() -> None:
-    """A sentence that its source does not support is marked, and an unchecked one is not."""
+    """A sentence that its source does not support has a mark, which is explained; an unchecked one has none."""
     text = render_markdown(full())
 
-    assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
+    assert "The sea is old. [2] The sea is wide. [not confirmed] [2] The sea never rises. [contradicted] [2]" in text
     assert "The sea is blue. [unsourced]" in text
+    assert text.count("read the quote before you rely on it") == 1
 
 
 def test_a_short_answer_stands_first() -> None:
@@ -196,7 +197,7 @@ def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
 
-    assert "“Neap tides are weak.” (characters 68-88; in: Synthesis)" in rendered(draft)
+    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: Synthesis)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:

@@ -51,6 +51,7 @@ async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known
             feedback=research_state.format_new_feedback(feedback, state.synthesizer_feedback_count),
             resolve=resolve,
             preferences=loop.request.experience.preferences,
+            length=loop.request.limits.length,
         ),
         state.numbered_passages,
         summary="resolution" if resolve else f"cycle {state.cycle}",
