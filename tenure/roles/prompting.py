@@ -9,10 +9,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
-from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.passages import Block, Claim, ClaimKind, Draft
 from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
@@ -37,8 +37,10 @@ class WrittenSentence(BaseModel):
 
     text: str = Field(min_length=1, max_length=2000)
     """The sentence in plain prose, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
-    """Numbers of the passages it rests on; empty only for a sentence that states no fact."""
+    passages: tuple[int, ...] = Field(max_length=MAX_CITATIONS)
+    """Numbers of the passages it rests on; empty only for a gap or a lead-in."""
+    kind: ClaimKind = "fact"
+    """`fact`, `inference` from its passages, `gap` in what the passages say, or `lead_in` to what comes next."""
 
 
 class WrittenBlock(BaseModel):
@@ -76,13 +78,21 @@ def add_citations(input: object, text: WrittenText, evidence: Evidence) -> Draft
     """Return the text of a writer with verbatim citations of all passages it names."""
     return Draft(
         blocks=tuple(
-            Block(
-                kind=block.kind,
-                claims=tuple(cite_claim(s.text.strip(), s.passages, evidence.passages) for s in block.sentences),
-            )
-            for block in text.blocks
+            block for written in text.blocks for block in cite_block(written, evidence.passages) if block.claims
         )
     )
+
+
+def cite_block(written: WrittenBlock, passages: Sequence[Passage]) -> tuple[Block, ...]:
+    """Return a block with verbatim citations."""
+    return (
+        Block(kind=written.kind, claims=tuple(cite_sentence(sentence, passages) for sentence in written.sentences)),
+    )
+
+
+def cite_sentence(sentence: WrittenSentence, passages: Sequence[Passage]) -> Claim:
+    """Return a sentence with verbatim citations."""
+    return cite_claim(sentence.text.strip(), sentence.passages, passages, kind=sentence.kind)
 
 
 def render_draft(draft: Draft, passages: Sequence[Passage]) -> str:

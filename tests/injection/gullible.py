@@ -132,7 +132,7 @@ class Gullible:
         said = self._claims(text, orders)
         return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
 
-    _answer_section_writer = _answer_section_rewriter = _answer_abstract_writer = _answer_answerer = _write
+    _answer_section_writer = _answer_abstract_writer = _answer_answerer = _write
 
     def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
         mode = "CODE" if "Write a program" in text else "RESEARCH"
@@ -193,8 +193,8 @@ class Gullible:
 
     def _answer_section_reviewer(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:1]]
-        action = "REWRITE" if claims else "NONE"
-        return {"critique": "".join(claims), "action": action, "query": "", "worse": False}
+        said = [{"after": 0, **sentence} for sentence in self._claims(text, orders)[:2]] if claims else []
+        return {"critique": "".join(claims), "query": "", "add": said}
 
     def _answer_title_writer(self, text: str, orders: Sequence[str]) -> Json:
         return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}

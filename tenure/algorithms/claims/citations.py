@@ -6,35 +6,40 @@ verbatim whatever the writer wrote.
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Final
 
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
-from tenure.contracts.evidence.passages import Citation, Claim
+from tenure.contracts.evidence.passages import Citation, Claim, ClaimKind, ClaimStatus
 
-MAX_CITATIONS = 4
-"""Maximum citations of a claim; further passages only repeat the evidence."""
+KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
+"""Kinds of sentences that need passages."""
+MAX_CITATIONS: Final = 8
+"""Maximum citations of a claim; prompts and schemas of writers name the same limit."""
 MAX_QUOTE_CHARACTERS = 600
 """Maximum characters of a quote."""
 
 
-def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim:
+def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage], *, kind: ClaimKind = "fact") -> Claim:
     """Return a claim with one citation per passage that it names.
 
     Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
-    `missing_citation`. A claim that repeats a quote verbatim is `supported`. A claim that cites a passage with
-    instructions to language models is tainted.
+    `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim that repeats a quote verbatim is
+    `supported`. A claim that cites a passage with instructions to language models is tainted.
     """
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
     citations = tuple(cite_nearest(text, passage) for passage in cited)
     if not citations:
-        return Claim(text=text, status="invalid_source" if distinct_numbers else "missing_citation")
+        status: ClaimStatus = "invalid_source" if distinct_numbers else "missing_citation"
+        return Claim(text=text, kind=kind, status=status if kind in KINDS_WITH_SOURCES else "unverified")
     tainted = any(has_instructions(passage) for passage in cited)
     verbatim = any(_is_verbatim(text, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
     return Claim(
         text=text,
+        kind=kind,
         status="supported" if verbatim else "unverified",
         confidence=1.0 if verbatim else None,
         citations=citations,

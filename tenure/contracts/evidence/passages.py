@@ -19,6 +19,12 @@ DEFAULT_SEARCH_MODE: Final = "adaptive"
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
 
+ClaimKind = Literal["fact", "inference", "gap", "lead_in"]
+"""Kind of a sentence in a report: `fact`, stated by its passages; `inference`, a conclusion or a recommendation from
+them; `gap`, that the passages do not answer something; `lead_in`, an introduction of the sentences after it. Only facts
+and inferences need passages."""
+
+
 class Citation(Contract):
     """Verbatim part of a stored source: `text[start:end] == quote` always holds."""
 
@@ -39,6 +45,8 @@ class Claim(Contract):
 
     text: str
     """The sentence, without citation marks."""
+    kind: ClaimKind = "fact"
+    """Kind of the sentence."""
     status: ClaimStatus = "unverified"
     """Result of verification; `supported` without a verifier means that the text itself is the quote."""
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -47,6 +55,11 @@ class Claim(Contract):
     """Quotes that support the claim."""
     tainted: bool = False
     """Whether a text with instructions to language models is cited or was in the prompt that produced the claim."""
+
+    @property
+    def statement(self) -> str:
+        """The text with everything that completes it."""
+        return self.text
 
 
 class Block(Contract):

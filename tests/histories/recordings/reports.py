@@ -20,6 +20,7 @@ from tests.support.worlds import (
     MemoryKnowledge,
     Reply,
     ScriptedChat,
+    edits,
     in_turn,
     plans,
     says,
@@ -42,7 +43,7 @@ async def offline(recorder: Recorder) -> None:
 
 async def revised(recorder: Recorder) -> None:
     """Record a reviewed section, and a report that is written again after a critique."""
-    review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
+    review = in_turn({"critique": "No mould.", "query": "mould"}, NO_CRITIQUE)
     wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
     await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
 
@@ -270,19 +271,20 @@ async def failed_research(recorder: Recorder) -> None:
     await recorder.run(chat)
 
 
-async def worse_rewrite(recorder: Recorder) -> None:
-    """Record claims that are rewritten and removed, and a rewrite that is undone."""
+async def worse_edits(recorder: Recorder) -> None:
+    """Record claims that are corrected and removed, and edits that are undone."""
     review = in_turn(
-        {"critique": "No mould.", "action": "REWRITE", "query": ""},
-        {"critique": "Worse.", "action": "REWRITE", "query": "", "worse": True},
+        edits((1, "Bread is made from flour.", 1), critique="No flour.", query="mould"),
+        edits(critique="Worse.", delete=[1, 2]),
     )
 
     async def check(prompt: str) -> Reply:
         count = prompt.count("(cites ")
-        return {"verdicts": [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]}
+        corrections = [{"claim": 1, "problem": "all", "text": "Bread is made from flour.", "passages": [1]}]
+        verdicts = [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]
+        return {"verdicts": verdicts, "corrections": corrections}
 
-    rewrites = {"rewrites": [{"claim": 1, "text": "Bread is made from flour.", "passages": [1]}]}
-    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check, claim_rewriter=says(rewrites)))
+    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check))
     await recorder.run(chat, limit(REQUEST, max_sections=1, max_section_revisions=3))
 
 

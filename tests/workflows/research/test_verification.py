@@ -50,10 +50,9 @@ async def run(
 async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     """Invented sources, numbers, names, links and quotes are removed with notes.
 
-    The checker of the same model vouches for all of them, and its rewriter insists.
+    The checker of the same model vouches for all of them.
     """
-    insists = {"rewrites": [{"claim": n, "text": said, "passages": [1]} for n, said in enumerate(LIES.values(), 1)]}
-    script = story(section_writer=lie, abstract_writer=lie, claim_rewriter=says(insists))
+    script = story(section_writer=lie, abstract_writer=lie)
     result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
 
     told = json.dumps([result.abstract, *(section.markdown for section in result.sections)])
@@ -67,21 +66,21 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
 
 
 @slow
-async def test_a_refuted_claim_is_rewritten(serving: Serving) -> None:
-    """A claim that the checker refutes is replaced by the rewritten one if that is supported."""
-    verdicts = [
-        {"verdicts": [{"claim": 1, "verdict": verdict, "confidence": 0.9}]} for verdict in ("refuted", "supported")
-    ]
-    anew = {"rewrites": [{"claim": 1, "text": "Bread needs flour.", "passages": [1]}]}
+async def test_a_refuted_claim_is_corrected_in_the_same_call(serving: Serving) -> None:
+    """A claim that the checker refutes is replaced by its correction, which no model judges again."""
+    anew = {"claim": 1, "problem": "the passage names flour", "text": "Bread is made from flour.", "passages": [1]}
+    refuted = {"verdicts": [{"claim": 1, "verdict": "refuted", "confidence": 0.9}], "corrections": [anew]}
     script = story(
         outliner=says({"topics": [{"heading": "Bread", "question": "How is bread made?"}]}),
         section_writer=says(text(("Bread needs no flour.", 1))),
-        claim_checker=in_turn(*verdicts),
-        claim_rewriter=says(anew),
+        claim_checker=in_turn(refuted, {"verdicts": []}),
     )
-    result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
+    chat = ScriptedChat(script)
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN))
 
-    assert [(claim.text, claim.status) for claim in result.sections[0].claims] == [("Bread needs flour.", "supported")]
+    claims = [(claim.text, claim.status) for claim in result.sections[0].claims]
+    assert claims == [("Bread is made from flour.", "supported")]
+    assert sum("Bread needs no flour." in prompt for role, prompt in chat.asked if role == "claim_checker") == 1
 
 
 @slow
