@@ -176,15 +176,8 @@ class Gullible:
         return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 1.0} for n in range(1, count + 1)]}
 
     def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
-        said = "The lamps burned oil."
-        components = [{"component": "everything", "addressed": True}]
-        return {
-            "rephrasings": [said] * 3,
-            "contradictions": [],
-            "components": components,
-            "issues": [],
-            "suggestions": [],
-        }
+        components = [{"component": "everything", "addressed": "yes"}]
+        return {"contradictions": [], "components": components, "issues": []}
 
     def _answer_report_reflector(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:3]]

@@ -98,7 +98,7 @@ def test_gaps_need_no_passage() -> None:
 
 
 def test_a_search_is_an_action_of_its_own() -> None:
-    """A query is passed on without blanks around it, also beside edits."""
+    """A query is passed on without blanks around it, also together with edits."""
     reply = review(query=" rye flour ", delete=[3], unfinished=True)
 
     assert (reply.action, reply.query, reply.is_unfinished) == ("SEARCH", "rye flour", True)

@@ -451,11 +451,9 @@ GOOD: dict[str, Any] = {
     "improvement_suggestions": [],
 }
 GOOD_REPORT: dict[str, Any] = {
-    "rephrasings": ["Bread rises.", "Bread rises.", "Bread rises."],
     "contradictions": [],
-    "components": [{"component": "How is bread made?", "addressed": True}],
+    "components": [{"component": "How is bread made?", "addressed": "yes"}],
     "issues": [],
-    "suggestions": [],
 }
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}

@@ -187,6 +187,23 @@ def _explain_removal(claim: Claim) -> str:
     return reasons.get(claim.status, "its source does not support it")
 
 
+UNCONFIRMED: Final = "[not confirmed]"
+"""Mark of an unsupported sentence for roles that read the whole report."""
+
+
+def is_unconfirmed(claim: Claim) -> bool:
+    """Return whether readers see that a claim is not supported."""
+    return needs_sources(claim) and claim.status not in ("supported", "unverified")
+
+
+def mark_unconfirmed(text: str, drafts: Sequence[Draft]) -> str:
+    """Return a text about drafts that marks the unsupported sentences it quotes, as the drafts do."""
+    for claim in list_claims(drafts):
+        if is_unconfirmed(claim) and claim.text in text:
+            text = text.replace(claim.text, f"{claim.text} {UNCONFIRMED}")
+    return text
+
+
 def compute_factuality(drafts: Sequence[Draft]) -> float | None:
     """Return the share of supported claims; None if there are no claims that need passages.
 

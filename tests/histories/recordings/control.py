@@ -48,7 +48,10 @@ def greedy() -> ScriptedChat:
     """Return a model whose reviewers and reflectors always request more, each time something else."""
     more = [edits((1, f"More of {n}.", 1), critique=f"More of {n}.", unfinished=True) for n in range(50)]
     wanted: list[Any] = [
-        {"critiques": [{"topic": "Bread", "critique": f"Again {n}.", "query": ""}], "further_considerations": []}
+        {
+            "critiques": [{"topic": "Bread", "critique": f"Again {n}.", "error": "overreach", "query": ""}],
+            "further_considerations": [],
+        }
         for n in range(50)
     ]
     chat = ScriptedChat(

@@ -15,6 +15,7 @@ from tests.support.worlds import (
     KITCHEN,
     NO_CRITIQUE,
     NOTHING_TO_ADD,
+    ROUTE,
     Held,
     Line,
     MemoryKnowledge,
@@ -34,6 +35,7 @@ from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
 
 MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WRITTEN = text(("All about it.", 1))
+COMPLEX = {**ROUTE, "complexity": "complex"}
 
 
 async def offline(recorder: Recorder) -> None:
@@ -44,7 +46,10 @@ async def offline(recorder: Recorder) -> None:
 async def revised(recorder: Recorder) -> None:
     """Record a reviewed section, and a report that is written again after a critique."""
     review = in_turn({"critique": "No mould.", "query": "mould"}, NO_CRITIQUE)
-    wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
+    wanted = {
+        "critiques": [{"topic": "Bread", "critique": "Too bold.", "error": "overreach", "query": ""}],
+        "further_considerations": [],
+    }
     await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
 
 
@@ -291,13 +296,13 @@ async def worse_edits(recorder: Recorder) -> None:
 async def low_score(recorder: Recorder) -> None:
     """Record a report that is revised once because of its evaluation."""
     bad = {
-        "rephrasings": ["Wine ferments.", "Grapes grow.", "Casks are old."],
         "contradictions": ["Bread rises, bread falls."],
-        "components": [{"component": "How is bread made?", "addressed": False}],
+        "components": [{"component": "How is bread made?", "addressed": "no"}],
         "issues": ["It is vague."],
-        "suggestions": ["Say how bread is made."],
     }
-    await recorder.run(ScriptedChat(story(self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0))
+    await recorder.run(
+        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0)
+    )
 
 
 async def weak_synthesis(recorder: Recorder) -> None:

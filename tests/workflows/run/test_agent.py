@@ -249,7 +249,7 @@ async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) 
     counter = iter(range(100))
 
     async def never_content(prompt: str) -> dict[str, Any]:
-        critique = {"topic": "Cheese", "critique": f"Too short, round {next(counter)}.", "query": ""}
+        critique = {"topic": "Cheese", "critique": f"Too bold, {next(counter)}.", "error": "overreach", "query": ""}
         return {"critiques": [critique], "further_considerations": ["Butter may be worth a look."]}
 
     chat = ScriptedChat(story(report_reflector=never_content))
