@@ -95,20 +95,21 @@ class RoleActivities:
             return await self._answer(role, request, evidence, in_flight)
         # If passages are gone, the numbers have changed by which earlier messages refer to them.
         whole = len(evidence.passages) == len(request.evidence)
-        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, role.name, turn) if whole else ()
+        name = turn.name or role.name
+        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn) if whole else ()
         answered = await self._answer(role, request, replace(evidence, history=history), in_flight)
-        await asyncio.to_thread(self._save_turn, role.name, turn, history, answered)
+        await asyncio.to_thread(self._save_turn, name, turn, history, answered)
         return answered
 
     def _save_turn(
-        self, role: str, turn: ConversationTurn, history: tuple[Message, ...], answered: RoleAnswer[O]
+        self, conversation: str, turn: ConversationTurn, history: tuple[Message, ...], answered: RoleAnswer[O]
     ) -> None:
         """Store the messages of this turn, or all messages if the conversation was restarted."""
         messages = answered.prompt[1:]
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
         reply = Message(role="assistant", content=answered.output.model_dump_json())
-        self._knowledge.conversations.save_turn(role, turn, (*added, reply), starts_conversation=not continued)
+        self._knowledge.conversations.save_turn(conversation, turn, (*added, reply), starts_conversation=not continued)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall

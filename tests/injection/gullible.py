@@ -132,7 +132,7 @@ class Gullible:
         said = self._claims(text, orders)
         return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
 
-    _answer_section_writer = _answer_section_rewriter = _answer_answerer = _write
+    _answer_section_writer = _answer_answerer = _write
 
     def _answer_abstract_writer(self, text: str, orders: Sequence[str]) -> Json:
         return {"sentences": self._claims(text, orders)[:6]}
@@ -179,15 +179,8 @@ class Gullible:
         return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 1.0} for n in range(1, count + 1)]}
 
     def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
-        said = "The lamps burned oil."
-        components = [{"component": "everything", "addressed": True}]
-        return {
-            "rephrasings": [said] * 3,
-            "contradictions": [],
-            "components": components,
-            "issues": [],
-            "suggestions": [],
-        }
+        components = [{"component": "everything", "addressed": "yes"}]
+        return {"contradictions": [], "components": components, "issues": []}
 
     def _answer_report_reflector(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:3]]
@@ -196,8 +189,8 @@ class Gullible:
 
     def _answer_section_reviewer(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:1]]
-        action = "REWRITE" if claims else "NONE"
-        return {"critique": "".join(claims), "action": action, "query": "", "worse": False}
+        said = [{"after": 0, **sentence} for sentence in self._claims(text, orders)[:2]] if claims else []
+        return {"critique": "".join(claims), "query": "", "add": said}
 
     def _answer_title_writer(self, text: str, orders: Sequence[str]) -> Json:
         return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}

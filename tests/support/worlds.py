@@ -457,15 +457,14 @@ GOOD: dict[str, Any] = {
     "improvement_suggestions": [],
 }
 GOOD_REPORT: dict[str, Any] = {
-    "rephrasings": ["Bread rises.", "Bread rises.", "Bread rises."],
     "contradictions": [],
-    "components": [{"component": "How is bread made?", "addressed": True}],
+    "components": [{"component": "How is bread made?", "addressed": "yes"}],
     "issues": [],
-    "suggestions": [],
 }
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}
-NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
+NO_CRITIQUE: dict[str, Any] = {"critique": "", "query": ""}
+EDITED = "The edited section says it better."
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
 
@@ -518,10 +517,8 @@ def story(**lines: Line) -> dict[str, Line]:
         "thought_evaluator": says({"scores": []}),
         "hop_reasoner": says({"fact": "", "passages": [], "link": "", "next_question": "", "complete": True}),
         "section_writer": _by_topic,
-        "section_reviewer": says(NO_CRITIQUE),
-        "section_rewriter": says(text(("The rewritten section says it better.", 1))),
+        "section_reviewer": edit_if_asked,
         "claim_checker": all_hold,
-        "claim_rewriter": says({"rewrites": []}),
         "contradiction_finder": says({"contradictions": []}),
         "dispute_judge": says({"passages": []}),
         "fact_extractor": says({"facts": []}),
@@ -536,6 +533,22 @@ def story(**lines: Line) -> dict[str, Line]:
         "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),
         **lines,
     }
+
+
+def edits(*replacements: tuple[int, str, int], **others: Any) -> dict[str, Any]:
+    """A reviewer's answer: new sentences for numbered ones, each resting on one passage."""
+    replaced = [{"sentence": n, "text": sentence, "passages": [passage]} for n, sentence, passage in replacements]
+    return {**NO_CRITIQUE, "replace": replaced, **others}
+
+
+def introduces(n: int, sentence: str) -> dict[str, Any]:
+    """A reviewer's answer: a lead-in, which is checked against nothing, replaces a sentence."""
+    return edits(replace=[{"sentence": n, "text": sentence, "passages": [1], "kind": "lead_in"}])
+
+
+async def edit_if_asked(prompt: str) -> Reply:
+    """A reviewer's answer: the first sentence is replaced if a person, a critique or a search gives a reason."""
+    return introduces(1, EDITED) if "<critiques>" in prompt or "<queries>" in prompt else NO_CRITIQUE
 
 
 async def all_hold(prompt: str) -> Reply:

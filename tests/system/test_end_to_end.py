@@ -144,7 +144,7 @@ def model() -> Iterator[ModelServer]:
     with ModelServer() as server:
         topics = [{"heading": name, "question": f"How do {name.lower()} work?"} for name in ("Lamps", "Lenses")]
         server.on("outliner", {"topics": topics})
-        server.on("section_reviewer", {"critique": "Say more.", "action": "SEARCH", "query": "more about light"})
+        server.on("section_reviewer", {"critique": "Say more.", "query": "more about light"})
         yield server
 
 

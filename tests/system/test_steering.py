@@ -50,9 +50,7 @@ def model() -> Iterator[ModelServer]:
     with ModelServer() as server:
         server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
         server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
-        server.on(
-            "section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request).lower()}.")
-        )
+        server.on("section_reviewer", edited)
         server.on("abstract_writer", {"sentences": [{"text": "In short.", "passages": [1]}]})
         yield server
 
@@ -60,6 +58,14 @@ def model() -> Iterator[ModelServer]:
 def written(text: str) -> Json:
     """Return a role's answer of one sentence."""
     return {"blocks": [{"kind": "paragraph", "sentences": [{"text": text, "passages": [1]}]}]}
+
+
+def edited(request: Json) -> Json:
+    """Return a review whose edit contains the request, and no edit without one."""
+    if not wishes_in(request):
+        return {"critique": "", "query": ""}
+    text = f"{topic_in(request)}, with {wishes_in(request).lower()}."
+    return {"critique": "", "query": "", "replace": [{"sentence": 1, "text": text, "passages": [1]}]}
 
 
 def topic_in(request: Json) -> str:

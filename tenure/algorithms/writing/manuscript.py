@@ -4,8 +4,9 @@ Pure functions; the workflow only defines their order.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
@@ -34,6 +35,8 @@ MAX_SHARED_PASSAGES = 6
 """Maximum number of passages that a section receives from the searches of the others."""
 SIDED_PASSAGES = 3
 """Passages of each side of a position that its section receives in any case."""
+DIGEST_SENTENCES = 3
+"""Sentences of another section that the reviewer of a section reads."""
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -174,24 +177,48 @@ def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
 
 
 def deduplicate_claims(topics: Sequence[Topic], results: SectionResults) -> dict[str, SectionResult]:
-    """Return the results with each claim only in the first section that states it."""
+    """Return the results with each claim only in the section to whose topic it belongs, of equals the first."""
     order = [topic.heading for topic in topics if topic.heading in results]
-    drafts = remove_restatements([results[name].draft for name in order])
+    subjects = {topic.heading: f"{topic.heading} {topic.question}" for topic in topics}
+    drafts = remove_restatements([results[name].draft for name in order], [subjects[name] for name in order])
     return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
 
 
-def is_regression(before: Draft, after: Draft) -> bool:
-    """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences."""
-    passages = [{c.chunk for claim in draft.claims for c in claim.citations} for draft in (before, after)]
-    shares = [sum(bool(claim.citations) for claim in draft.claims) / len(draft.claims) for draft in (before, after)]
+def is_regression(before: Draft, after: Draft, condemned: Collection[str] = ()) -> bool:
+    """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences.
+
+    Args:
+        before: the text before the revision.
+        after: the text after it.
+        condemned: sentences that the revision found unsupported; their passages are not missed.
+    """
+    kept = [claim for claim in before.claims if claim.text not in condemned and needs_sources(claim)]
+    if not kept:
+        return False
+    now = [claim for claim in after.claims if needs_sources(claim)]
+    passages = [{c.chunk for claim in claims for c in claim.citations} for claims in (kept, now)]
+    shares = [sum(bool(claim.citations) for claim in claims) / max(1, len(claims)) for claims in (kept, now)]
     return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MAX_UNCITED_INCREASE
 
 
-def collect_other_sentences(topic: Topic, results: SectionResults) -> tuple[str, ...]:
-    """Return the sentences of all sections except one."""
+def build_digest(topic: Topic, results: SectionResults) -> tuple[str, ...]:
+    """Return the headings of all sections except one, each with its sentences nearest to the topic of that one.
+
+    Sentences follow their heading, one a line; `DIGEST_SENTENCES` of those that share the most words with the topic.
+    """
+    wanted = set(stem_words(f"{topic.heading} {topic.question}"))
     return tuple(
-        claim.text for name, result in results.items() if name != topic.heading for claim in result.draft.claims
+        "\n".join((name, *_select_nearest([claim.text for claim in result.draft.claims], wanted)))
+        for name, result in results.items()
+        if name != topic.heading and result.draft.claims
     )
+
+
+def _select_nearest(sentences: Sequence[str], stems: Collection[str]) -> list[str]:
+    """Return the sentences that share the most words with a topic, in reading order."""
+    shared = [len(set(stem_words(sentence)).intersection(stems)) for sentence in sentences]
+    nearest = sorted(range(len(sentences)), key=lambda n: -shared[n])[:DIGEST_SENTENCES]
+    return [sentences[n] for n in sorted(nearest) if shared[n]]
 
 
 def select_passages_shown(

@@ -17,10 +17,12 @@ MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
 
 
 class ConversationTurn(Contract):
-    """Position in the conversation that a role has with its model over a whole run."""
+    """Position in a conversation with a model, of one role over a whole run or of several roles on one text."""
 
     run: RunId
     """Id of the run."""
+    name: str = ""
+    """Name of a conversation of several roles; empty for that of the role that is asked."""
     number: int
     """Number of the turn, from 0."""
     first: int = 0

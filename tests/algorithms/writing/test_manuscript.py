@@ -135,7 +135,23 @@ def test_first_section_keeps_a_repeated_sentence() -> None:
     kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
 
     assert (kept["Bread"].draft.text, kept["Cheese"].draft.text) == ("Salt.", "Rennet.")
-    assert manuscript.collect_other_sentences(BREAD, kept) == ("Rennet.",)
+
+
+def test_a_sentence_stays_in_the_section_of_its_topic() -> None:
+    """A repeated sentence is removed from the first section if the later one's topic has more of its words."""
+    said = "The rennet of a calf curdles the milk of the cheese."
+    results = {"Bread": result(BREAD, "Salt.", said), "Cheese": result(CHEESE, said)}
+    kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
+
+    assert (kept["Bread"].draft.text, kept["Cheese"].draft.text) == ("Salt.", said)
+
+
+def test_the_digest_of_other_sections_has_their_nearest_sentences() -> None:
+    """Other sections with text are listed with the sentences that share words with the topic, in reading order."""
+    near = [f"Bread needs {what}." for what in ("salt", "yeast", "flour", "time")]
+    results = {"Bread": result(BREAD, "Salt."), "Cheese": result(CHEESE, "Rennet.", *near), "Wine": result(CHEESE)}
+
+    assert manuscript.build_digest(BREAD, results) == ("\n".join(["Cheese", *near[: manuscript.DIGEST_SENTENCES]]),)
 
 
 def test_regression_of_a_revision() -> None:
@@ -147,6 +163,9 @@ def test_regression_of_a_revision() -> None:
     assert manuscript.is_regression(draft("One."), uncited)
     assert manuscript.is_regression(two, Draft(blocks=(*two.blocks, *uncited.blocks)))
     assert not manuscript.is_regression(uncited, draft("One."))
+    assert manuscript.is_regression(two, Draft())
+    assert not manuscript.is_regression(two, draft("One."), ("Three.", "Four."))
+    assert not manuscript.is_regression(draft("One."), Draft(), ("One.",))
 
 
 def test_cited_passages_are_shown_first() -> None:

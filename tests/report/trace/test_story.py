@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
+from tenure.contracts.research.report import SectionReview
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
 from tenure.contracts.run.run import RunRequest
 from tenure.report.trace import story
@@ -15,7 +16,7 @@ from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
 from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
-from tenure.roles.writing import report_reflector, section_reviewer
+from tenure.roles.writing import report_reflector
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import collect_events
 from tests.histories.facts import get_type
@@ -253,7 +254,7 @@ def test_every_reasoning_call_is_listed() -> None:
         (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),
         (story._AnalystAsked, analyst.AnalystInput),
         (story._Programmed, analyst.AnalystOutput),
-        (story._Reviewed, section_reviewer.SectionReviewerOutput),
+        (story._Reviewed, SectionReview),
         (story._ReportCritique, report_reflector.ReportCritique),
         (story._ReportSeen, report_reflector.ReportReflectorOutput),
     ],

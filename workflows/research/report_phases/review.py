@@ -32,7 +32,11 @@ async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
     if context.parent.is_finishing or not context.state.written_sections:
         return ()
     await context.send_progress("reflect")
-    output = await _call_reflector(context)
+    is_simple = (context.request.limits.effort or context.request.complexity) == "simple"
+    if is_simple and any(section.usage.model_calls for section in context.state.sections.values()):
+        output = ReportReflectorOutput(critiques=(), further_considerations=())
+    else:
+        output = await _call_reflector(context)
     state = context.state
     proposed = [
         Critique(topic=proposal.topic.strip() or None, critique=proposal.critique, query=proposal.query.strip())
@@ -53,6 +57,7 @@ async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
         ReportReflectorInput(
             question=context.request.question,
             sections=state.written_sections,
+            synthesis=state.research.synthesis,
             earlier_critiques=tuple(record.critique for record in state.critiques),
             running_low=context.parent.control.running_low,
         ),
@@ -67,23 +72,33 @@ async def evaluate(context: ReportContext) -> None:
         return
     await context.send_progress("reflect", "the report is evaluated")
     try:
-        critiques, contradictions = await asyncio.gather(_evaluate(context), _find_contradictions(context))
+        critiques, contradictions = await asyncio.gather(
+            _evaluate(context, is_thorough=_needs_thorough_evaluation(context)), _find_contradictions(context)
+        )
         context.update(contradictions=contradictions.found)
         await resolve_disputes(context)
         if critiques and not context.parent.is_finishing:
             await write_generation(context, critiques)
-            await _evaluate(context)
+            await _evaluate(context, is_thorough=False)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
         context.add_notes([f"The evaluation of the report failed: {describe_failure(error)}"])
 
 
-async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
+def _needs_thorough_evaluation(context: ReportContext) -> bool:
+    """Return whether a model evaluates the report: a complex one in which its reflection left nothing to criticise."""
+    complexity = context.request.limits.effort or context.request.complexity
+    return complexity == "complex" and context.state.has_no_critique
+
+
+async def _evaluate(context: ReportContext, *, is_thorough: bool) -> tuple[Critique, ...]:
     """Evaluate the report; return what would improve it if its score is too low and enough budget is left."""
     output = await context.clients.models.ask(
         self_evaluator.ROLE,
-        SelfEvaluatorInput(question=context.request.question, sections=context.state.written_sections),
+        SelfEvaluatorInput(
+            question=context.request.question, sections=context.state.written_sections, is_thorough=is_thorough
+        ),
         summary=f"generation {context.state.revisions}",
     )
     context.update(evaluation=output.evaluation)
