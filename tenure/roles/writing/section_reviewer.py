@@ -72,8 +72,8 @@ unclear wording.
 - unfinished: whether something that matters is still wrong after your edits, apart from what the search is for.
 
 Each sentence must read well after the one before it once your edits are made. A statement on this section's own
-topic stays here, even if another section mentions it. At most {MAX_EDITS} replacements, {MAX_EDITS} deletions,
-{MAX_ADDITIONS} additions and {MAX_BLOCKS} blocks; matters of taste need none."""
+topic stays here, even if another section mentions it. Replace or delete at most {MAX_EDITS}, add
+at most {MAX_ADDITIONS}, and at most {MAX_BLOCKS} blocks; matters of taste need no edit."""
 """Instruction of a review; it follows the conversation of the writer, whose prompt stays unchanged."""
 
 AGAIN_RULE = "Review the current section by the same rules. Do not repeat a critique that was made."
