@@ -1,4 +1,4 @@
-"""Measure the model calls of a report's sections: `python -m benchmarks.sections [--sections N] [--json]`.
+"""Measure the model calls of a report's sections: `python -m benchmarks.writing.sections [--sections N] [--json]`.
 
 One run over the manual writes the given number of sections against a loopback server. Each section has ten sentences
 over twelve passages; the review of each finds two sentences wrong, and that of the last one asks for a search. Calls,
@@ -22,7 +22,7 @@ from tests.model_server.ledger import BilledRequest
 from tests.model_server.request import read_messages
 from tests.support.schema_instance import Json
 
-_ROOT = Path(__file__).resolve().parents[1]
+_ROOT = Path(__file__).resolve().parents[2]
 _QUESTION = "How does Tenure keep a run alive, what does a run cost, and how do people steer it?"
 ROLES = ("section_writer", "section_reviewer", "claim_checker")
 """Roles whose calls belong to sections."""
@@ -113,7 +113,7 @@ def _review(request: Json, searched: str) -> Json:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sections", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.writing.sections", description=__doc__)
     parser.add_argument("--sections", type=int, default=4, metavar="N", help="sections of the report (default: 4)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
