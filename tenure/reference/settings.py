@@ -68,7 +68,7 @@ GROUPS: Final = {
     "Limits of a run": (
         "Limits bound the length of a report and the work of a run. The client reads them and sends them with the "
         "question, so a run keeps the limits it was started with. Three limits bound improvements: "
-        "`max_section_revisions` counts the rounds of review and rewriting of one section while it is drafted, "
+        "`max_section_revisions` counts the reviews of one section, "
         "`max_report_revisions` the versions of the whole report after reflections on it, and `max_code_attempts` "
         "(below) the generations of a program whose tests fail.",
         (*RESEARCH_LIMITS, "rerank"),

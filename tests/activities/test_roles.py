@@ -81,6 +81,7 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "decider",
         "synthesis_reflector",
         "self_evaluator",
+        "report_reflector",
         "tool_selector",
         "react",  # its observations are in its transcript
     }

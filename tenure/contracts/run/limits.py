@@ -118,10 +118,10 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     ),
     "max_section_revisions": Limit(
         2,
-        "Maximum number of rounds in which one section is reviewed and rewritten while it is drafted.",
+        "Maximum number of reviews of one section; a review that reads the results of a search may follow.",
         minimum=0,
         maximum=10,
-        option=Option("--section-revisions", "maximum rounds of review and rewriting of each section"),
+        option=Option("--section-revisions", "maximum number of reviews of each section"),
     ),
     "max_report_revisions": Limit(
         2,

@@ -52,6 +52,9 @@ from tenure.roles.writing.section_writer import (
     render_positions,
 )
 
+SYSTEM = section_writer.SYSTEM
+"""System prompt of the writer, whose conversation a review continues."""
+
 REVIEW_RULE = f"""Review the section above as a strict and fair editor, sentence by sentence, against its passages.
 Change only what matters to a reader who relies on it, and answer with edits by the numbers of the sentences, never with
 a new version of the whole text. Look for, in this order: statements that the cited passages do not support; the
@@ -72,8 +75,8 @@ unclear wording.
 - unfinished: whether something that matters is still wrong after your edits, apart from what the search is for.
 
 Each sentence must read well after the one before it once your edits are made. A statement on this section's own
-topic stays here, even if another section mentions it. At most {MAX_EDITS} replacements, {MAX_EDITS} deletions,
-{MAX_ADDITIONS} additions and {MAX_BLOCKS} blocks; matters of taste need none."""
+topic stays here, even if another section mentions it. Replace or delete at most {MAX_EDITS}, add
+at most {MAX_ADDITIONS}, and at most {MAX_BLOCKS} blocks; matters of taste need no edit."""
 """Instruction of a review; it follows the conversation of the writer, whose prompt stays unchanged."""
 
 AGAIN_RULE = "Review the current section by the same rules. Do not repeat a critique that was made."
@@ -119,7 +122,7 @@ def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
         AGAIN_RULE if REVIEW_RULE in said else REVIEW_RULE,
         "" if input.may_search else LAST_SEARCH_RULE,
     )
-    system = Message(role="system", content=section_writer.SYSTEM)
+    system = Message(role="system", content=SYSTEM)
     return [system, *evidence.history, Message(role="user", content=user)]
 
 
