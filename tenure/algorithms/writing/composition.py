@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tenure.algorithms.control.length import scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
@@ -27,7 +28,6 @@ from tenure.algorithms.text.sentences import (
     split_words,
     stem_words,
 )
-from tenure.algorithms.writing.length import scale_words
 from tenure.contracts.run.limit_fields import ReportLength
 
 MIN_SCORE, MIN_SCORE_OF_SEVERAL = 0.1, 0.4
