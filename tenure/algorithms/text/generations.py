@@ -16,7 +16,7 @@ _CHANGE = re.compile(
 
 
 def describe_generations(passages: Sequence[Passage]) -> tuple[str, ...]:
-    """Describe which passages are newer and which mention a deprecation or a new name, one sentence each.
+    """Return sentences on newer passages, and on passages that mention a deprecation or a new name.
 
     Passages of the same document are of different generations if their URIs differ in a version or a date only.
     """
@@ -33,7 +33,7 @@ def _compare_versions(passages: Sequence[Passage]) -> list[str]:
     return [
         "The same document in several versions or dates, oldest first: "
         + "; ".join(f"{_join('passage', versions[version])} of {_format(version)}" for version in sorted(versions))
-        + ". Where they differ, the newest counts."
+        + ". If they differ, the newest counts."
         for versions in families.values()
         if len(versions) > 1
     ]

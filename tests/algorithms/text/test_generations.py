@@ -13,7 +13,7 @@ def test_versions_of_a_document_are_ordered() -> None:
 
     assert describe_generations(passages) == (
         "The same document in several versions or dates, oldest first: passage 2 of 2.9; passages 1, 4 of 2.10. "
-        "Where they differ, the newest counts.",
+        "If they differ, the newest counts.",
     )
 
 

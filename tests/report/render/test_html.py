@@ -193,7 +193,7 @@ def test_every_form_of_text_has_its_element() -> None:
     html = render_html(varied())
     page = read(html)
 
-    assert html.count('<div class="wide" role="region"') == 2
+    assert html.count('<div class="wide" role="group"') == 2
     assert '<th scope="row" dir="auto">Spring</th>' in html and '<th scope="col" dir="auto">Strength</th>' in html
     assert '<dt dir="auto">Neap *tide*</dt>' in html
     assert '<pre tabindex="0"><code>@tide.rise\ndef rise(sea):\n    return &#39;[1] `up`&#39;</code></pre>' in html

@@ -236,7 +236,7 @@ def test_both_sides_of_a_position_are_shown() -> None:
 
 
 def test_every_form_of_text_is_set() -> None:
-    """Lists, terms, code and tables are Markdown, and a remark of a kind is made where no heading explains it."""
+    """Lists, terms, code and tables are Markdown, and an inference that no heading explains has a remark."""
     text = render_markdown(varied())
     section = text.partition("## The rhythm\n\n")[2].partition("\n\n## ")[0]
 
@@ -249,7 +249,7 @@ def test_every_form_of_text_is_set() -> None:
 
 
 def test_conclusions_and_gaps_close_the_report() -> None:
-    """What follows and what is not known come after the sections, with one remark each and none on a sentence."""
+    """Conclusions and gaps come after the sections, with one remark for each part and none on a sentence."""
     text = render_markdown(varied())
     end = text.partition("## What follows\n\n")[2].partition("\n\n## Limits")[0]
 
