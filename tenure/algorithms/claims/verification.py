@@ -117,7 +117,7 @@ def remove_unsupported_claims(drafts: Sequence[Draft], part: str) -> ResolvedDra
     removed = [n for n, claim in enumerate(list_claims(drafts)) if _is_removed(claim)]
     claims = list_claims(drafts)
     notes = tuple(
-        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.text, _MAX_CHARACTERS_SHOWN)}”"
+        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.statement, _MAX_CHARACTERS_SHOWN)}”"
         for claim in (claims[n] for n in removed)
     )
     return ResolvedDrafts(replace_claims(drafts, dict.fromkeys(removed)), notes)
@@ -135,8 +135,8 @@ def _explain_removal(claim: Claim) -> str:
 
 def keep_verdicts(before: Draft, after: Draft) -> Draft:
     """Return a new version of a draft in which unchanged claims keep their verdicts."""
-    checked = {(claim.text, claim.citations): claim for claim in before.claims}
-    replacements = {n: checked.get((claim.text, claim.citations), claim) for n, claim in enumerate(after.claims)}
+    checked = {(claim.statement, claim.citations): claim for claim in before.claims}
+    replacements = {n: checked.get((claim.statement, claim.citations), claim) for n, claim in enumerate(after.claims)}
     return replace_claims([after], replacements)[0]
 
 

@@ -191,7 +191,7 @@ def is_regression(before: Draft, after: Draft) -> bool:
 def collect_other_sentences(topic: Topic, results: SectionResults) -> tuple[str, ...]:
     """Return the sentences of all sections except one."""
     return tuple(
-        claim.text for name, result in results.items() if name != topic.heading for claim in result.draft.claims
+        claim.statement for name, result in results.items() if name != topic.heading for claim in result.draft.claims
     )
 
 

@@ -82,7 +82,7 @@ def render(input: ClaimCheckerInput, evidence: Evidence) -> list[Message]:
 
 def _render_claim(claim: Claim, passages: Sequence[Passage]) -> str:
     marks = ", ".join(map(str, find_passage_numbers(claim, passages)))
-    return f"{' '.join(claim.text.split())} (cites {f'passage {marks}' if marks else 'nothing that is left'})"
+    return f"{' '.join(claim.statement.split())} (cites {f'passage {marks}' if marks else 'nothing that is left'})"
 
 
 def fallback(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput:
@@ -104,7 +104,9 @@ def fallback(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput
 
 def _is_verbatim(claim: Claim) -> bool:
     """Return whether one of its quotes contains the claim as a whole."""
-    return any(normalize_sentence(claim.text) in normalize_sentence(citation.quote) for citation in claim.citations)
+    return any(
+        normalize_sentence(claim.statement) in normalize_sentence(citation.quote) for citation in claim.citations
+    )
 
 
 def judge_without_model(claims: Iterable[tuple[Claim, Sequence[Passage]]], evidence: Evidence) -> list[ClaimJudgement]:
@@ -119,9 +121,9 @@ def _collect_evidence(claim: Claim, passages: Sequence[Passage]) -> ClaimWithEvi
     chunks = {citation.chunk for citation in claim.citations}
     cited = [passage for passage in passages if passage.chunk in chunks]
     quotes = [citation.quote for citation in claim.citations]
-    related = [sentence for passage in cited for sentence in _find_related_sentences(claim.text, passage, quotes)]
+    related = [sentence for passage in cited for sentence in _find_related_sentences(claim.statement, passage, quotes)]
     title = " ".join(dict.fromkeys(passage.title for passage in cited))
-    return ClaimWithEvidence(claim.text, tuple(dict.fromkeys([*quotes, *related])), title)
+    return ClaimWithEvidence(claim.statement, tuple(dict.fromkeys([*quotes, *related])), title)
 
 
 def _find_related_sentences(claim: str, passage: Passage, quotes: Sequence[str]) -> list[str]:

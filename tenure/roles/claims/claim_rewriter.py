@@ -79,7 +79,7 @@ class ClaimRewriterOutput(RoleOutput):
 def render(input: ClaimRewriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     wrong = "\n".join(
-        f"{n}. {' '.join(claim.text.split())} ({_PROBLEMS.get(claim.status, 'it was not checked')})"
+        f"{n}. {' '.join(claim.statement.split())} ({_PROBLEMS.get(claim.status, 'it was not checked')})"
         for n, claim in enumerate(input.claims, 1)
     )
     user = join_parts(
@@ -105,7 +105,7 @@ def fallback(input: ClaimRewriterInput, evidence: Evidence) -> ClaimRewriterOutp
         and not has_back_reference(sentence.text)
         and normalize_sentence(sentence.text) not in said
     ]
-    vectors = evidence.embed([claim.text for claim in input.claims] + [text for text, _ in offered])
+    vectors = evidence.embed([claim.statement for claim in input.claims] + [text for text, _ in offered])
     rewrites = []
     taken: set[str] = set()
     for n in range(len(input.claims)):

@@ -76,7 +76,7 @@ def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutp
     It suggests nothing: without a model, writing the report again from the same passages gives the same report.
     """
     sections = [section for section in input.sections if section.draft.claims]
-    claims = [claim.text for section in sections for claim in section.draft.claims]
+    claims = [claim.statement for section in sections for claim in section.draft.claims]
     asked = self_evaluation.list_components(input.question)
     scores = {part: self_evaluation.score_component(part, input.sections, evidence.embed) for part in asked}
     components = tuple(

@@ -11,6 +11,7 @@ from tenure.roles.claims.claim_checker import (
     ClaimVerdict,
     apply_verdicts,
     fallback,
+    render,
 )
 from tests.roles.cases import EVIDENCE, MADE, RISES, quoted
 from tests.support.passages import passage
@@ -88,3 +89,10 @@ def test_claims_without_a_verdict_are_neutral() -> None:
 
     assert (first.status, first.confidence) == ("refuted", 0.7)
     assert (second.status, second.confidence) == ("neutral", 0.0)
+
+
+def test_a_cell_is_checked_with_its_row_and_column() -> None:
+    """The words of a cell alone say nothing; its row and column complete them in the prompt."""
+    cell = claim("two hours").model_copy(update={"label": "Rye", "column": "Rest"})
+
+    assert "1. Rye – Rest: two hours (cites passage 1)" in render(given(cell), EVIDENCE)[1].content
