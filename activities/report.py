@@ -9,7 +9,7 @@ from activities.heartbeat import HeartbeatThread
 from tenure.contracts.research.report import ReportDraft
 from tenure.contracts.result.changes import QuoteCheckReply, QuoteCheckRequest
 from tenure.contracts.result.result import Result
-from tenure.files.texts import read_texts
+from tenure.files.rereading import read_texts
 from tenure.report.assemble import assemble_result, list_cited_sources
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from tenure.contracts.result.result import (
     ResultPosition,
     SourceEntry,
 )
-from tenure.report.places import find_heading, find_in_file
 from tenure.report.render.escaping import flatten
+from tenure.report.render.sources.places import find_heading, find_in_file
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""

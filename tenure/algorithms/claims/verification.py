@@ -182,7 +182,9 @@ def remove_unsupported_claims(drafts: Sequence[Draft], part: str) -> ResolvedDra
 
 def describe_removal(claim: Claim, part: str) -> str:
     """Return a note on a removed claim of a part of the report."""
-    return f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.text, _MAX_CHARACTERS_SHOWN)}”"
+    return (
+        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.statement, _MAX_CHARACTERS_SHOWN)}”"
+    )
 
 
 def _is_removed(claim: Claim) -> bool:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from tenure.algorithms.control.length import scale_sections
 from tenure.algorithms.retrieval.query_type import classify_query
-from tenure.algorithms.writing.length import scale_sections
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.limit_fields import Complexity

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tenure.algorithms.control.length import scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.entities import extract_entity_spellings
@@ -28,7 +29,6 @@ from tenure.algorithms.text.sentences import (
     split_words,
     stem_words,
 )
-from tenure.algorithms.writing.length import scale_words
 from tenure.contracts.run.limit_fields import ReportLength
 
 MIN_SCORE, MIN_SCORE_OF_SEVERAL = 0.1, 0.4

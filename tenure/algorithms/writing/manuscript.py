@@ -128,14 +128,15 @@ def remove_synthesis_repeats(
     """Remove sentences of the abstract and the sections from the synthesis.
 
     A situation or a complication that is left alone is removed too: only a resolution makes sense without the others.
+    Recommendations and gaps stay complete, since readers look for them at the end.
     """
-    parts = (synthesis.situation, synthesis.complication, synthesis.resolution, synthesis.gaps)
-    kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-4:]
+    if _has_closing(synthesis):
+        return synthesis
+    parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
+    kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
     if not kept[2].claims and not all(part.claims for part in kept[:2]):
-        kept = (Draft(), Draft(), Draft(), kept[3])
-    return SynthesisDraft(
-        situation=kept[0], complication=kept[1], resolution=kept[2], gaps=kept[3], comparison=synthesis.comparison
-    )
+        kept = (Draft(),) * 3
+    return synthesis.model_copy(update={"situation": kept[0], "complication": kept[1], "resolution": kept[2]})
 
 
 def select_closing(synthesis: SynthesisDraft) -> SynthesisDraft:
@@ -208,7 +209,7 @@ def build_digest(topic: Topic, results: SectionResults) -> tuple[str, ...]:
     """
     wanted = set(stem_words(f"{topic.heading} {topic.question}"))
     return tuple(
-        "\n".join((name, *_select_nearest([claim.text for claim in result.draft.claims], wanted)))
+        "\n".join((name, *_select_nearest([claim.statement for claim in result.draft.claims], wanted)))
         for name, result in results.items()
         if name != topic.heading and result.draft.claims
     )

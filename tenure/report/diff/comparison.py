@@ -84,8 +84,8 @@ def _stated(result: Result, parts: Iterable[tuple[str, Iterable[ResultClaim]]]) 
     for topic, claims in parts:
         for claim in claims:
             quotes = tuple(quote(citation) for citation in claim.citations)
-            stated = DiffStatement(topic=topic, text=claim.text, status=claim.status, quotes=quotes)
-            said.setdefault(normalize_sentence(claim.text), stated)
+            stated = DiffStatement(topic=topic, text=claim.statement, status=claim.status, quotes=quotes)
+            said.setdefault(normalize_sentence(claim.statement), stated)
     return tuple(said.values())
 
 

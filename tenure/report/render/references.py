@@ -10,12 +10,12 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, SourceEntry
-from tenure.report.places import describe_place
 from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
 from tenure.report.render.layout import COMPARISON, order_synthesis
 from tenure.report.render.marks import CitationStyle, make_marks
 from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.places import describe_place
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
 """Beginning of a line of code in the stored text of a source."""

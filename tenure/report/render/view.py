@@ -18,7 +18,6 @@ from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.passages import ClaimKind
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
 from tenure.contracts.run.budget import BudgetResource
-from tenure.report.places import describe_place
 from tenure.report.render import figures, layout, reasoning
 from tenure.report.render.disputes import ShownDispute, Side, list_disputes
 from tenure.report.render.escaping import TextSpan, flatten, split_sentence_spans, split_spans
@@ -66,6 +65,7 @@ from tenure.report.render.program import render_files, render_program_body
 from tenure.report.render.provenance import list_scores, render_provenance
 from tenure.report.render.references import collect_uses, sort_sources_by_label
 from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.places import describe_place
 
 _READER = MarkdownIt("commonmark", {"html": False})
 

@@ -218,7 +218,9 @@ def quote_similar_sentences(
 
 def _is_verbatim(claim: Claim) -> bool:
     """Return whether one of its quotes contains the claim as a whole."""
-    return any(normalize_sentence(claim.text) in normalize_sentence(citation.quote) for citation in claim.citations)
+    return any(
+        normalize_sentence(claim.statement) in normalize_sentence(citation.quote) for citation in claim.citations
+    )
 
 
 def judge_without_model(claims: Iterable[tuple[Claim, Sequence[Passage]]], evidence: Evidence) -> list[ClaimJudgement]:
@@ -233,9 +235,9 @@ def _collect_evidence(claim: Claim, passages: Sequence[Passage]) -> ClaimWithEvi
     chunks = {citation.chunk for citation in claim.citations}
     cited = [passage for passage in passages if passage.chunk in chunks]
     quotes = [citation.quote for citation in claim.citations]
-    related = [sentence for passage in cited for sentence in _find_related_sentences(claim.text, passage, quotes)]
+    related = [sentence for passage in cited for sentence in _find_related_sentences(claim.statement, passage, quotes)]
     title = " ".join(dict.fromkeys(passage.title for passage in cited))
-    return ClaimWithEvidence(claim.text, tuple(dict.fromkeys([*quotes, *related])), title)
+    return ClaimWithEvidence(claim.statement, tuple(dict.fromkeys([*quotes, *related])), title)
 
 
 def _find_related_sentences(claim: str, passage: Passage, quotes: Sequence[str]) -> list[str]:

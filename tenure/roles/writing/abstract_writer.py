@@ -4,12 +4,12 @@ import re
 
 from pydantic import Field
 
+from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.algorithms.writing.length import ABSTRACT_SENTENCES, scale_words
 from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.writing.composition import CompositionRequest, compose
 from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
 from tenure.contracts.evidence.passages import Draft
@@ -67,6 +68,7 @@ def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
     )
     user = join_parts(
         mark_passages(evidence.passages),
+        *describe_generations(evidence.passages),
         wrap_in_tag("topic", f"The research was about: {input.topic}"),
         wrap_in_tag("previous", f"The conversation so far:\n{talk}") if talk else "",
         wrap_in_tag("question", input.question),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence, CompositionRequest, compose
 from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
@@ -111,6 +112,7 @@ def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
             content=join_parts(
                 mark_passages(evidence.passages),
                 render_positions(input.positions, evidence.passages),
+                *describe_generations(evidence.passages),
                 render_brief(input),
             ),
         ),

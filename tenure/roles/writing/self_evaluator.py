@@ -79,7 +79,7 @@ def is_thorough(input: SelfEvaluatorInput, evidence: Evidence) -> bool:
 
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:
     """Find contradictions in the report and parts of the question that it does not answer."""
-    claims = [claim.text for section in input.sections for claim in section.draft.claims]
+    claims = [claim.statement for section in input.sections for claim in section.draft.claims]
     asked = self_evaluation.list_components(input.question)[:MAX_COMPONENTS]
     scores = {part: self_evaluation.score_component(part, input.sections, evidence.embed) for part in asked}
     components = tuple(

@@ -323,3 +323,43 @@ def test_both_sides_join_the_evidence_of_a_section() -> None:
 
     assert [one.source for one in found] == ["p0", "p1", "p2", "c"]
     assert manuscript.add_sided_passages(evidence, []) == tuple(evidence)
+
+
+ADVICE = Draft(blocks=(Block(claims=(Claim(text="Bake.", kind="inference"),)),))
+GAP = Draft(blocks=(Block(claims=(Claim(text="Not said.", kind="gap"),)),))
+TABLE = Draft(blocks=(Block(kind="table", claims=(Claim(text="hot", label="Rye", column="Oven"),)),))
+
+
+def test_recommendations_replace_their_basis() -> None:
+    """With recommendations or gaps a report shows those instead of situation and complication."""
+    full = SynthesisDraft(situation=draft("One."), complication=draft("Two."), resolution=ADVICE, comparison=TABLE)
+    plain = SynthesisDraft(situation=draft("One."), resolution=draft("Two."))
+
+    assert manuscript.select_closing(full) == SynthesisDraft(resolution=ADVICE, comparison=TABLE)
+    assert manuscript.select_closing(SynthesisDraft(situation=draft("One."), gaps=GAP)) == SynthesisDraft(gaps=GAP)
+    assert manuscript.select_closing(plain) == plain
+
+
+def test_the_abstract_is_written_from_conclusions_too() -> None:
+    """Recommendations and gaps are further sections for its writer; other syntheses are none."""
+    both = manuscript.list_conclusions(SynthesisDraft(resolution=ADVICE, gaps=GAP))
+
+    assert [(part.topic, part.draft) for part in both] == [("What follows", ADVICE), ("What is not known", GAP)]
+    assert len(manuscript.list_conclusions(SynthesisDraft(gaps=GAP))) == 1
+    assert manuscript.list_conclusions(SynthesisDraft(resolution=draft("Two."))) == ()
+
+
+def test_the_end_of_a_report_is_complete() -> None:
+    """Recommendations, gaps and the comparison stay, even if the abstract has the same sentences."""
+    closing = SynthesisDraft(resolution=ADVICE, gaps=GAP, comparison=TABLE)
+    plain = SynthesisDraft(situation=draft("One."), comparison=TABLE)
+
+    assert manuscript.remove_synthesis_repeats(closing, GAP, ()) == closing
+    assert manuscript.remove_synthesis_repeats(plain, draft("x"), ()) == SynthesisDraft(comparison=TABLE)
+
+
+def test_writers_know_gaps_and_the_comparison() -> None:
+    """The brief names the gaps, and the rows and columns of the table that the report has."""
+    brief = manuscript.render_synthesis_brief(SynthesisDraft(gaps=GAP, comparison=TABLE))
+
+    assert brief == "Gaps: Not said.\nThe report has a table that compares: Rye, Oven"

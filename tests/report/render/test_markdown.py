@@ -12,7 +12,7 @@ from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.markdown import render_markdown
 from tests.report.render.test_escaping import ATTACKS
-from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report
+from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report, varied
 
 EXPECTED = """\
 # Why the sea moves
@@ -36,7 +36,7 @@ The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pull
 
 - The whole report rests on 2 sources.
 - The newest dated source is of 2024-05-01; 1 of 2 has no date.
-- One file could not be read.
+- One file could not be read, so this report lacks its content; the last part gives the reason.
 
 ## Further Considerations
 
@@ -75,7 +75,7 @@ place: in the file, if it is text and unchanged, else in the text that was read 
 - Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
 - The fallback answered instead of the model in one call of section writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
-- Coverage: The rhythm 80%, Weak tides 50%
+- Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)
 - Critique of Weak tides: Too short. → Two passages added.
 - Decision: Stopped: nothing left to improve.
@@ -233,3 +233,31 @@ def test_both_sides_of_a_position_are_shown() -> None:
     assert "- *Against, found by the last search:* On tides" in part
     assert part.rstrip().endswith("*Still disputed: Nothing decides.*")
     assert "For and against" not in rendered(report())
+
+
+def test_every_form_of_text_is_set() -> None:
+    """Lists, terms, code and tables are Markdown, and an inference that no heading explains has a remark."""
+    text = render_markdown(varied())
+    section = text.partition("## The rhythm\n\n")[2].partition("\n\n## ")[0]
+
+    assert section.startswith("The tides are these: The sea also falls twice a day. [inference] [2]\n\n### Two\n\n")
+    assert "1. The sea rises twice a day. [2]\n2. The sea also falls twice a day. [2]" in section
+    assert r"- **Neap \*tide\*:** Neap tides are weak. [2]" in section
+    assert "### Code\n\n```\n@tide.rise\ndef rise(sea):\n    return '[1] `up`'\n```\n\n[2]\n\n|  | Cause |" in section
+    assert r"| **Neap** | **Neap** \| Cause [2] |" in section
+    assert section.count("### Code") == 1
+
+
+def test_conclusions_and_gaps_close_the_report() -> None:
+    """Conclusions and gaps come after the sections, with one remark for each part and none on a sentence."""
+    text = render_markdown(varied())
+    end = text.partition("## What follows\n\n")[2].partition("\n\n## Limits")[0]
+
+    assert end == (
+        "*Conclusions of this report, not statements of a source; the marks name the passages they rest on.*\n\n"
+        "Sail at *spring* tide. [1]\n\n## What is not known\n\n"
+        "*Questions that the sources that were read leave open.*\n\nNo source says how old `rise()` is."
+    )
+    assert headings(text).index("Comparison") < headings(text).index("The rhythm") < headings(text).index("References")
+    assert text.index("## Quotes") < text.index("**Situation.** The sea rises twice a day. [2]")
+    assert "| **Spring** | – | – |" not in text and "| **Neap** |" in text

@@ -168,3 +168,10 @@ def test_a_claim_is_shown_with_its_kind_and_missing_details() -> None:
     assert "2. So wait. (cites passage 1; an inference)" in prompt
     assert "3. Alone. (cites nothing that is left)" in prompt
     assert prompt.endswith(NO_CORRECTIONS_RULE)
+
+
+def test_a_cell_is_checked_with_its_row_and_column() -> None:
+    """The words of a cell alone say nothing; its row and column complete them in the prompt."""
+    cell = claim("two hours").model_copy(update={"label": "Rye", "column": "Rest"})
+
+    assert "1. Rye – Rest: two hours (cites passage 1)" in render(given(cell), EVIDENCE)[1].content

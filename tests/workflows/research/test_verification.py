@@ -1,11 +1,13 @@
 """Unsupported claims do not reach the report, whatever the model does."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.roles.writing.abstract_writer import MAX_SENTENCES
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import (
@@ -37,9 +39,13 @@ TRUE = "Bread is made from flour and water."
 
 async def lie(prompt: str) -> Reply:
     """Return a writer's answer: one honest sentence among inventions."""
+    return {"blocks": [{"kind": "paragraph", **await lie_briefly(prompt)}]}
+
+
+async def lie_briefly(prompt: str) -> dict[str, Any]:
+    """Return the same sentences as the answer of a writer of abstracts, as many as it may write."""
     sentences = [{"text": said, "passages": [99 if name == "made_up" else 1]} for name, said in LIES.items()]
-    honest = {"text": TRUE, "passages": list(range(1, 4))}
-    return {"blocks": [{"kind": "paragraph", "sentences": [honest, *sentences]}]}
+    return {"sentences": [{"text": TRUE, "passages": list(range(1, 4))}, *sentences][:MAX_SENTENCES]}
 
 
 async def run(
@@ -55,7 +61,7 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
 
     The checker of the same model vouches for all of them.
     """
-    script = story(section_writer=lie, abstract_writer=lie)
+    script = story(section_writer=lie, abstract_writer=lie_briefly)
     result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
 
     told = json.dumps([result.abstract, *(section.markdown for section in result.sections)])

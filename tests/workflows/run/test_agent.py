@@ -26,6 +26,7 @@ from tests.support.worlds import (
     edits,
     in_turn,
     says,
+    sentences,
     story,
     synthesis,
     text,
@@ -293,7 +294,8 @@ async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     """A citation of an unknown passage never becomes a source."""
     wrong = says(text(("A fact from nowhere.", 99)))
     synthesizer = says(synthesis("A fact from nowhere.", passage=99))
-    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=wrong, synthesizer=synthesizer))
+    abstract = says(sentences(("A fact from nowhere.", 99)))
+    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=abstract, synthesizer=synthesizer))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 

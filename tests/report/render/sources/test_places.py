@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tenure.report.assemble import assemble_result
-from tenure.report.places import FilePlace, describe_place, find_heading, find_in_file
+from tenure.report.render.sources.places import FilePlace, describe_place, find_heading, find_in_file
 from tests.report.samples import SOURCES, TIDES, report
 
 TEXT = "# One\n\nFirst.\n\n## Two *and* a half\n\nSecond.\n"
@@ -25,7 +25,7 @@ def test_a_quote_is_found_in_the_file_on_disk() -> None:
 
 
 def test_a_report_names_line_and_heading() -> None:
-    """With the file at hand a quote has its line and offsets there, else those in the stored text."""
+    """If the file is readable, a quote has its line and offsets there, else those in the stored text."""
     path = SOURCES[TIDES].uri
     file = f"---\nauthor: Ann\n---\n{SOURCES[TIDES].text}"
     found = assemble_result(report(), SOURCES, files={path: file}).sections[0].claims[0].citations[0]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tenure.files.texts import MAX_TEXT_BYTES, read_texts
+from tenure.files.rereading import MAX_TEXT_BYTES, read_texts
 
 
 def test_only_readable_texts_are_read(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from tenure.algorithms.writing.length import ABSTRACT_SENTENCES, scale_sections, scale_words
+from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_sections, scale_words
 from tenure.contracts.run.limit_fields import ReportLength
 
 
