@@ -190,7 +190,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|task|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
 
@@ -214,14 +214,14 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], known: int = 0) -> str:
-    """Render passages as numbered, delimited evidence, from 1; omit the first `known`, which were shown before.
+def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1) -> str:
+    """Render passages as numbered, delimited evidence, from `first`; omit the first `known`, which were shown before.
 
     A passage with instructions to language models carries a warning, and such a title is left out.
     """
     return "\n".join(
         f'<passage n="{n}" source="{_render_title(p.title)}"{_render_warning(p)}>\n{neutralise(p.text)}\n</passage>'
-        for n, p in enumerate(passages[known:], known + 1)
+        for n, p in enumerate(passages[known:], known + first)
     )
 
 

@@ -79,7 +79,6 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "title_writer",
         "code_reflector",
         "decider",
-        "synthesis_reflector",
         "self_evaluator",
         "tool_selector",
         "react",  # its observations are in its transcript

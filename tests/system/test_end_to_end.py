@@ -53,7 +53,6 @@ ELSEWHERE = {
     "fact_extractor",
     "document_comparer",
     "topic_namer",
-    "synthesis_reflector",
     "decider",
 }
 """Roles that this question has no work for: questions back, tables, programs, orders and relations, later cycles."""

@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult
     from tenure.contracts.run.run import SectionPhase, TopicProgress
     from tenure.roles.research import hypothetical_document
-    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput
+    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from tenure.roles.writing import section_reviewer, section_rewriter, section_writer
     from tenure.roles.writing.section_reviewer import SectionReviewerInput, SectionReviewerOutput
     from tenure.roles.writing.section_rewriter import SectionRewriterInput
@@ -98,7 +98,10 @@ class SectionWorkflow(ControllableWorkflow):
         topic, gathered = self.request.topic, self.request.research_evidence
         await self._send_progress("retrieving")
         if not (gathered and self.is_finishing):
-            await self._gather(topic.question, self.request.hypothetical_answer or await self._imagine_answer())
+            imagined = self.request.hypothetical_answer
+            if not imagined and not self.request.limits.has_model:
+                imagined = await self._imagine_answer()
+            await self._gather(topic.question, imagined)
         whole = self.request.evidence if topic.question == self.request.question else ()
         self.evidence = order_section_evidence(
             self.request.query_results, whole or self.evidence, gathered, self.evidence
@@ -115,13 +118,14 @@ class SectionWorkflow(ControllableWorkflow):
         )
 
     async def _imagine_answer(self) -> str:
+        topic = ImaginedTopic(heading=self.request.topic.heading, question=self.request.topic.question)
         output = await self.clients.models.ask(
             hypothetical_document.ROLE,
-            HypotheticalDocumentInput(question=self.request.question, topic=self.request.topic.heading),
+            HypotheticalDocumentInput(question=self.request.question, topics=(topic,)),
             self.request.evidence[:8],
-            summary=self.request.topic.heading,
+            summary=topic.heading,
         )
-        return output.text
+        return output.texts[0] if output.texts else ""
 
     async def _run_review_round(self) -> bool:
         """Review and rewrite the draft once; return whether it was rewritten."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY, choose_effort, has_converged, resolve_strategy
+from tenure.algorithms.research.effort import EFFORT_WITHOUT_MODEL, choose_effort, has_converged, resolve_strategy
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.limit_fields import Complexity
@@ -13,7 +13,7 @@ from tests.support.passages import reference
 @pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 6)])
 def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> None:
     """Without limits of the user the defaults apply, within the maximum number of sections."""
-    assert choose_effort(complexity, RunLimits()) == EFFORT_BY_COMPLEXITY[complexity].model_copy(
+    assert choose_effort(complexity, RunLimits()) == EFFORT_WITHOUT_MODEL[complexity].model_copy(
         update={"sections": sections}
     )
 
@@ -27,8 +27,9 @@ def test_limits_override_the_complexity() -> None:
 
 def test_effort_grows_with_complexity() -> None:
     """Effort grows with complexity."""
+    figures = ("cycles", "subagents", "hops", "sections")
     simple, moderate, complex_ = (
-        list(EFFORT_BY_COMPLEXITY[c].model_dump().values()) for c in ("simple", "moderate", "complex")
+        [getattr(EFFORT_WITHOUT_MODEL[c], figure) for figure in figures] for c in ("simple", "moderate", "complex")
     )
 
     assert all(a < b < c for a, b, c in zip(simple, moderate, complex_, strict=True))

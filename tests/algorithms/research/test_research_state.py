@@ -211,7 +211,8 @@ def test_most_relevant_findings_wait() -> None:
     found = [finding(reference(n / 100, chunk=f"c{n:02}")) for n in range(1, 61)]
     after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*found, finding(reference(0.6, chunk="c60")))))
 
-    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 52, -1)]
+    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 36, -1)]
+    assert research_state.select_new_findings(after, has_model=False) == after.unplanned[:8]
     assert chunks(after.unsynthesized) == [f"c{n}" for n in range(60, 12, -1)]
     assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
@@ -384,7 +385,10 @@ def test_stop_reasons(state: SpiralState, why: str) -> None:
 
 def test_decision_is_truncated() -> None:
     """Decision is truncated."""
-    after = research_state.apply_decision(BEGUN, "because " * 200, ["factor " * 50] * 9)
+    judged = Reflection(
+        overall_quality="good", depth_assessment="because " * 200, missing_core_insights=("factor " * 50,) * 9
+    )
+    after = research_state.apply_decision(BEGUN, judged)
 
     assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
     assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING_LENGTH for factor in after.key_factors)
@@ -580,12 +584,11 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
         update={
             "turns": {**state.turns, SYNTHESIZER: turn.advance(10**6)},
             "synthesis": worst_synthesis(state.numbered_passages),
-            "reflection": research_state.shorten_reflection(reflection),
             "decisions": research_state.append_log(state.decisions, line),
             "notes": research_state.append_log(research_state.append_log(state.notes, line), line),
         }
     )
-    return research_state.apply_decision(state, line, [line] * 12)
+    return research_state.apply_decision(state, reflection)
 
 
 @slow
