@@ -1,5 +1,7 @@
 """Decide whether the research continues, based on Situation and Complication only, before a Resolution is written."""
 
+from collections.abc import Sequence
+
 from pydantic import Field
 
 from tenure.algorithms.text.questions import shorten
@@ -94,34 +96,33 @@ MIN_GAIN = 0.12
 
 
 def fallback(input: DeciderInput, evidence: Evidence) -> DeciderOutput:
-    """Continue if feedback is open, or if a topic has little coverage and the budget allows another cycle."""
-    if input.feedback:
-        return DeciderOutput(
-            needs_more_research=True,
-            reasoning="People asked for something that no cycle has looked for yet.",
-            key_factors=tuple(shorten(said, 200) for said in input.feedback[:5]),
-        )
-    if input.running_low:
-        return _stop("Most of the budget is used, and the report has to be written.")
+    """Continue if feedback is open, or if a topic has little coverage and the budget allows another cycle.
+
+    The synthesis counts as good if every topic is covered.
+    """
     weak = sorted((s for s in input.outline if s.coverage < COVERAGE_THRESHOLD), key=lambda s: s.coverage)
-    if not weak and input.gains[-1] < MIN_GAIN:
-        return _stop("Every topic is well covered, and the last cycle brought little that was new.")
-    if not weak:
+    quality: SynthesisQuality = "moderate" if weak else "good"
+
+    def decide(reasoning: str, key_factors: Sequence[str] = (), *, continues: bool = True) -> DeciderOutput:
         return DeciderOutput(
-            needs_more_research=True,
-            reasoning="Every topic is well covered, but the sources still bring much that is new.",
-            key_factors=input.latent[:5],
+            needs_more_research=continues,
+            reasoning=reasoning,
+            key_factors=tuple(key_factors[:MAX_FACTORS]),
+            overall_quality=quality,
         )
+
+    if input.feedback:
+        said = [shorten(feedback, 200) for feedback in input.feedback]
+        return decide("People asked for something that no cycle has looked for yet.", said)
+    if input.running_low:
+        return decide("Most of the budget is used, and the report has to be written.", continues=False)
+    if not weak and input.gains[-1] < MIN_GAIN:
+        return decide("Every topic is well covered, and the last cycle brought little that was new.", continues=False)
+    if not weak:
+        return decide("Every topic is well covered, but the sources still bring much that is new.", input.latent)
     named = ", ".join(f"“{s.heading}” ({s.coverage:.2f})" for s in weak[:3])
-    return DeciderOutput(
-        needs_more_research=True,
-        reasoning=shorten(f"Least is known on {named}; the gain is {input.trend.lower()}.", 600),
-        key_factors=tuple(s.heading for s in weak[:5]),
-    )
-
-
-def _stop(why: str) -> DeciderOutput:
-    return DeciderOutput(needs_more_research=False, reasoning=why)
+    reasoning = shorten(f"Least is known on {named}; the gain is {input.trend.lower()}.", 600)
+    return decide(reasoning, [s.heading for s in weak])
 
 
 ROLE = Role("decider", "main", DeciderInput, DeciderOutput, render, fallback)

@@ -33,6 +33,10 @@ class TopicNamerInput(RoleInput):
     """Number of passages, in order, of each group."""
 
 
+MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS = 160, 1000
+"""Maximum lengths of a heading and of a question."""
+
+
 class NamedTopic(BaseModel):
     """A topic."""
 
@@ -40,9 +44,9 @@ class NamedTopic(BaseModel):
 
     group: int
     """Number of the group, from 1."""
-    heading: str = Field(min_length=1)
+    heading: str = Field(min_length=1, max_length=MAX_HEADING_CHARACTERS)
     """Two to eight words."""
-    question: str = Field(min_length=1)
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)
     """The question that a section on it would have to answer."""
 
 

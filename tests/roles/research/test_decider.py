@@ -45,7 +45,7 @@ def test_the_gain_decides_if_every_topic_is_covered() -> None:
     assert decided(outline=(FULL,), gains=(0.4, 0.05)) == DeciderOutput(
         needs_more_research=False,
         reasoning="Every topic is well covered, and the last cycle brought little that was new.",
-        key_factors=(),
+        overall_quality="good",
     )
     more = decided(outline=(FULL,), latent=("Rye",))
     assert (more.needs_more_research, more.key_factors) == (True, ("Rye",))

@@ -75,8 +75,8 @@ async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[Pass
     )
     topics = [
         LatentTopic(
-            heading=topic.heading[:160],
-            question=topic.question[:1000],
+            heading=topic.heading,
+            question=topic.question,
             passages=len(groups[topic.group - 1]),
             cycle=loop.state.cycle,
         )
