@@ -176,7 +176,8 @@ def _fill(value: Any, sentences: Sequence[tuple[int, str]]) -> Any:
         if _cites(part):
             number, text = next(taken, (0, ""))
             return {**part, "text": f"The manual says: {text}", "passages": [number]} if number else None
-        return {name: fill(field) for name, field in part.items()}
+        filled = {name: fill(field) for name, field in part.items()}
+        return None if filled.get("sentences") == [] else filled
 
     return fill(value)
 
