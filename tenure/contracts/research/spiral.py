@@ -327,6 +327,8 @@ class SubagentRequest(Contract):
     """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
+    planned_by_rule: bool = False
+    """Whether rules have made its plan, so that rules also insert names of earlier results."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1

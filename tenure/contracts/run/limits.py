@@ -73,7 +73,7 @@ class EffortCost(NamedTuple):
 # answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
     "simple": EffortCost(13, 30_000, 2_000, 12, max_calls=16, max_tokens=40_000),
-    "moderate": EffortCost(35, 87_000, 5_000, 19, max_calls=40, max_tokens=120_000),
+    "moderate": EffortCost(35, 87_000, 5_000, 19, max_calls=45, max_tokens=150_000),
     "complex": EffortCost(80, 250_000, 12_000, 40, max_calls=120, max_tokens=500_000),
 }
 """Cost of each effort."""

@@ -34,7 +34,7 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     """Have a plan proposed and return what of it is valid."""
     await loop.send_progress("planning what to look for")
     state, feedback = loop.state, list(loop.parent.feedback_items)
-    by_rule = state.cycle == 1 and not loop.request.effort.plans_first_cycle
+    by_rule = loop.is_planned_by_rule
     findings = research_state.select_new_findings(state, has_model=loop.request.limits.has_model)
     proposal = await _call_planner(loop, findings, by_rule=by_rule)
     plan = validate_plan(
