@@ -61,7 +61,7 @@ class RoleActivities:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
             suspicious = await self._find_suspicious(evidence)
-            if role.needs_model is None or role.needs_model(request.input, evidence):
+            if not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence)):
                 answered = await self._converse(role, request, evidence, in_flight)
             else:
                 answered = await execute_role(role, request.input, evidence, None)

@@ -360,7 +360,8 @@ def _usage_line(progress: RunProgress) -> str:
     usage = progress.usage
     tokens = usage.tokens_in + usage.tokens_out
     spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
-    figures = [spent, format_count(usage.calls, "call"), format_count(usage.searches, "search", "searches")]
+    calls = format_count(usage.calls, "call") + (f" ({usage.critical_path} in a row)" if usage.critical_path else "")
+    figures = [spent, calls, format_count(usage.searches, "search", "searches")]
     figures += [f"{usage.cost_usd:.4f} USD"] if usage.cost_usd is not None else []
     return " · ".join([*figures, *progress.budget])
 

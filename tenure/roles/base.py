@@ -194,7 +194,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|task|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
 
@@ -218,14 +218,14 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], known: int = 0) -> str:
-    """Render passages as numbered, delimited evidence, from 1; omit the first `known`, which were shown before.
+def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1) -> str:
+    """Render passages as numbered, delimited evidence, from `first`; omit the first `known`, which were shown before.
 
     Parts of a document that follow each other are shown together: a passage that continues another one comes directly
     after it, whatever its number, without the text that both contain. A passage with instructions to language models
     carries a warning, and such a title is left out.
     """
-    new = list(enumerate(passages[known:], known + 1))
+    new = list(enumerate(passages[known:], known + first))
     return "\n".join(
         f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_continuation(before)}'
         f"{_render_warning(passage)}>\n{neutralise(passage.text[skipped:])}\n</passage>"

@@ -79,7 +79,6 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "title_writer",
         "code_reflector",
         "decider",
-        "synthesis_reflector",
         "self_evaluator",
         "report_reflector",
         "tool_selector",

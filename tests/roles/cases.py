@@ -39,7 +39,6 @@ from tenure.roles.research import (
     question_rewriter,
     router,
     step_preparer,
-    synthesis_reflector,
     synthesizer,
     tool_selector,
     topic_namer,
@@ -242,7 +241,13 @@ CASES: dict[str, Case] = {
         ),
         Case(
             hypothetical_document.ROLE,
-            hypothetical_document.HypotheticalDocumentInput(question=QUESTION, topic="Making bread"),
+            hypothetical_document.HypotheticalDocumentInput(
+                question=QUESTION,
+                topics=(
+                    hypothetical_document.ImaginedTopic(heading="Making bread", question="How is bread made?"),
+                    hypothetical_document.ImaginedTopic(heading="Ripening", question="How does cheese ripen?"),
+                ),
+            ),
         ),
         Case(
             planner.ROLE,
@@ -393,12 +398,6 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(
-            synthesis_reflector.ROLE,
-            synthesis_reflector.SynthesisReflectorInput(
-                question=QUESTION, topics=("Making bread", "Ripening of cheese"), synthesis=SYNTHESIS
-            ),
-        ),
-        Case(
             decider.ROLE,
             decider.DeciderInput(
                 question=QUESTION,
@@ -408,7 +407,6 @@ CASES: dict[str, Case] = {
                 gains=(0.52, 0.41),
                 trend="Stalling",
                 synthesis=SYNTHESIS,
-                reflection=REFLECTION,
                 latent=("Sourdough",),
                 feedback=("Say more on rye bread",),
             ),

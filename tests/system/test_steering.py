@@ -82,7 +82,9 @@ def wishes_in(request: Json) -> str:
 @pytest.fixture(scope="module")
 def steered(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterator[Home]:
     """A home whose runs write one section after the other."""
-    with modelled_home(tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1") as made:
+    with modelled_home(
+        tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1", TENURE_EFFORT="complex"
+    ) as made:
         yield made
 
 

@@ -31,7 +31,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.role_calls import ConversationTurn
     from tenure.contracts.run.run import SectionPhase, TopicProgress
     from tenure.roles.research import hypothetical_document
-    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput
+    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from tenure.roles.writing import section_reviewer, section_writer
     from tenure.roles.writing.section_reviewer import SectionReviewerInput
     from tenure.roles.writing.section_writer import SectionWriterInput
@@ -124,8 +124,10 @@ class SectionWorkflow(ControllableWorkflow):
         topic, gathered = self.request.topic, self.request.research_evidence
         await self._send_progress("retrieving")
         if not (gathered and self.is_finishing):
-            hypothetical = self.request.hypothetical_answer
-            await self._gather(topic.question, hypothetical or ("" if gathered else await self._imagine_answer()))
+            imagined = self.request.hypothetical_answer
+            if not imagined and not self.request.limits.has_model:
+                imagined = await self._imagine_answer()
+            await self._gather(topic.question, imagined)
         whole = self.request.evidence if topic.question == self.request.question else ()
         self.evidence = order_section_evidence(
             self.request.query_results, whole or self.evidence, gathered, self.evidence
@@ -148,13 +150,14 @@ class SectionWorkflow(ControllableWorkflow):
         self.draft = confirm_close_claims(written)
 
     async def _imagine_answer(self) -> str:
+        topic = ImaginedTopic(heading=self.request.topic.heading, question=self.request.topic.question)
         output = await self.clients.models.ask(
             hypothetical_document.ROLE,
-            HypotheticalDocumentInput(question=self.request.question, topic=self.request.topic.heading),
+            HypotheticalDocumentInput(question=self.request.question, topics=(topic,)),
             self.request.evidence[:8],
-            summary=self.request.topic.heading,
+            summary=topic.heading,
         )
-        return output.text
+        return output.texts[0] if output.texts else ""
 
     def _may_review(self) -> bool:
         """Return whether another review may follow; a review of the results of a search may exceed the limit."""

@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+from tenure.algorithms.control.critical_path import CallSpan, measure_critical_path, select_minimal_spans, split_span
 from tenure.contracts.run.role_calls import RoleReply
-from tenure.contracts.run.run import RoleUsage, Usage
+from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
 
 U = TypeVar("U", Usage, RoleUsage)
+AnyUsage = TypeVar("AnyUsage", bound=Usage)
 
 MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
@@ -35,7 +37,27 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     return merge_usage([usage, of_call])
 
 
-def add_search(usage: Usage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> Usage:
+def record_call(usage: WorkflowUsage, role: str, reply: RoleReply[Any], span: CallSpan) -> WorkflowUsage:
+    """Return the usage of a workflow plus one completed call of a role.
+
+    Args:
+        usage: the usage before.
+        role: name of the role.
+        reply: reply of the role; its answers followed each other.
+        span: start and end of the call, in milliseconds.
+    """
+    spans = select_minimal_spans((*usage.call_spans, *split_span(span, reply.model_calls)))
+    return WorkflowUsage(**{**dict(add_call(usage, role, reply)), "call_spans": spans})
+
+
+def sum_run_usage(accounts: Iterable[WorkflowUsage]) -> Usage:
+    """Return the usage of a run from that of its workflows, with the critical path through all of them."""
+    known = list(accounts)
+    path = measure_critical_path([span for account in known for span in account.call_spans])
+    return merge_usage(known).model_copy(update={"critical_path": path})
+
+
+def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> AnyUsage:
     """Return the usage plus one search.
 
     Args:
@@ -52,7 +74,7 @@ def add_search(usage: Usage, embedded_share: float = 1.0, *, lacks_links: bool =
     )
 
 
-def add_pages(usage: Usage, pages: int) -> Usage:
+def add_pages(usage: AnyUsage, pages: int) -> AnyUsage:
     """Return the usage plus a number of fetched pages."""
     return usage.model_copy(update={"pages": usage.pages + pages})
 

@@ -10,6 +10,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, read_batch, run_batch
 from tenure.cli.commands.corpora import ask_corpora
+from tenure.cli.costs import describe_cost, describe_estimate
 from tenure.cli.delivery import check_delivery, deliver
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
@@ -169,6 +170,7 @@ def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None
         raise UsageError(f"TENURE_STRATEGY is {chosen['strategy']!r}: choose one of {', '.join(list_strategy_names())}")
     chosen["filters"] = parse_filters(arguments.filter)
     chosen["web"] = web
+    chosen["has_model"] = settings.has_model
     chosen["mcp"] = tuple(dict.fromkeys(arguments.mcp))
     chosen["rerank"] = settings.rerank_options
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
@@ -204,6 +206,8 @@ async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, c
     await check_corpora(client, request)
     if arguments.id:
         await refuse_archived_id(place, chosen)
+    if request.limits.has_model and request.mode != "code":
+        print_note(describe_estimate(request.limits))
     handle = await start_workflow(client, request, chosen, parse_ownership(arguments))
     return await follow_started_run(arguments, place, client, handle)
 
@@ -223,6 +227,8 @@ async def follow_started_run(
     with choose_display(make_stderr_console()) as display:
         result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
+    if result.usage.model_calls:
+        print_note(describe_cost(result.usage))
     print_note(
         f"again: `python client.py report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else "")
     )

@@ -30,6 +30,7 @@ from tenure.contracts.run.run import (
     TaskMode,
     TopicProgress,
     Usage,
+    WorkflowUsage,
 )
 
 
@@ -306,7 +307,7 @@ class ProgressUpdate(Contract):
     """A finished task that used the ReAct loop."""
     artifacts: tuple[StoredArtifact, ...] = ()
     """Files created by programs of a finished task."""
-    usage: Usage | None = None
+    usage: WorkflowUsage | None = None
     """Total usage of the child, without that of its own children."""
     last: str = ""
     """Latest event, in words."""

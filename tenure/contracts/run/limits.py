@@ -48,13 +48,44 @@ class Limit(NamedTuple):
     """Command-line option; None if there is none."""
 
 
+class EffortCost(NamedTuple):
+    """Cost of a run with a model."""
+
+    calls: int
+    """Typical number of model answers."""
+    tokens_in: int
+    """Typical number of prompt tokens."""
+    tokens_out: int
+    """Typical number of completion tokens."""
+    chain: int
+    """Typical length of the longest chain of answers that wait for each other."""
+    max_calls: int
+    """Number of model answers at which the run is ended, unless a person sets limits."""
+    max_tokens: int
+    """Number of tokens at which the run is ended, unless a person sets limits."""
+
+    def describe(self) -> str:
+        """Return the typical cost in words."""
+        return f"{self.calls} calls and {round(self.tokens_in + self.tokens_out, -3):,} tokens"
+
+
+# Typical figures are means of `python -m benchmarks.model_cost`: twelve questions on the manual, and a server whose
+# answers have the shape of a careful model's.
+EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
+    "simple": EffortCost(13, 30_000, 2_000, 12, max_calls=16, max_tokens=40_000),
+    "moderate": EffortCost(35, 87_000, 5_000, 19, max_calls=45, max_tokens=150_000),
+    "complex": EffortCost(80, 250_000, 12_000, 40, max_calls=120, max_tokens=500_000),
+}
+"""Cost of each effort."""
+_EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())
+
 RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     "effort": Limit(
         None,
         "Amount of work for every question; empty to choose it by the question's complexity.",
         option=Option(
             "--effort",
-            "amount of work (default: chosen by the question)",
+            f"amount of work (default: chosen by the question); a model typically takes: {_EFFORT_HELP}",
             "choice",
             None,
             ("simple", "moderate", "complex"),

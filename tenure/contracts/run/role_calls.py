@@ -50,6 +50,8 @@ class RoleRequest(Contract, Generic[InputT]):
     """Budget of the call; None if the run has no limits."""
     budget_exhausted: bool = False
     """Whether the run's budget is exhausted, so that the fallback answers."""
+    by_rule: bool = False
+    """Whether the fallback answers because a model would add nothing, which the report does not mention."""
     turn: ConversationTurn | None = None
     """Position in a conversation; None for a single question."""
     language: str = ""

@@ -196,6 +196,7 @@ def _read_figures(result: Result) -> dict[str, float]:
         "sources": float(len(result.sources)),
         "cycles of research": float(len(result.information_gain)),
         "model calls": float(usage.model_calls),
+        "critical path in model calls": float(usage.critical_path),
         "tokens": float(usage.tokens_in + usage.tokens_out),
         "cost in USD": usage.cost_usd,
         "evaluation": scores.overall if scores else None,

@@ -73,7 +73,8 @@ def _numbers(usage: Usage) -> str:
     if usage.tokens_in or usage.tokens_out:
         figures.append(f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
     if usage.model_calls:
-        figures.append(_count(usage.model_calls, "model call"))
+        chain = f" ({usage.critical_path} one after the other)" if usage.critical_path else ""
+        figures.append(_count(usage.model_calls, "model call") + chain)
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])

@@ -15,8 +15,8 @@ Rules:
 - Between one and six sub-questions; one if the question has a single part.
 - Each stands alone, the subject named in full; only one that needs an earlier answer may point to it ("that author").
 - Together they cover the question, and nothing else.
-- For a comparison ask about each side, then for the difference.
-- No two may have the same answer.
+- For a comparison ask about each side, then for the difference by the criteria that the question names.
+- No two may have the same answer: parts that one page would answer together are one sub-question.
 - Number them from 1 in the order in which they are best answered. In `dependencies` list each sub-question that cannot
   even be asked before others are answered, with the numbers of those. Most need none. They never go in a circle.
 

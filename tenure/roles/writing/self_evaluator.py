@@ -38,8 +38,6 @@ class SelfEvaluatorInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...] = Field(min_length=1)
     """The sections with checked claims."""
-    is_thorough: bool = True
-    """Whether a model reads the report; otherwise the scores are computed from its text and its verdicts."""
 
 
 class QuestionComponent(BaseModel):
@@ -70,11 +68,6 @@ def render(input: SelfEvaluatorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     user = join_parts(wrap_in_tag("question", input.question), wrap_in_tag("draft", render_sections(input.sections)))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
-
-
-def is_thorough(input: SelfEvaluatorInput, evidence: Evidence) -> bool:
-    """Return whether the evaluation is worth an answer of a model."""
-    return input.is_thorough
 
 
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:
@@ -157,6 +150,5 @@ ROLE = PostprocessedRole(
     fallback,
     assess,
     ReportAssessment,
-    needs_model=is_thorough,
     read_by_people=True,
 )

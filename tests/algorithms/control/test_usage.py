@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.usage import add_call, add_search, merge_usage
+from tenure.algorithms.control.usage import add_call, add_search, merge_usage, record_call, sum_run_usage
 from tenure.contracts.run.role_calls import RoleReply
-from tenure.contracts.run.run import Feedback, RoleUsage, Usage
+from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
 from tests.support.tiers import slow
 
 CALLS = st.lists(
@@ -116,3 +116,16 @@ def test_lowest_share_of_vectors_is_kept() -> None:
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]
     assert (merge_usage(parts).embedded_share, merge_usage(parts).searches) == (0.4, 3)
+
+
+def test_a_recorded_call_keeps_its_times() -> None:
+    """The usage of a workflow has the spans of answers, and that of the run the path through all workflows."""
+    first = record_call(WorkflowUsage(), "router", reply("gpt-5", 10, 2), (0, 10))
+    first = record_call(first, "planner", reply("gpt-5", 10, 2, model_calls=2), (10, 30))
+    first = record_call(first, "decider", reply("offline", 0, 0), (30, 40))
+    second = record_call(WorkflowUsage(), "section_writer", reply("gpt-5", 10, 2), (30, 50))
+    total = sum_run_usage([first, second])
+
+    assert first.call_spans == ((0, 10), (10, 20), (20, 30))
+    assert (total.calls, total.model_calls, total.critical_path) == (4, 4, 4)
+    assert sum_run_usage([]).critical_path == 0

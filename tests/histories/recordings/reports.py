@@ -305,19 +305,17 @@ async def low_score(recorder: Recorder) -> None:
     )
 
 
-async def weak_synthesis(recorder: Recorder) -> None:
-    """Record a synthesis that is improved after a reflection."""
-    weak = {
-        "overall_quality": "shallow",
-        "depth_assessment": "It is thin.",
-        "missing_core_insights": ["Why dough rises."],
-        "logic_issues": [],
-        "improvement_suggestions": [],
-    }
+async def direct_answer(recorder: Recorder) -> None:
+    """Record a run of simple effort with a model, which is written from one search."""
+    await recorder.run(ScriptedChat(story()), limit(REQUEST, effort="simple", has_model=True))
+
+
+async def effort_by_worth(recorder: Recorder) -> None:
+    """Record a run of complex effort with a model: rules plan the first cycle, the model the others."""
     planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
-    await recorder.run(
-        ScriptedChat(story(planner=planner, synthesis_reflector=says(weak))), limit(REQUEST, effort="complex")
-    )
+    decider = says({**MORE, "overall_quality": "moderate", "logic_issues": ["It does not follow."]})
+    chat = ScriptedChat(story(planner=planner, decider=decider))
+    await recorder.run(chat, limit(REQUEST, effort="complex", has_model=True))
 
 
 async def outline_set(recorder: Recorder) -> None:

@@ -16,6 +16,15 @@ def test_tokens_pages_and_money_are_told_where_there_are_any() -> None:
     assert "- Used: 1 role call, 2 searches, 1 web page, 1200 tokens in, 80 out, 0.0123 USD, 61.0 s" in text
 
 
+def test_the_critical_path_is_told() -> None:
+    """The calls of a model are reported with the longest chain of them."""
+    usage = Usage(calls=9, model_calls=7, critical_path=4)
+
+    text = render_provenance(assemble_result(report(usage=usage), SOURCES))
+
+    assert "7 model calls (4 one after the other)" in text
+
+
 def test_repeated_stand_ins_are_counted() -> None:
     """The same reason for the same role is one line with a count."""
     fallbacks = report().fallbacks * 3

@@ -8,7 +8,6 @@ from tenure.roles.writing.self_evaluator import (
     SelfEvaluatorOutput,
     assess,
     fallback,
-    is_thorough,
     render,
 )
 from tests.roles.cases import EVIDENCE
@@ -69,11 +68,3 @@ def test_unsupported_sentences_stay_marked() -> None:
 
     assert "Bread rises for a week. [not confirmed]" in render(given, EVIDENCE)[1].content
     assert assess(given, said, EVIDENCE).evaluation.issues == ("“Bread rises for a week. [not confirmed]” is odd.",)
-
-
-def test_a_model_reads_only_reports_that_are_worth_it() -> None:
-    """Otherwise the scores are computed without an answer of a model."""
-    given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,))
-
-    assert is_thorough(given, EVIDENCE)
-    assert not is_thorough(given.model_copy(update={"is_thorough": False}), EVIDENCE)
