@@ -8,19 +8,31 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
+from tenure.algorithms.control.answer_size import compute_answer_limit
 from tenure.algorithms.control.budget import compute_cost
 from tenure.contracts.messages import Message
 from tenure.contracts.run.budget import CallBudget, Price
 from tenure.contracts.run.role_calls import ModelAnswer
 from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, iterate_objects, parse_answer, strip_reasoning
 from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
-from tenure.models.errors import EMPTY_ANSWER, ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.models.errors import (
+    CUT_OFF_REASONING,
+    EMPTY_ANSWER,
+    REPEATED_ITSELF,
+    ContextOverflow,
+    RequestRejected,
+    UnusableAnswer,
+)
 from tenure.models.usage import TokenUsage
 from tenure.roles.base import BaseRole, Evidence, I, O
 
 MAX_CORRECTIONS = 2
 """Number of times that an answer that does not fit is sent back."""
 
+_ASKED_AGAIN = frozenset({EMPTY_ANSWER, CUT_OFF_REASONING, REPEATED_ITSELF})
+"""Problems of a first answer after which the second one may be usable."""
+
+_REPETITION_ORDER = "Your last answer repeated itself and was stopped. Answer briefly, and end after the answer."
 _MAX_SHOWN_CHARACTERS = 8_000
 _MIN_OUTPUT_TOKENS = 256
 _MAX_ANSWER_CHARACTERS = 100_000  # a model that repeats itself; Temporal limits the size of recorded answers
@@ -168,14 +180,16 @@ async def _ask(
     role: BaseRole[I, O, Any], input: I, evidence: Evidence, chat: ChatModel, call: ModelCall, account: _CallAccount
 ) -> O:
     account.prompt = tuple(role.prompt(input, evidence))
-    acting = role.actions
+    acting, schema = role.actions, role.output.model_json_schema()
+    functions = acting.functions(input) if acting else ()
     request = ChatRequest(
         role.name,
         role.tier,
         account.prompt,
-        role.output.model_json_schema(),
+        schema,
         role.streamed,
-        functions=acting.functions(input) if acting else (),
+        answer_tokens=compute_answer_limit([schema, *(function.parameters for function in functions)]),
+        functions=functions,
         plain_format=acting.plain_format if acting else "",
     )
     reason = SCHEMA_MISMATCH
@@ -187,7 +201,8 @@ async def _ask(
                 break
             raise
         account.add(answer)
-        if answer.problem == EMPTY_ANSWER and not attempt:
+        if answer.problem in _ASKED_AGAIN and not attempt:
+            request = _ask_again(request, answer.problem)
             continue
         if answer.problem:
             raise UnusableAnswer(answer.problem)
@@ -230,6 +245,19 @@ def _build_model_answer(usage: TokenUsage, model: str, **content: Any) -> ModelA
         tokens_cached=usage.tokens_cached,
         **content,
     )
+
+
+def _ask_again(request: ChatRequest, problem: str) -> ChatRequest:
+    """Return the request after an answer without anything to parse.
+
+    The order not to repeat ends the last message, since some chat templates accept no second message of a person, and
+    the repetitive answer is not shown, since a model continues what it sees.
+    """
+    if problem != REPEATED_ITSELF:
+        return request
+    *others, last = request.messages
+    ordered = last.model_copy(update={"content": f"{last.content}\n\n{_REPETITION_ORDER}"})
+    return replace(request, messages=(*others, ordered))
 
 
 def _build_correction(text: str, invalid: InvalidAnswer) -> list[Message]:

@@ -246,7 +246,7 @@ class Settings(BaseSettings, LimitFields):
     reasoning_effort: ReasoningEffort | None = None
     """Reasoning effort of all chat models; empty for the server's default."""
     max_output: int | None = Field(default=None, ge=256)
-    """Maximum number of answer tokens, hidden reasoning included; empty for the server's limit."""
+    """Maximum number of answer tokens, hidden reasoning included; empty for the limit of the role's schema."""
     roles: dict[RoleName, RoleSettings] = {}
     """Model, temperature, reasoning effort and answer length of single roles."""
     prices: Path | None = None

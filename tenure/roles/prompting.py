@@ -5,7 +5,7 @@ no citation can be lost or invented.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,6 +13,7 @@ from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
@@ -30,6 +31,10 @@ PREFERENCES_RULE = (
 """Rule of every prompt with preferences."""
 
 
+MAX_NAMED_PASSAGES = 16
+"""Passage numbers of one sentence in the answer of a model."""
+
+
 class WrittenSentence(BaseModel):
     """One sentence."""
 
@@ -37,7 +42,7 @@ class WrittenSentence(BaseModel):
 
     text: str = Field(min_length=1, max_length=2000)
     """The sentence in plain prose, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_NAMED_PASSAGES)]
     """Numbers of the passages it rests on; empty only for a sentence that states no fact."""
 
 

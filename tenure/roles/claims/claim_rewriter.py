@@ -1,6 +1,7 @@
 """Rewrite claims that their sources do not support, so that the evidence supports them."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,6 +12,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
 from tenure.contracts.evidence.passages import CheckedClaims, Claim
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -20,7 +22,7 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import CITING_RULE, join_parts, render_list
+from tenure.roles.prompting import CITING_RULE, MAX_NAMED_PASSAGES, join_parts, render_list
 
 SYSTEM = f"""You correct single sentences of a report that their sources do not support.
 
@@ -65,7 +67,7 @@ class RewrittenClaim(BaseModel):
     """Number of the sentence it replaces, from 1."""
     text: str = Field(max_length=2000)
     """The new sentence in plain prose; empty to leave it out."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_NAMED_PASSAGES)]
     """Numbers of the passages it rests on."""
 
 

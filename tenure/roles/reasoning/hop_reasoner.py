@@ -1,11 +1,14 @@
 """Extract the fact that one hop of a multi-hop question needs, and name the next hop."""
 
+from typing import Annotated
+
 from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.fallback.thoughts import find_next_hop
 from tenure.contracts.evidence.reasoning import ReasoningHop
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -15,7 +18,7 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import CITING_RULE, join_parts, render_list
+from tenure.roles.prompting import CITING_RULE, MAX_NAMED_PASSAGES, join_parts, render_list
 
 SYSTEM = f"""You answer a question that needs several facts, one after the other, where each fact names what the next
 one is about. You are given numbered passages, the whole question, the facts so far, and what this hop had to find out.
@@ -51,7 +54,7 @@ class HopReasonerOutput(RoleOutput):
 
     fact: str = Field(max_length=1200)
     """The new fact, without citation marks and without Markdown; empty for none."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_NAMED_PASSAGES)]
     """Numbers of the passages it rests on."""
     link: str = Field(max_length=200)
     """The name that the next hop is about; empty for none."""

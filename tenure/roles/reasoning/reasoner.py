@@ -5,7 +5,7 @@ passages, and the earlier steps it follows from.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,7 @@ from tenure.contracts.evidence.reasoning import (
     StepKind,
 )
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -34,7 +35,7 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import find_passage_numbers, join_parts
+from tenure.roles.prompting import MAX_NAMED_PASSAGES, find_passage_numbers, join_parts
 
 SYSTEM = f"""You reason from evidence to the answer of a question, in steps that a reader can follow and check one by
 one. You are given numbered passages, the question and the way to reason.
@@ -100,9 +101,9 @@ class ReasonerStep(BaseModel):
     """Kind of the step."""
     text: str = Field(min_length=1, max_length=1200)
     """The step as one sentence, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_NAMED_PASSAGES)]
     """Numbers of the passages it rests on; empty for a step that only follows from others."""
-    follows: tuple[int, ...]
+    follows: Annotated[tuple[int, ...], SchemaLimit(MAX_REASONING_STEPS)]
     """Numbers, from 1, of the earlier steps it follows from."""
     link: str = Field(max_length=200)
     """Connection to the step before it, in a few words; may be empty."""

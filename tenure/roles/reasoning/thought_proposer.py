@@ -1,11 +1,14 @@
 """Propose thoughts that start or continue a line of thought (Tree of Thoughts, Yao et al., 2023)."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.fallback.thoughts import propose_thoughts
 from tenure.contracts.evidence.reasoning import ArgumentStance, ReasoningStep, ThoughtProposals
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -15,7 +18,7 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import CITING_RULE, join_parts, render_list
+from tenure.roles.prompting import CITING_RULE, MAX_NAMED_PASSAGES, join_parts, render_list
 
 MAX_BREADTH = 6
 """Maximum number of thoughts in one call."""
@@ -53,7 +56,7 @@ class ProposedThought(BaseModel):
     """Its position on the subject of the question."""
     text: str = Field(min_length=1, max_length=1200)
     """The thought as one sentence, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_NAMED_PASSAGES)]
     """Numbers of the passages it rests on."""
 
 

@@ -1,11 +1,14 @@
 """Decide whether the research continues, based on Situation and Complication only, before a Resolution is written."""
 
+from typing import Annotated
+
 from pydantic import Field
 
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import GainTrend, Reflection
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 from tenure.roles.research.planner import COVERAGE_THRESHOLD, TopicCoverage
@@ -56,9 +59,9 @@ class DeciderOutput(RoleOutput):
 
     needs_more_research: bool
     """Whether another cycle follows."""
-    reasoning: str = Field(min_length=1)
+    reasoning: Annotated[str, SchemaLimit(2000)] = Field(min_length=1)
     """Reason for the decision."""
-    key_factors: tuple[str, ...] = Field(max_length=12)
+    key_factors: tuple[Annotated[str, SchemaLimit(300)], ...] = Field(max_length=12)
     """Subjects of the next cycle; empty if no more research is needed."""
 
 

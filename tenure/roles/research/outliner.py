@@ -1,9 +1,12 @@
 """Write the outline of a report: its topics in reading order."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list, render_preferences
 
@@ -40,6 +43,9 @@ class OutlinerInput(RoleInput):
 MAX_QUESTION_CHARACTERS = 1000
 """Maximum length of a topic's question; the question of a run may be longer."""
 
+MAX_TOPICS = 16
+"""Topics of the longest answer; the limit of sections of a run is smaller."""
+
 
 class PlannedTopic(BaseModel):
     """A topic."""
@@ -55,7 +61,7 @@ class PlannedTopic(BaseModel):
 class OutlinerOutput(RoleOutput):
     """The outline."""
 
-    topics: tuple[PlannedTopic, ...] = Field(min_length=1)
+    topics: Annotated[tuple[PlannedTopic, ...], SchemaLimit(MAX_TOPICS)] = Field(min_length=1)
     """Topics in reading order."""
 
 

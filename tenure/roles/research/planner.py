@@ -1,7 +1,7 @@
 """Criticise the state of the research and plan the next cycle."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import ExecutedQuery, GainTrend, LatentTopic, PlannedAction
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list, render_preferences
 
@@ -112,9 +113,9 @@ class PlannerInput(RoleInput):
 class PlannerOutput(RoleOutput):
     """The plan."""
 
-    critique: str = Field(min_length=1)
+    critique: Annotated[str, SchemaLimit(3000)] = Field(min_length=1)
     """Result of the last cycle and its most important gap."""
-    thought: str
+    thought: Annotated[str, SchemaLimit(3000)]
     """Derivation of the plan."""
     plan: tuple[PlannedAction, ...] = Field(max_length=24)
     """Actions, most important first."""

@@ -1,7 +1,7 @@
 """Classify a request: research or code, its complexity, and the type of answer."""
 
 import re
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,7 @@ from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 
 SYSTEM = """You are the router of a research and coding agent. You read one request and decide how it is handled.
@@ -45,7 +46,7 @@ class RouterOutput(RoleOutput):
     """simple, moderate or complex."""
     query_type: QueryType
     """The kind of answer that is wanted."""
-    reason: str
+    reason: Annotated[str, SchemaLimit(500)]
     """One sentence."""
     calculation: str = Field(default="", max_length=MAX_EXPRESSION_LENGTH)
     """The expression of a calculation whose numbers the request names; empty for none."""

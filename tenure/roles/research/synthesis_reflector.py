@@ -1,6 +1,7 @@
 """Judge the depth of a synthesis and list its gaps."""
 
 from collections.abc import Iterator
+from typing import Annotated
 
 from pydantic import Field
 
@@ -9,6 +10,7 @@ from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import SynthesisQuality
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 from tenure.roles.research.synthesizer import render_synthesis
@@ -44,13 +46,13 @@ class SynthesisReflectorOutput(RoleOutput):
 
     overall_quality: SynthesisQuality
     """Overall quality."""
-    depth_assessment: str
+    depth_assessment: Annotated[str, SchemaLimit(2000)]
     """Reason for it."""
-    missing_core_insights: tuple[str, ...] = Field(max_length=8)
+    missing_core_insights: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=8)
     """Insights that a reader needs and the synthesis lacks."""
-    logic_issues: tuple[str, ...] = Field(max_length=8)
+    logic_issues: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=8)
     """Contradictions, and conclusions that do not follow."""
-    improvement_suggestions: tuple[str, ...] = Field(max_length=8)
+    improvement_suggestions: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=8)
     """Concrete changes."""
 
 

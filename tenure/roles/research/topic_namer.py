@@ -1,10 +1,12 @@
 """Name topics of the sources that the outline lacks."""
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 
@@ -40,9 +42,9 @@ class NamedTopic(BaseModel):
 
     group: int
     """Number of the group, from 1."""
-    heading: str = Field(min_length=1)
+    heading: Annotated[str, SchemaLimit(160)] = Field(min_length=1)
     """Two to eight words."""
-    question: str = Field(min_length=1)
+    question: Annotated[str, SchemaLimit(1000)] = Field(min_length=1)
     """The question that a section on it would have to answer."""
 
 

@@ -1,5 +1,7 @@
 """Reflect on a whole report: criticise it, and suggest considerations beyond its sources."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.fallback.facets import find_facets
@@ -8,6 +10,7 @@ from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_draft, render_list
 from tenure.roles.writing.section_reviewer import MIN_SECTION_WORDS
@@ -69,7 +72,7 @@ class ReportReflectorOutput(RoleOutput):
 
     critiques: tuple[ReportCritique, ...] = Field(max_length=MAX_CRITIQUES)
     """Critiques of the report; empty if it needs no change."""
-    further_considerations: tuple[str, ...] = Field(max_length=5)
+    further_considerations: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=5)
     """Thoughts beyond the sources."""
 
 

@@ -1,5 +1,7 @@
 """Evaluate a finished report: its consistency, completeness and factuality."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
@@ -7,6 +9,7 @@ from tenure.algorithms.claims import self_evaluation
 from tenure.algorithms.claims.verification import compute_factuality
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Critique, ReportAssessment, SectionDraft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts
 from tenure.roles.writing.report_reflector import ReportCritique
@@ -51,13 +54,13 @@ class QuestionComponent(BaseModel):
 class SelfEvaluatorOutput(RoleOutput):
     """The evaluation."""
 
-    rephrasings: tuple[str, ...] = Field(max_length=self_evaluation.REPHRASING_COUNT)
+    rephrasings: tuple[Annotated[str, SchemaLimit(2000)], ...] = Field(max_length=self_evaluation.REPHRASING_COUNT)
     """Three rephrasings of the answer."""
-    contradictions: tuple[str, ...] = Field(max_length=12)
+    contradictions: tuple[Annotated[str, SchemaLimit(2000)], ...] = Field(max_length=12)
     """Statements that cannot both be true."""
     components: tuple[QuestionComponent, ...] = Field(max_length=6)
     """Parts of the question."""
-    issues: tuple[str, ...] = Field(max_length=12)
+    issues: tuple[Annotated[str, SchemaLimit(2000)], ...] = Field(max_length=12)
     """Errors of the report."""
     suggestions: tuple[ReportCritique, ...] = Field(max_length=6)
     """Suggested changes."""
