@@ -118,6 +118,12 @@ class OpenAIBackend(ABC):
         """Return the known capabilities of a role's model."""
         return self._get_capabilities(self._routes.route(role, tier).model, role)
 
+    def identify(self, role: str, tier: Tier) -> str:
+        """Return server, model and parameters that answer a role, so that equal requests can be recognised."""
+        route, address = self._routes.route(role, tier), self._client.base_url
+        parts = (address.host, address.path, route.model, route.temperature, route.reasoning_effort, route.max_output)
+        return " ".join(map(str, parts))
+
     def get_price(self, role: str, tier: Tier) -> Price | None:
         """Return the price of the model that answers a role, or None if it is unknown."""
         return self._prices.get(self._routes.route(role, tier).model)
