@@ -30,15 +30,19 @@ from tenure.roles.base import BaseRole, Evidence, I, O, PostprocessedRole, R, Ro
 from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
+    from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
 
 
 class RoleActivities:
     """The roles, on one chat model and one knowledge base."""
 
-    def __init__(self, chat: ChatModel | None, knowledge: "KnowledgeBase") -> None:
-        """Use `chat`, or the fallbacks if it is None."""
+    def __init__(
+        self, chat: ChatModel | None, knowledge: "KnowledgeBase", answers: "ModelAnswers | None" = None
+    ) -> None:
+        """Use `chat`, or the fallbacks if it is None, and `answers` to ask nothing twice."""
         self._chat = chat
+        self._answers = answers
         self._knowledge = knowledge
 
     def build_all(self) -> list[Callable[..., Any]]:
@@ -115,7 +119,9 @@ class RoleActivities:
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
     ) -> RoleAnswer[O]:
         if self._chat is None or not request.budget_exhausted:
-            return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget)
+            asking = activity.info().workflow_id or ""
+            answers = self._answers.select_run(asking, fresh=request.fresh) if self._answers else None
+            return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget, answers)
         decided = await execute_role(role, request.input, evidence, None)
         return replace(decided, fallback_reason="the budget was used up")
 
@@ -151,6 +157,7 @@ def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], expos
         tokens_cached=given.usage.tokens_cached,
         cost_usd=given.cost_usd,
         first_token_seconds=given.first_token_seconds,
+        saved=given.saved,
         fallback_reason=given.fallback_reason,
         exposed=exposure.exposed,
         suspicious_sources=exposure.sources,

@@ -359,10 +359,12 @@ def _usage_line(progress: RunProgress) -> str:
     """Return the usage in one line, with the limits."""
     usage = progress.usage
     tokens = usage.tokens_in + usage.tokens_out
-    spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
+    saved = usage.saved
+    spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens or saved.answers else "offline"
     calls = format_count(usage.calls, "call") + (f" ({usage.critical_path} in a row)" if usage.critical_path else "")
     figures = [spent, calls, format_count(usage.searches, "search", "searches")]
     figures += [f"{usage.cost_usd:.4f} USD"] if usage.cost_usd is not None else []
+    figures += [f"{saved.tokens_in + saved.tokens_out:,} tokens saved by cached answers"] if saved.answers else []
     return " · ".join([*figures, *progress.budget])
 
 

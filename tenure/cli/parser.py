@@ -148,7 +148,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         help="use memories of earlier runs and keep memories for later ones (default: TENURE_MEMORY)",
     )
     _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
-    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds"))
+    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
 
 
 def _add_include_secrets(command: argparse.ArgumentParser) -> None:
@@ -330,7 +330,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--search-again", action="store_true", help="search again for missing evidence, on the web if the run may"
     )
     ask.add_argument("--new", action="store_true", help="start a new conversation")
-    _add_limits(ask, ("search_mode", *MODEL_BUDGET))
+    _add_limits(ask, ("search_mode", *MODEL_BUDGET, "fresh"))
     fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
     fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
@@ -339,7 +339,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     _add_limits(fork, ("max_cycles",), "including those taken over: ")
     _add_turn(fork, "as the old run")
-    _add_limits(fork, ("search_mode", *MODEL_BUDGET))
+    _add_limits(fork, ("search_mode", *MODEL_BUDGET, "fresh"))
     _add_output(fork)
     diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")

@@ -16,11 +16,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from tenure.contracts.messages import Message
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.models.chat import ChatRequest, Completion, ModelCall
-from tenure.models.errors import EmbeddingError, ModelError, TransportError, UnusableAnswer
+from tenure.models.errors import CUT_OFF, EmbeddingError, ModelError, TransportError, UnusableAnswer
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.models.openai.backend import OpenAIBackend
 from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
-from tenure.models.openai.reply import CUT_OFF
 from tenure.models.routes import ModelRoute, ModelRoutes
 from tenure.settings import Settings, get_environment_variable
 

@@ -6,6 +6,7 @@ no citation can be lost or invented.
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,6 +15,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.algorithms.writing.tables import fold_shared_cells
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
@@ -85,7 +87,7 @@ class WrittenBlock(BaseModel):
     """Sub-heading above the block; empty for none."""
     sentences: tuple[WrittenSentence, ...] = Field(default=(), max_length=15)
     """Its sentences in reading order; empty for a table and for definitions."""
-    columns: tuple[str, ...] = Field(default=(), max_length=10)
+    columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=10)
     """Names of the columns of a table, without that of the row names; else empty."""
     rows: tuple[WrittenRow, ...] = Field(default=(), max_length=20)
     """Rows of a table, or terms with their definitions; else empty."""

@@ -87,7 +87,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """Packages that each layer may import besides itself."""
 
-PURE_LIBRARIES = {"pydantic", "numpy", "sentencex", "Stemmer", "idna"}
+PURE_LIBRARIES = {"pydantic", "pydantic_core", "numpy", "sentencex", "Stemmer", "idna"}
 """Third-party packages that compute and nothing else."""
 
 IMPURE_STANDARD = {

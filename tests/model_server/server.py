@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.model_server.background import BackgroundResponse, ResponseStore, build_response
+from tests.model_server.completion import build_completion
 from tests.model_server.embeddings import build_embeddings, build_rerank_results, count_text_tokens
 from tests.model_server.faults import Fault, RandomFaults
 from tests.model_server.ledger import BilledRequest, PromptCache
@@ -399,18 +400,8 @@ class ModelServer:
         text, finish = truncate_answer(said if isinstance(said, str) else json.dumps(said), request.json)
         model, prompt = request.json["model"], sum(count_message_tokens(request.json))
         entry = BilledRequest(request.schema_name, model, prompt, count_tokens(text), request, tokens_cached=cached)
-        message: Json = {"role": "assistant", "content": text, "refusal": None}
-        if read_functions(request.json) and not isinstance(said, str):
-            message |= {"content": None, "tool_calls": [_convert_to_call(said)]}
-            finish = "tool_calls"
-        completion: Json = {
-            "id": f"chatcmpl-{next(self._numbers)}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": model,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-            "usage": entry.usage,
-        }
+        call = said if read_functions(request.json) and not isinstance(said, str) else None
+        completion = build_completion(f"chatcmpl-{next(self._numbers)}", model, entry.usage, call or text, finish)
         if fault.change:
             fault.change(completion)
         return completion, entry
@@ -459,13 +450,6 @@ def _send(
     kind = {} if stream is None else {"content-type": "text/event-stream"}
     whole = json.dumps(made) if stream is None else "".join(stream)
     return WireReply(200, fault.mangle(whole), {**kind, **fault.headers})
-
-
-def _convert_to_call(said: Json) -> Json:
-    """Return the action of a script as a function call, with its arguments as text."""
-    arguments = said["arguments"]
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {"id": "call_1", "type": "function", "function": {"name": said["action"], "arguments": written}}
 
 
 def _error(message: str, code: str | None = None, param: str | None = None) -> Json:

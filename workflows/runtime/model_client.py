@@ -44,8 +44,9 @@ class Conversation:
 
     def advance(self, reply: "RoleReply[Any]") -> None:
         """Move to the next turn, or restart if a fallback gave the reply."""
-        tokens = reply.tokens_in + reply.tokens_out
-        self.turn = self.turn.advance(tokens) if reply.model_calls else self.turn.restart()
+        saved = reply.saved
+        tokens = reply.tokens_in + reply.tokens_out + saved.tokens_in + saved.tokens_out
+        self.turn = self.turn.advance(tokens) if reply.model_calls or saved.answers else self.turn.restart()
 
 
 class ModelClient:
@@ -106,6 +107,7 @@ class ModelClient:
             by_rule=by_rule,
             turn=turn,
             language=self._limits.language,
+            fresh=self._limits.fresh,
         )
         started = workflow.time_ns()
         reply = await self._execute(role, request, summary)

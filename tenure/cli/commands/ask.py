@@ -149,6 +149,7 @@ def _build_limits(arguments: Namespace, run: RunRequest, settings: Settings) -> 
             "max_seconds": None,
             "highest_price": find_reservation_price(settings, limited=True) if limited else None,
             "search_mode": arguments.search_mode or run.limits.search_mode,
+            "fresh": bool(arguments.fresh),
         }
     )
 

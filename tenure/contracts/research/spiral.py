@@ -1,6 +1,6 @@
 """Research loop of cycles (the spiral): plans, findings and decisions, and the state carried from cycle to cycle."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -23,6 +23,7 @@ from tenure.contracts.run.run import (
     Usage,
     WorkflowUsage,
 )
+from tenure.contracts.schema_limit import SchemaLimit
 
 ActionKind = Literal[
     "SEARCH", "READ", "ANALYZE", "COMPARE", "CALCULATE", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"
@@ -71,31 +72,31 @@ class PlannedAction(Contract):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    id: str
+    id: Annotated[str, SchemaLimit(40)]
     """A short name of your own for it, such as s1."""
     action: ActionKind
     """Type of the action."""
-    query: str = ""
+    query: Annotated[str, SchemaLimit(1000)] = ""
     """SEARCH, READ: the search query. ANALYZE: the question to the document. COMPARE: the criteria. CALCULATE: the
     question about the figures. ADD_TO_OUTLINE: the question that the new section answers. ASK_HUMAN: the question.
     Else empty."""
-    target_outline_topic: str = ""
+    target_outline_topic: Annotated[str, SchemaLimit(300)] = ""
     """Exact heading of the topic it serves; for ADD_TO_OUTLINE the new heading. Empty if it serves none."""
     passage: int = 0
     """READ, ANALYZE: number of the finding whose source is to be read further. Else 0."""
-    depends_on: tuple[str, ...] = ()
+    depends_on: Annotated[tuple[Annotated[str, SchemaLimit(40)], ...], SchemaLimit(24)] = ()
     """Ids of the actions of this plan whose results it needs. Names that they find go into its query."""
-    expected_output: str = ""
+    expected_output: Annotated[str, SchemaLimit(600)] = ""
     """Expected result; for ASK_HUMAN your assumption without an answer."""
-    strategy: str | None = None
+    strategy: Annotated[str | None, SchemaLimit(60)] = None
     """SEARCH: one of the listed search strategies, if the query does not suggest it by its kind; mostly null."""
     search_mode: SearchMode | None = None
     """SEARCH: `sparse` for exact words, names and numbers; `dense` for a description in other words than the source's;
     `graph` to follow names from document to document; `rrf` or `hybrid` for words and meaning. Mostly null: the
     searcher then decides."""
-    alternative: str = ""
+    alternative: Annotated[str, SchemaLimit(1000)] = ""
     """Another query, searched once if the action fails or finds nothing; empty for none."""
-    alternative_strategy: str | None = None
+    alternative_strategy: Annotated[str | None, SchemaLimit(60)] = None
     """One of the listed search strategies for the alternative; mostly null."""
 
 

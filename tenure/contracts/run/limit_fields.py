@@ -70,6 +70,7 @@ class LimitFields(BudgetFields):
     max_history_events: int = limit_field("max_history_events")
     approve_plan: bool = limit_field("approve_plan")
     interactive: bool = limit_field("interactive")
+    fresh: bool = limit_field("fresh")
     answer_seconds: float = limit_field("answer_seconds")
     max_code_attempts: int = limit_field("max_code_attempts")
     candidates: int = limit_field("candidates")

@@ -256,6 +256,11 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         "Whether a run asks people about the question and during its research, and waits for their answers.",
         option=Option("--interactive", "let the run ask questions and wait for answers", "switch"),
     ),
+    "fresh": Limit(
+        False,
+        "Whether the model answers requests again that it has answered before, instead of the cache.",
+        option=Option("--fresh", "ask the model again instead of using cached answers", "switch"),
+    ),
     "answer_seconds": Limit(
         86_400.0,
         "Seconds for which a run waits for a person before it continues with its stated assumption.",

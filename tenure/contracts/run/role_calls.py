@@ -56,6 +56,23 @@ class RoleRequest(Contract, Generic[InputT]):
     """Position in a conversation; None for a single question."""
     language: str = ""
     """Language of the output; empty for that of the question."""
+    fresh: bool = False
+    """Whether the model has to answer even if it has answered the same request before."""
+
+
+class SavedUsage(Contract):
+    """Usage of a model that was not needed, because its answers were cached."""
+
+    answers: int = 0
+    """Number of role calls that cached answers decided."""
+    model_calls: int = 0
+    """Number of model answers that these calls had taken."""
+    tokens_in: int = 0
+    """Prompt tokens of these answers."""
+    tokens_out: int = 0
+    """Completion tokens of these answers."""
+    cost_usd: float | None = None
+    """Cost of these answers in US dollars; None if a model has no known price."""
 
 
 class RoleReply(Contract, Generic[OutputT]):
@@ -79,6 +96,8 @@ class RoleReply(Contract, Generic[OutputT]):
     """Time to the first token of the used answer; None if it was not streamed."""
     fallback_reason: str | None = None
     """Reason for the use of the fallback; None if the model answered."""
+    saved: SavedUsage = SavedUsage()
+    """Usage that a cached answer saved."""
     exposed: bool = False
     """Whether the prompt of the model contained instructions of an unknown author (prompt injection)."""
     suspicious_sources: tuple[SourceId, ...] = ()
@@ -102,6 +121,23 @@ class ModelAnswer(Contract):
     """Prompt tokens that the server had in its cache."""
     first_token_seconds: float | None = None
     """Time to the first token; None if it was not streamed."""
+
+
+class StoredAnswer(Contract):
+    """A valid answer to a request, with the usage of all answers that led to it."""
+
+    text: str
+    """Text of the answer."""
+    model: str
+    """Model as named by the server."""
+    model_calls: int = 1
+    """Number of billed answers, unusable ones included."""
+    tokens_in: int = 0
+    """Prompt tokens."""
+    tokens_out: int = 0
+    """Completion tokens."""
+    tokens_cached: int = 0
+    """Prompt tokens that the server had in its cache."""
 
 
 class CallProgress(Contract):

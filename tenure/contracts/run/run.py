@@ -12,6 +12,7 @@ from tenure.contracts.run.budget import BudgetResource, Price
 from tenure.contracts.run.control import BudgetRevision, InputRequest, OutlineRevision
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
+from tenure.contracts.run.role_calls import SavedUsage
 from tenure.contracts.sandbox import InputFile
 
 RunMode = Literal["auto", "research", "code"]
@@ -210,6 +211,8 @@ class Usage(Contract):
     """Longest chain of model answers in which each was asked for after the one before had arrived."""
     by_role: dict[str, RoleUsage] = {}
     """Usage by role."""
+    saved: SavedUsage = SavedUsage()
+    """Usage that cached answers saved."""
     exposed_calls: int = 0
     """Number of role calls whose prompt contained instructions of an unknown author (prompt injection)."""
     suspicious_sources: tuple[SourceId, ...] = ()

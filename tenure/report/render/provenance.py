@@ -77,6 +77,10 @@ def _numbers(usage: Usage) -> str:
         figures.append(_count(usage.model_calls, "model call") + chain)
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
+    if saved := usage.saved.answers:
+        cost = "" if usage.saved.cost_usd is None else f" and {usage.saved.cost_usd:.4f} USD"
+        tokens = usage.saved.tokens_in + usage.saved.tokens_out
+        figures.append(f"{_count(saved, 'cached answer')} (saved {tokens} tokens{cost})")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
 
 

@@ -5,11 +5,11 @@ passages, and the earlier steps it follows from.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.fallback.analogies import find_analogy
 from tenure.algorithms.fallback.causes import explain_causes
 from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
@@ -25,6 +25,7 @@ from tenure.contracts.evidence.reasoning import (
     StepKind,
 )
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -102,9 +103,9 @@ class ReasonerStep(BaseModel):
     """Kind of the step."""
     text: str = Field(min_length=1, max_length=1200)
     """The step as one sentence, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_CITATIONS)]
     """Numbers of the passages it rests on; empty for a step that only follows from others."""
-    follows: tuple[int, ...]
+    follows: Annotated[tuple[int, ...], SchemaLimit(MAX_REASONING_STEPS)]
     """Numbers, from 1, of the earlier steps it follows from."""
     link: str = Field(max_length=200)
     """Connection to the step before it, in a few words; may be empty."""

@@ -1,6 +1,7 @@
 """Decide whether the research continues, based on Situation and Complication only, before a Resolution is written."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import Field
 
@@ -8,6 +9,7 @@ from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import GainTrend, SynthesisQuality
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 from tenure.roles.research.planner import COVERAGE_THRESHOLD, TopicCoverage, describe_coverage
@@ -65,13 +67,13 @@ class DeciderOutput(RoleOutput):
 
     needs_more_research: bool
     """Whether another cycle follows."""
-    reasoning: str = Field(min_length=1)
+    reasoning: Annotated[str, SchemaLimit(2000)] = Field(min_length=1)
     """Reason for the decision."""
-    key_factors: tuple[str, ...] = Field(default=(), max_length=MAX_FACTORS)
+    key_factors: tuple[Annotated[str, SchemaLimit(300)], ...] = Field(default=(), max_length=MAX_FACTORS)
     """Subjects of the next cycle; empty if no more research is needed."""
     overall_quality: SynthesisQuality = "moderate"
     """Quality of the synthesis."""
-    logic_issues: tuple[str, ...] = Field(default=(), max_length=MAX_FACTORS)
+    logic_issues: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(default=(), max_length=MAX_FACTORS)
     """Contradictions in the synthesis, and conclusions that do not follow."""
 
 

@@ -44,6 +44,9 @@ class OutlinerInput(RoleInput):
 MAX_QUESTION_CHARACTERS = 1000
 """Maximum length of a topic's question; the question of a run may be longer."""
 
+MAX_TOPICS = 16
+"""Topics of the longest answer; the limit of sections of a run is smaller."""
+
 
 MAX_TOPICS = 12
 """Maximum number of topics of an outline, whatever the effort."""

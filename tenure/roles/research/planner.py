@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import ExecutedQuery, GainTrend, LatentTopic, PlannedAction
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -138,9 +139,9 @@ MAX_FINDING_CHARACTERS = 240
 class PlannerOutput(RoleOutput):
     """The plan."""
 
-    critique: str = Field(min_length=1)
+    critique: Annotated[str, SchemaLimit(3000)] = Field(min_length=1)
     """Result of the last cycle and its most important gap."""
-    thought: str
+    thought: Annotated[str, SchemaLimit(3000)]
     """Derivation of the plan."""
     plan: tuple[PlannedAction, ...] = Field(max_length=24)
     """Actions, most important first."""

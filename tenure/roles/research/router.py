@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 
 QUERY_TYPES: Final[Mapping[QueryType, str]] = {
@@ -60,7 +61,7 @@ class RouterOutput(RoleOutput):
     """simple, moderate or complex."""
     query_type: QueryType
     """The kind of answer that is wanted."""
-    reason: str
+    reason: Annotated[str, SchemaLimit(500)]
     """One sentence."""
     calculation: str = Field(default="", max_length=MAX_EXPRESSION_LENGTH)
     """The expression of a calculation whose numbers the request names; empty for none."""

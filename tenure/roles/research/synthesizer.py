@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Annotated
 
 from pydantic import Field
 
@@ -15,6 +16,7 @@ from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDra
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
 from tenure.contracts.run.limit_fields import ReportLength
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -115,7 +117,7 @@ class SynthesizerOutput(RoleOutput):
     """The answer and recommendations; empty unless requested."""
     gaps: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
     """Specific things that the findings leave open; empty unless requested."""
-    columns: tuple[str, ...] = Field(default=(), max_length=8)
+    columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=8)
     """Names of the columns of the comparison; empty without one."""
     rows: tuple[WrittenRow, ...] = Field(default=(), max_length=16)
     """Rows of the comparison; empty without one."""

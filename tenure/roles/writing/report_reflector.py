@@ -1,7 +1,7 @@
 """Reflect on a whole report: criticise it, and suggest considerations beyond its sources."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,6 +13,7 @@ from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import Claim, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 from tenure.roles.research.synthesizer import render_synthesis
@@ -83,7 +84,7 @@ class ReportReflectorOutput(RoleOutput):
 
     critiques: tuple[ReportCritique, ...] = Field(max_length=MAX_CRITIQUES)
     """Critiques of the report; empty if it needs no change."""
-    further_considerations: tuple[str, ...] = Field(max_length=MAX_CONSIDERATIONS)
+    further_considerations: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=MAX_CONSIDERATIONS)
     """Thoughts beyond the sources."""
 
 

@@ -1,7 +1,7 @@
 """Evaluate a finished report: its consistency, completeness and factuality."""
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
@@ -11,6 +11,7 @@ from tenure.algorithms.claims.verification import compute_factuality, mark_uncon
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Critique, ReportAssessment, SectionDraft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts
 from tenure.roles.writing.report_reflector import render_sections
@@ -56,11 +57,11 @@ class QuestionComponent(BaseModel):
 class SelfEvaluatorOutput(RoleOutput):
     """The evaluation."""
 
-    contradictions: tuple[str, ...] = Field(max_length=MAX_CONTRADICTIONS)
+    contradictions: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=MAX_CONTRADICTIONS)
     """Statements that cannot both be true."""
     components: tuple[QuestionComponent, ...] = Field(max_length=MAX_COMPONENTS)
     """Parts of the question."""
-    issues: tuple[str, ...] = Field(max_length=MAX_ISSUES)
+    issues: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=MAX_ISSUES)
     """Errors of the report."""
 
 

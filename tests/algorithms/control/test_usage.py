@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.control.usage import add_call, add_search, merge_usage, record_call, sum_run_usage
-from tenure.contracts.run.role_calls import RoleReply
+from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
 from tests.support.tiers import slow
 
@@ -129,3 +129,16 @@ def test_a_recorded_call_keeps_its_times() -> None:
     assert first.call_spans == ((0, 10), (10, 20), (20, 30))
     assert (total.calls, total.model_calls, total.critical_path) == (4, 4, 4)
     assert sum_run_usage([]).critical_path == 0
+
+
+@pytest.mark.parametrize(("costs", "total"), [((), None), ((0.5, 0.25), 0.75), ((0.5, None), None)])
+def test_savings_are_summed(costs: tuple[float | None, ...], total: float | None) -> None:
+    """Cached answers are counted with what they had cost; the cost is unknown if one of them has no price."""
+    saved = [SavedUsage(answers=1, model_calls=2, tokens_in=10, tokens_out=5, cost_usd=cost) for cost in costs]
+    replies = [reply("m", 0, 0, model_calls=0, saved=one) for one in saved] + [reply("m", 3, 4)]
+
+    usage = merge_usage(add_call(Usage(), "router", one) for one in replies)
+
+    n = len(costs)
+    assert usage.saved == SavedUsage(answers=n, model_calls=2 * n, tokens_in=10 * n, tokens_out=5 * n, cost_usd=total)
+    assert (usage.tokens_in, usage.model_calls) == (3, 1)
