@@ -94,7 +94,7 @@ class BudgetLease:
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
         self.request_count += 1
         remaining, revised, self._revised = self.remaining, self._revised, False
-        # An effort is about as much as a run needs: amounts held in advance by one part would be missing elsewhere.
+        # An effort is about as much as a run needs, so no part may hold calls in advance that another needs.
         calls = 1 if self._workflow.control.budget_revision.by_effort else PREFETCH_CALLS
         return BudgetRequest(
             reporter=workflow.info().workflow_id,
