@@ -6,6 +6,8 @@ CommandError             1, the run failed or the server refused
 └── Detached             130, Ctrl-C; the run continues
 """
 
+from tenure.installation import PROGRAM
+
 
 class CommandError(Exception):
     """A command failed."""
@@ -32,6 +34,5 @@ class Detached(CommandError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"the run continues: `python client.py watch {run_id}` follows it, "
-            f"`python client.py cancel {run_id}` ends it"
+            f"the run continues: `{PROGRAM} watch {run_id}` follows it, `{PROGRAM} cancel {run_id}` ends it"
         )

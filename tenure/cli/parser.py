@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NoReturn
 
+import tenure
 from tenure.algorithms.text.printable import escape_control_characters
 from tenure.cli.argument_types import parse_datetime as _moment
 from tenure.cli.argument_types import parse_duration as _duration
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.installation import IS_PACKAGED
 from workflows.research.strategies import list_strategy_names
 
 EPILOG = """\
@@ -49,11 +51,12 @@ class CommandParser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
     parser: argparse.ArgumentParser = CommandParser(
-        prog="client.py",
+        prog="tenure" if IS_PACKAGED else "client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"tenure {tenure.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_start(commands)
     _add_schedule(commands)
