@@ -11,7 +11,7 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
-from tenure.cli.errors import CommandError
+from tenure.cli.errors import CommandError, MissingRun
 from tenure.cli.parser import build_parser
 
 
@@ -20,6 +20,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = build_parser().parse_args(argv)
     try:
         return _run(arguments)
+    except MissingRun as error:
+        from tenure.cli.session.nearest_run import suggest_run
+
+        return _tell(suggest_run(error), error.exit_code)
     except CommandError as error:
         return _tell(error, error.exit_code)
     except KeyboardInterrupt as error:

@@ -5,21 +5,35 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NoReturn
 
 import tenure
-from tenure.algorithms.text.printable import escape_control_characters
 from tenure.cli.argument_types import parse_datetime as _moment
 from tenure.cli.argument_types import parse_duration as _duration
+from tenure.cli.command_parser import CommandParser
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
-from tenure.installation import IS_PACKAGED
+from tenure.installation import IS_PACKAGED, PROGRAM
 from workflows.research.strategies import list_strategy_names
 
 EPILOG = """\
 exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
 or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (the run continues)
 """
+
+EXAMPLES = f"""
+Answer a question from documents, with a report in which every sentence names its source:
+  {PROGRAM} start "What changed in the last release?" --docs ~/project/docs -o report.html
+
+Write a program that passes tests:
+  {PROGRAM} start "Repair median.py" --files median.py --tests test_median.py
+
+Follow the latest runs, and steer one:
+  {PROGRAM} list
+  {PROGRAM} feedback ID "Say more about costs"
+
+All commands: {PROGRAM} --help
+"""
+"""Text for a command line without a command."""
 
 MAX_COUNT = 10**12
 """Largest value of a count without a maximum of its own."""
@@ -40,22 +54,15 @@ STATUSES = (
 """Statuses of a run in `list`; the last one is known to the server only."""
 
 
-class CommandParser(argparse.ArgumentParser):
-    """Parser whose messages repeat arguments without their control characters."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit."""
-        super().error(escape_control_characters(message))
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser; each command names its handler as `module:function`."""
-    parser: argparse.ArgumentParser = CommandParser(
+    parser = CommandParser(
         prog="tenure" if IS_PACKAGED else "client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.examples = EXAMPLES
     parser.add_argument("--version", action="version", version=f"tenure {tenure.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_start(commands)

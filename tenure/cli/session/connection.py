@@ -10,7 +10,7 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.errors import CommandError, Unreachable, UsageError
+from tenure.cli.errors import CommandError, MissingRun, Unreachable
 from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.installation import PROGRAM
@@ -77,7 +77,7 @@ def explain_refusals(run_id: str) -> Iterator[None]:
 
 def describe_missing_run(run_id: str) -> CommandError:
     """Return a readable message for a run that does not exist."""
-    return UsageError(f"there is no run {run_id}: `{PROGRAM} list` shows all runs")
+    return MissingRun(run_id)
 
 
 @contextmanager
