@@ -17,7 +17,14 @@ from tenure.cli.parser import build_parser
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    arguments = build_parser().parse_args(argv)
+    parser = build_parser()
+    if "_ARGCOMPLETE" in os.environ:
+        # The shell asks for completions; the process ends here.
+        import argcomplete
+
+        parser.examples = ""
+        argcomplete.autocomplete(parser)
+    arguments = parser.parse_args(argv)
     try:
         return _run(arguments)
     except MissingRun as error:

@@ -54,7 +54,7 @@ STATUSES = (
 """Statuses of a run in `list`; the last one is known to the server only."""
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """Return the parser; each command names its handler as `module:function`."""
     parser = CommandParser(
         prog="tenure" if IS_PACKAGED else "client.py",
@@ -479,6 +479,13 @@ def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
+    completion = _add(
+        commands,
+        "completion",
+        "tenure.cli.completion:print_completion",
+        "print the script by which a shell completes command lines of tenure",
+    )
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     backup = _add(
         commands, "backup", "tenure.cli.commands.backup:back_up", "copy the home into a folder, also while it is in use"
     )

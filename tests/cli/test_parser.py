@@ -32,6 +32,7 @@ COMMANDS = {
     "status": [],
     "versions": ["--make-current"],
     "doctor": [],
+    "completion": ["fish"],
     "ingest": ["docs"],
     "corpus": ["list"],
     "sql": ["SELECT 1"],
