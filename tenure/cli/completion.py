@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 
-import argcomplete
+from argcomplete.shell_integration import shellcode
 
 from tenure.cli.terminal import print_text
 from tenure.settings import Settings
@@ -10,5 +10,5 @@ from tenure.settings import Settings
 
 def print_completion(arguments: Namespace, settings: Settings) -> int:
     """Run `completion`."""
-    print_text(argcomplete.shellcode(["tenure"], shell=arguments.shell) + "\n")
+    print_text(shellcode(["tenure"], shell=arguments.shell) + "\n")
     return 0

@@ -80,7 +80,7 @@ def build_parser() -> CommandParser:
 Commands = argparse._SubParsersAction  # the type argparse gives no public name to
 
 
-def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
+def _add(commands: "Commands[CommandParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
     """Add a command with the options that all commands share."""
     command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
     command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
@@ -104,7 +104,7 @@ def _add_output(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_start(commands: "Commands[CommandParser]") -> None:
     """Add `start`."""
     start = _add(
         commands,
@@ -192,7 +192,7 @@ def _value_parser(kind: OptionType, limit: Limit) -> Callable[[str], float | str
     return {"amount": _money, "duration": _duration}.get(kind, _language)
 
 
-def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_schedule(commands: "Commands[CommandParser]") -> None:
     """Add `schedule`."""
     schedule = _add(
         commands,
@@ -294,7 +294,7 @@ def _add_mcp(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_looking(commands: "Commands[CommandParser]") -> None:
     """Add commands that inspect runs."""
     watch = _add(commands, "watch", "tenure.cli.commands.runs:watch", "follow a run and print its report")
     state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
@@ -319,7 +319,7 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
 
 
-def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_archive(commands: "Commands[CommandParser]") -> None:
     """Add commands for the archive of finished runs."""
     module = "tenure.cli.commands.archives"
     export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
@@ -331,7 +331,7 @@ def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
     delete.add_argument("id", metavar="ID")
 
 
-def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_going_on(commands: "Commands[CommandParser]") -> None:
     """Add commands that continue from a run."""
     ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
     ask.add_argument("id", metavar="ID")
@@ -357,7 +357,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     diff.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the difference into a file")
 
 
-def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_steering(commands: "Commands[CommandParser]") -> None:
     """Add commands that steer a run."""
     steering = {
         name: _add(commands, name, "tenure.cli.commands.steer:steer", about)
@@ -389,7 +389,7 @@ def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
     steering["cancel"].add_argument("--discard", action="store_true", help="deliver no report")
 
 
-def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_corpora(commands: "Commands[CommandParser]") -> None:
     """Add commands for documents."""
     ingest = _add(commands, "ingest", "tenure.cli.commands.corpora:ingest", "read documents into a corpus")
     ingest.add_argument("paths", nargs="+", metavar="PATH")
@@ -419,7 +419,7 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_limits(corpus, MODEL_BUDGET, "with `relate`: ")
 
 
-def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_memory(commands: "Commands[CommandParser]") -> None:
     """Add commands for memories."""
     memory = _add(
         commands,
@@ -457,7 +457,7 @@ def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
     memory.add_argument("-o", "--output", type=_path, metavar="FILE", help="with `export`: write into a file")
 
 
-def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_stack(commands: "Commands[CommandParser]") -> None:
     """Add commands for the local stack."""
     _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
     _add(
