@@ -40,6 +40,7 @@ from tenure.contracts.knowledge.memory import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.installation import DEFAULT_HOME
 from tenure.ownership import MIN_TOKEN_LENGTH
 from tenure.roles.registry import RoleName
 
@@ -157,8 +158,9 @@ class Settings(BaseSettings, LimitFields):
         hide_input_in_errors=True,
     )
 
-    home: Path = Path(".tenure")
-    """Folder of all state: knowledge base, Temporal's database, logs, process records."""
+    home: Path = DEFAULT_HOME
+    """Folder of all state: knowledge base, Temporal's database, logs, process records. An installed `tenure` uses
+    `~/.local/share/tenure` by default, a checkout the current folder."""
     temporal_port: int = Field(default=7233, ge=1, le=65535)
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)

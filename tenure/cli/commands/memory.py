@@ -35,6 +35,7 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryReply,
     WriteMemoryRequest,
 )
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -231,18 +232,18 @@ def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
     if problem == "duplicate" and known:
         return (
             f"memory {known.id} ({known.kind}) has this text already: "
-            f"`python client.py memory forget {known.id}{owner}` removes it"
+            f"`{PROGRAM} memory forget {known.id}{owner}` removes it"
         )
     if problem == "episode":
         return f"memory {arguments.what[0]} is the record of a run: it can be forgotten, but not edited"
     if problem == "too_many":
         return (
             f"an owner has at most {MAX_PREFERENCES} preferences: edit or forget one; "
-            f"`python client.py memory list --kind preference{owner}` shows them"
+            f"`{PROGRAM} memory list --kind preference{owner}` shows them"
         )
     if problem == "too_long":
         return f"a preference has at most {MAX_PREFERENCE_CHARS} characters; this text has {len(arguments.what[-1]):,}"
-    return f"this owner has no memory {arguments.what[0]}: `python client.py memory list{owner}` shows them"
+    return f"this owner has no memory {arguments.what[0]}: `{PROGRAM} memory list{owner}` shows them"
 
 
 async def _forget(arguments: Namespace, client: Client) -> int:
@@ -256,7 +257,7 @@ async def _forget(arguments: Namespace, client: Client) -> int:
     )
     forgot = (await _run_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
     if not forgot.forgotten and request.ids:
-        raise UsageError("this owner has no such memory: `python client.py memory list` shows them")
+        raise UsageError(f"this owner has no such memory: `{PROGRAM} memory list` shows them")
     if arguments.json:
         print_json(forgot.model_dump(mode="json"))
     else:

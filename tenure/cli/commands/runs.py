@@ -35,6 +35,7 @@ from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
+from tenure.installation import PROGRAM
 from tenure.report.render.program import render_attempt, to_attempt_records
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
@@ -113,8 +114,8 @@ async def _report(arguments: Namespace, place: ServerTarget) -> int:
         return await batches.show_batch(arguments, place, record)
     if record.is_running:
         raise CommandError(
-            f"run {arguments.id} is still running: `python client.py watch {arguments.id}` follows it, "
-            f"`python client.py finish {arguments.id}` finishes it with what it has"
+            f"run {arguments.id} is still running: `{PROGRAM} watch {arguments.id}` follows it, "
+            f"`{PROGRAM} finish {arguments.id}` finishes it with what it has"
         )
     deliver(await record.read_result(Result), arguments)
     return 0
@@ -126,7 +127,7 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
     if record.is_archived:
         raise CommandError(
             f"run {arguments.id} is archived, and only its histories remain: "
-            f"`python client.py trace {arguments.id}` shows what happened"
+            f"`{PROGRAM} trace {arguments.id}` shows what happened"
         )
     handle = _handle(await open_session(place), arguments.id)
     with explain_refusals(arguments.id), explain_ended_query(arguments.id, is_running=record.is_running):
@@ -246,8 +247,8 @@ async def _describe_archived(run: RunDescription, converter: DataConverter) -> d
 def _print_empty(arguments: Namespace) -> str:
     """Print that there is nothing to list."""
     if arguments.owner or arguments.status:
-        return "no run matches: `python client.py list` shows all runs"
-    return 'there are no runs yet: `python client.py start "QUESTION"` starts one'
+        return f"no run matches: `{PROGRAM} list` shows all runs"
+    return f'there are no runs yet: `{PROGRAM} start "QUESTION"` starts one'
 
 
 def _build_query(arguments: Namespace) -> str:

@@ -35,6 +35,7 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import Settings
@@ -69,7 +70,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     if arguments.question is not None:
         raise UsageError("--batch FILE and a question exclude each other")
     if arguments.output is not None or arguments.format is not None:
-        raise UsageError("a batch ends in a summary: `python client.py report RUN -o FILE` writes the report of a run")
+        raise UsageError(f"a batch ends in a summary: `{PROGRAM} report RUN -o FILE` writes the report of a run")
     items = read_batch(arguments.batch)
     arguments.question = items[0].question
     shared = build_request(arguments, settings)
@@ -156,7 +157,7 @@ def render_details(request: RunRequest, chosen: str) -> str:
         f"{truncate_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
         f"{filtered}"
-        f'**Steer** `python client.py feedback {chosen} "TEXT"`, '
+        f'**Steer** `{PROGRAM} feedback {chosen} "TEXT"`, '
         "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
     )
 
@@ -222,16 +223,14 @@ async def follow_started_run(
         if arguments.json:
             print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
         else:
-            print_note(f"follow it with `python client.py watch {chosen}`")
+            print_note(f"follow it with `{PROGRAM} watch {chosen}`")
         return 0
     with choose_display(make_stderr_console()) as display:
         result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
     if result.usage.model_calls:
         print_note(describe_cost(result.usage))
-    print_note(
-        f"again: `python client.py report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else "")
-    )
+    print_note(f"again: `{PROGRAM} report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else ""))
     return code
 
 
@@ -254,7 +253,7 @@ async def check_corpora(client: Client, request: RunRequest) -> None:
     if missing:
         raise UsageError(
             f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
-            f"create it with `python client.py ingest PATH --corpus {missing[0]}`"
+            f"create it with `{PROGRAM} ingest PATH --corpus {missing[0]}`"
         )
 
 
@@ -308,6 +307,4 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
 
 
 def _describe_used_id(chosen: str) -> UsageError:
-    return UsageError(
-        f"the id {chosen} is in use: see it with `python client.py report {chosen}`, or choose another --id"
-    )
+    return UsageError(f"the id {chosen} is in use: see it with `{PROGRAM} report {chosen}`, or choose another --id")

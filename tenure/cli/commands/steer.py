@@ -34,6 +34,7 @@ from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 
 MAX_FILE_BYTES = 1_000_000
@@ -109,7 +110,7 @@ async def _send(arguments: Namespace, place: ServerTarget, steering: RunCommand)
     handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(arguments.id)
     record = await open_run(place, arguments.id, client)
     if not record.is_running:
-        raise CommandError(f"run {arguments.id} is finished: `python client.py report {arguments.id}` shows its report")
+        raise CommandError(f"run {arguments.id} is finished: `{PROGRAM} report {arguments.id}` shows its report")
     with explain_refusals(arguments.id):
         if record.workflow_type == AGENT_WORKFLOW:
             affects = await _send_update(handle, steering)

@@ -24,6 +24,7 @@ from tenure.cli.session.monitor import (
 from tenure.cli.session.run_tree import describe_run_tree
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.streaming import read_streamed_answers
+from tenure.installation import PROGRAM
 
 T = TypeVar("T")
 
@@ -120,13 +121,10 @@ async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
             lost_since = None  # it answered in between: this is a new absence
         if lost_since is None:
             lost_since = now
-            display.say(
-                "the Temporal server does not answer; waiting for it (`python client.py up` starts a local one)"
-            )
+            display.say(f"the Temporal server does not answer; waiting for it (`{PROGRAM} up` starts a local one)")
         if now - lost_since > MAX_OUTAGE_SECONDS:
             raise Unreachable(
-                "the Temporal server is still unavailable: run `python client.py up`, "
-                f"then `python client.py watch {handle.id}`"
+                f"the Temporal server is still unavailable: run `{PROGRAM} up`, then `{PROGRAM} watch {handle.id}`"
             )
         await asyncio.sleep(1.0)
 

@@ -1,7 +1,7 @@
 """Declare the limits of a run: default, range, description and command-line option of each.
 
 The request of a run, the settings, the command line and `docs/settings.md` are derived from these tables. The module
-imports nothing slow, since `client.py --help` needs it.
+imports nothing slow, since `--help` needs it.
 """
 
 from collections.abc import Mapping

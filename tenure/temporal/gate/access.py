@@ -15,6 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from tenure.installation import PROGRAM
 from tenure.private_files import read_or_create_secret
 from tenure.temporal.gate.http_server import HttpError, Request, Response
 
@@ -37,7 +38,7 @@ SECURITY_HEADERS = (
 )
 """Headers of every response, against other pages and against content types that browsers guess."""
 
-HINT = "Run `python client.py status` as that user and open the link that it prints."
+HINT = f"Run `{PROGRAM} status` as that user and open the link that it prints."
 
 _MIN_KEY_LENGTH = 32
 _SIGNATURE_DIGITS = 32
