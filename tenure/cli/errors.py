@@ -2,6 +2,7 @@
 
 CommandError             1, the run failed or the server refused
 ├── UsageError           2, invalid command line
+│   └── UnknownRun       2, no run has the id
 ├── Unreachable          4, something required does not answer
 └── Detached             130, Ctrl-C; the run continues
 """
@@ -17,6 +18,10 @@ class UsageError(CommandError):
     """The command line is invalid."""
 
     exit_code = 2
+
+
+class UnknownRun(UsageError):
+    """Neither the server nor the archive has the run."""
 
 
 class Unreachable(CommandError):

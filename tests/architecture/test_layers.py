@@ -39,8 +39,8 @@ WORLD = {
 }
 """Packages that do I/O or render results."""
 
-APPLICATION = {"tenure.cli", "tenure.temporal", "tenure.reference"}
-"""Command line, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
+APPLICATION = {"tenure.cli", "tenure.site", "tenure.temporal", "tenure.reference"}
+"""Command line, page, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
@@ -84,6 +84,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
     },
+    # Calls what the commands call, so that the page does nothing in a second way.
+    "tenure.site": {"tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.cli"},
 }
 """Packages that each layer may import besides itself."""
 

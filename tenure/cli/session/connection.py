@@ -10,7 +10,7 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.errors import CommandError, Unreachable, UsageError
+from tenure.cli.errors import CommandError, UnknownRun, Unreachable
 from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
@@ -76,7 +76,7 @@ def explain_refusals(run_id: str) -> Iterator[None]:
 
 def describe_missing_run(run_id: str) -> CommandError:
     """Return a readable message for a run that does not exist."""
-    return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
+    return UnknownRun(f"there is no run {run_id}: `python client.py list` shows all runs")
 
 
 @contextmanager

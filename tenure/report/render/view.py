@@ -66,6 +66,10 @@ class QuoteView:
     """Position in the stored text."""
     link: str
     """URL that opens the page at the quote; empty if the source is not a page."""
+    source: int
+    """Number of the source."""
+    span: tuple[int, int]
+    """Offsets in the stored text."""
     verdict: str = ""
     """Remark on the support that it gives."""
 
@@ -437,6 +441,8 @@ class _PageBuilder:
             after=flatten(citation.after),
             place=(f"page {citation.page}, " if citation.page else "") + f"characters {citation.start}–{citation.end}",
             link=build_text_fragment(self._sources[citation.source].uri, citation.quote),
+            source=citation.source,
+            span=(citation.start, citation.end),
             verdict=verdict,
         )
 
