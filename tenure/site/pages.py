@@ -58,6 +58,7 @@ def build_routes(service: Service) -> list[Route]:
     return [
         route("/", _show_start),
         route("/static/{name}", _send_static),
+        route("/favicon.ico", _send_no_icon),
         route("/runs", _start_run, "POST"),
         route("/runs/{run:path}/live", _show_live),
         route("/runs/{run:path}/found", _show_found),
@@ -100,6 +101,10 @@ async def _send_static(service: Service, request: Request) -> Response:
     content, media = _read_static(name)
     headers = {"cache-control": f"private, max-age={_YEAR}, immutable"}
     return Response(content, media_type=media, headers=headers)
+
+
+async def _send_no_icon(service: Service, request: Request) -> Response:
+    return Response(status_code=HTTPStatus.NO_CONTENT)
 
 
 async def _start_run(service: Service, request: Request) -> Response:

@@ -38,6 +38,7 @@ function enablePanel(panel) {
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     opener = link;
+    link.closest("[popover]:popover-open")?.hidePopover();
     const response = await fetch(link.href);
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const button = document.createElement("button");
