@@ -165,6 +165,8 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
     """Port of this home's Temporal web UI, on 127.0.0.1."""
+    site_port: int = Field(default=8235, ge=1, le=65535)
+    """Port of the page and the HTTP API of `serve`, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
     worker_versioning: bool = True

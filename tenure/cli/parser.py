@@ -477,6 +477,16 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         action="store_true",
         help="let new runs use the version of this installation, once its workers poll",
     )
+    serve = _add(
+        commands,
+        "serve",
+        "tenure.site.command:serve",
+        "serve a page and an HTTP API on this machine, to ask, follow, steer and read runs",
+    )
+    serve.add_argument(
+        "--port", type=_between(1, 65_535), metavar="N", help="port on 127.0.0.1 (default: TENURE_SITE_PORT)"
+    )
+    serve.add_argument("--open", action="store_true", help="open the page in the browser")
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
     completion = _add(

@@ -39,8 +39,8 @@ WORLD = {
 }
 """Packages that do I/O or render results."""
 
-APPLICATION = {"tenure.cli", "tenure.temporal", "tenure.reference", "tenure.__main__"}
-"""Command line, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
+APPLICATION = {"tenure.cli", "tenure.site", "tenure.temporal", "tenure.reference", "tenure.__main__"}
+"""Command line, page, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
@@ -90,6 +90,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "tenure.installation",
     },
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
+    # Calls what the commands call, so that the page does nothing in a second way.
+    "tenure.site": {
+        *(
+            "tenure.contracts",
+            "tenure.report",
+            "tenure.temporal",
+            "tenure.settings",
+            "tenure.cli",
+            "tenure.installation",
+        ),
+    },
 }
 """Packages that each layer may import besides itself."""
 

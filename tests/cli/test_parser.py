@@ -29,6 +29,7 @@ COMMANDS = {
     "cancel": ["r"],
     "up": [],
     "down": [],
+    "serve": ["--port", "8000"],
     "status": [],
     "versions": ["--make-current"],
     "doctor": [],

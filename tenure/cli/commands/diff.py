@@ -4,6 +4,8 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
+from temporalio.client import Client
+
 from tenure.cli.errors import CommandError
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import explain_refusals
@@ -28,7 +30,7 @@ def diff(arguments: Namespace, settings: Settings) -> int:
 
 async def _compare_and_deliver(arguments: Namespace, place: ServerTarget) -> int:
     """Compare two results and deliver the difference."""
-    found = compare_results(await _read_result(place, arguments.a), await _read_result(place, arguments.b))
+    found = compare_results(await read_finished(place, arguments.a), await read_finished(place, arguments.b))
     if arguments.output is not None:
         write_file(arguments.output, render_diff(found, Path.cwd()).encode())
         print_note(f"difference written to {arguments.output}")
@@ -39,13 +41,13 @@ async def _compare_and_deliver(arguments: Namespace, place: ServerTarget) -> int
     return 0
 
 
-async def _read_result(place: ServerTarget, run_id: str) -> Result:
+async def read_finished(place: ServerTarget, run_id: str, client: Client | None = None) -> Result:
     """Return the result of a finished run.
 
     Raises:
         CommandError: the run is still running, or failed.
     """
-    record = await open_run(place, run_id)
+    record = await open_run(place, run_id, client)
     with explain_refusals(run_id), record.explain_damage():
         await read_request(record.source, run_id)
     if record.is_running:

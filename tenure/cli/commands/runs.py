@@ -123,15 +123,7 @@ async def _report(arguments: Namespace, place: ServerTarget) -> int:
 
 async def _state(arguments: Namespace, place: ServerTarget) -> int:
     """Print the state of a run."""
-    record = await open_run(place, arguments.id)  # reports an unknown id immediately, even without a worker
-    if record.is_archived:
-        raise CommandError(
-            f"run {arguments.id} is archived, and only its histories remain: "
-            f"`{PROGRAM} trace {arguments.id}` shows what happened"
-        )
-    handle = _handle(await open_session(place), arguments.id)
-    with explain_refusals(arguments.id), explain_ended_query(arguments.id, is_running=record.is_running):
-        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    found = await read_state(place, arguments.id)
     if arguments.json:
         print_json(found.model_dump(mode="json"))
         return 0
@@ -152,9 +144,27 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
     return 0
 
 
+async def read_state(place: ServerTarget, run_id: str, client: Client | None = None) -> RunState:
+    """Return the state of a run as the run itself reports it.
+
+    Raises:
+        CommandError: it is archived, or no worker of its version answers.
+        MissingRun: there is no such run, which is reported immediately, even without a worker.
+    """
+    record = await open_run(place, run_id, client)
+    if record.is_archived:
+        raise CommandError(
+            f"run {run_id} is archived, and only its histories remain: `{PROGRAM} trace {run_id}` shows what happened"
+        )
+    handle = _handle(client or await open_session(place), run_id)
+    with explain_refusals(run_id), explain_ended_query(run_id, is_running=record.is_running):
+        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    return found
+
+
 async def _list(arguments: Namespace, place: ServerTarget) -> int:
     """Print the latest runs."""
-    rows = await _collect_rows(arguments, place)
+    rows = await collect_runs(arguments, place)
     if arguments.json:
         urls = ["" if row["archived"] else place.build_run_link(row["id"]) for row in rows]
         print_json([row | {"archived": bool(row["archived"]), "url": url} for row, url in zip(rows, urls, strict=True)])
@@ -165,7 +175,7 @@ async def _list(arguments: Namespace, place: ServerTarget) -> int:
     return 0
 
 
-async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[str, str]]:
+async def collect_runs(arguments: Namespace, place: ServerTarget) -> list[dict[str, str]]:
     """Return the latest runs of the server, and those of the archive that the server does not have.
 
     Raises:

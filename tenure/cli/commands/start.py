@@ -203,14 +203,25 @@ def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None
 async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, chosen: str) -> int:
     """Start the run and follow it to its end."""
     client = await open_session(place)
+    handle = await launch_run(arguments, place, client, request, chosen)
+    return await follow_started_run(arguments, place, client, handle)
+
+
+async def launch_run(
+    arguments: Namespace, place: ServerTarget, client: Client, request: RunRequest, chosen: str
+) -> WorkflowHandle[object, Result]:
+    """Start a run after the checks that need a connection.
+
+    Raises:
+        UsageError: a corpus does not exist, or the id is in use.
+    """
     await register_search_attributes(client, place)
     await check_corpora(client, request)
     if arguments.id:
         await refuse_archived_id(place, chosen)
     if request.limits.has_model and request.mode != "code":
         print_note(describe_estimate(request.limits))
-    handle = await start_workflow(client, request, chosen, parse_ownership(arguments))
-    return await follow_started_run(arguments, place, client, handle)
+    return await start_workflow(client, request, chosen, parse_ownership(arguments))
 
 
 async def follow_started_run(

@@ -130,16 +130,21 @@ async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """State of a run's workflows."""
+class RunParts:
+    """State of a run's workflows as the server knows it."""
 
     pending_failures: tuple[PendingFailure, ...] = ()
     writings: tuple[StreamedAnswer, ...] = ()
 
 
-async def _parts(client: Client, place: ServerTarget, run_id: str) -> _Parts:
+async def read_parts(client: Client, place: ServerTarget, run_id: str) -> RunParts:
+    """Return the failures that block a run and its answers that are arriving.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
     members = [member async for member in describe_run_tree(client, run_id)]
-    return _Parts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
+    return RunParts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
 
 
 async def _watch(
@@ -148,11 +153,11 @@ async def _watch(
     """Show progress periodically; report once if no worker serves the run."""
     began, complaint = time.monotonic(), ""
     looked = began
-    parts = _Parts()
+    parts = RunParts()
     while True:
         try:
             if time.monotonic() - looked >= CHILDREN_POLL_SECONDS:
-                looked, parts = time.monotonic(), await _parts(client, place, handle.id)
+                looked, parts = time.monotonic(), await read_parts(client, place, handle.id)
             snapshot = replace(
                 await read_snapshot(client, handle, query=query),
                 pending_failures=parts.pending_failures,

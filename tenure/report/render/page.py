@@ -24,6 +24,10 @@ class QuoteView:
     """Position in the stored text."""
     link: str
     """URL that opens the page at the quote; empty if the source is not a page."""
+    source: int
+    """Number of the source."""
+    span: tuple[int, int]
+    """Offsets in the stored text."""
     verdict: str = ""
     """Remark on the support that it gives."""
 

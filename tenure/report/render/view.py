@@ -230,6 +230,8 @@ class _PageBuilder:
             after=flatten(citation.after),
             place=describe_place(citation),
             link=build_text_fragment(self._sources[citation.source].uri, citation.quote),
+            source=citation.source,
+            span=(citation.start, citation.end),
             verdict=verdict,
         )
 
