@@ -70,13 +70,14 @@ async def test_run_without_critique_writes_each_section_once(serving: Serving) -
 async def test_usage_counts_every_finished_call(serving: Serving) -> None:
     """The usage of the report equals the requests to the model, in calls and in tokens.
 
-    The contradiction finder asks no model here: no two sources make statements on the same subject.
+    Two roles ask no model here: no two sources make statements on the same subject, and the question is not complex.
     """
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert result.usage.calls == len(chat.asked) + result.usage.by_role["contradiction_finder"].calls
+    without_model = sum(result.usage.by_role[role].calls for role in ("contradiction_finder", "self_evaluator"))
+    assert result.usage.calls == len(chat.asked) + without_model
     assert result.usage.tokens_in == 100 * len(chat.asked)
     assert result.usage.by_role["section_writer"].calls == 2
     assert result.usage.by_role["router"].models == ("scripted-fast",)
