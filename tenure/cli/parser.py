@@ -151,7 +151,9 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
     )
     _add_turn(start, "3")
-    _add_limits(start, ("effort", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode"))
+    _add_limits(
+        start, ("effort", "length", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode")
+    )
     start.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,

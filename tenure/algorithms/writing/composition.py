@@ -126,7 +126,7 @@ def compose(
         scores[scores < MIN_SCORE_OF_SEVERAL] = -1.0
     order = _select_candidates(candidates, scores, vectors, max_excerpts)
     chosen = _put_focus_first(request, scores, vectors, encode, order)
-    kept = _limit_length(chosen, candidates, target_words or _compute_target_words(request))
+    kept = _limit_length(chosen, candidates, target_words or compute_target_words(request))
     question = encode([request.question])[0]
     weighed = {_trim_opening(candidates[index], question, encode): float(scores[index]) for index in kept}
     return _arrange_blocks(list(weighed), passages, weighed)
@@ -251,7 +251,8 @@ def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) 
     return (0.05 if summary else 0.0) + (0.05 if about else 0.0) - (0.08 if voice else 0.0)
 
 
-def _compute_target_words(request: CompositionRequest) -> int:
+def compute_target_words(request: CompositionRequest) -> int:
+    """Return the target length of a section by the number of sections and the length of the report."""
     sections = len(request.other_topics) + 1
     words = min(MAX_SECTION_WORDS, max(MIN_SECTION_WORDS, REPORT_WORDS // sections))
     return scale_words(words, request.length)

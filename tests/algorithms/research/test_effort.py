@@ -1,6 +1,7 @@
 """Tests of the choice of effort and retrieval strategy."""
 
 from itertools import pairwise
+from typing import get_args
 
 import pytest
 
@@ -16,7 +17,7 @@ from tenure.algorithms.research.effort import (
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.control import BudgetBounds
-from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.limit_fields import Complexity, ReportLength
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 from tests.support.passages import reference
@@ -35,6 +36,14 @@ def test_limits_override_the_complexity() -> None:
     limits = RunLimits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
 
     assert choose_effort("complex", limits) == ResearchEffort(cycles=9, subagents=7, hops=1, sections=1)
+
+
+def test_the_length_of_a_report_scales_its_sections() -> None:
+    """A short report has fewer sections and a long one more, within the maximum number of sections."""
+    lengths: tuple[ReportLength, ...] = get_args(ReportLength)
+
+    assert [choose_effort("moderate", RunLimits(length=length)).sections for length in lengths] == [2, 4, 6]
+    assert choose_effort("complex", RunLimits(length="long", max_sections=3)).sections == 3
 
 
 def test_effort_grows_with_complexity() -> None:
