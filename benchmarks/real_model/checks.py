@@ -204,6 +204,8 @@ def check_run(base_url: str, folder: Path, question: str, *options: str) -> Chec
         "TENURE_MODEL_TIMEOUT": str(_TIMEOUT_SECONDS),
         "TENURE_MAX_OUTPUT": "256",
         "TENURE_MODEL_CONCURRENCY": "2",
+        # The packages of this environment suffice: creating a separate one takes a minute.
+        "TENURE_SANDBOX_PYTHON": sys.executable,
     }
     client = (sys.executable, str(_ROOT / "client.py"))
     command = [*client, "start", question, "--docs", str(docs), "--effort", "simple", "--json", *options]

@@ -82,13 +82,18 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", address: str) -> None:
     while time.monotonic() < end:
         if process.poll() is not None:
             raise RuntimeError(f"the server ended with {process.returncode}")
-        try:
-            if httpx.get(f"{address}/health", timeout=5).status_code == 200:
-                return
-        except httpx.TransportError:
-            pass
+        if _is_ready(address):
+            return
         time.sleep(0.2)
     raise RuntimeError(f"the server was not ready within {_START_SECONDS} s")
+
+
+def _is_ready(address: str) -> bool:
+    """Whether the server accepts connections and has loaded its model."""
+    try:
+        return httpx.get(f"{address}/health", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def main() -> None:
