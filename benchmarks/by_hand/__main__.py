@@ -4,6 +4,7 @@
     next                  print the oldest open request
     answer N FILE         store the answer of request N, after a check against its schema
     list                  print one line for each request
+    export FILE           write all answers to a recording, which the model server of the tests replays
 
 Prompts can be tried in this way with people or with any assistant. A run that uses the server needs a long timeout:
 `OPENAI_BASE_URL=http://127.0.0.1:PORT/v1 TENURE_MODEL_TIMEOUT=1800`. The retry of a call that timed out keeps the
@@ -19,6 +20,7 @@ from pathlib import Path
 from benchmarks.by_hand.answers import RefusedAnswer
 from benchmarks.by_hand.folder import RequestFolder, StoredRequest
 from benchmarks.by_hand.server import ByHandServer
+from tests.model_server.recording import record_answer, save_recording
 
 _POLL_SECONDS = 0.2
 
@@ -68,6 +70,13 @@ def show_list(folder: RequestFolder) -> int:
     return 0
 
 
+def export(folder: RequestFolder, path: Path) -> int:
+    """Write the answers to a recording, in order of their requests."""
+    answered = [(request.body, request.answer) for request in folder.load_all()]
+    save_recording(path, (record_answer(body, answer) for body, answer in answered if answer is not None))
+    return 0
+
+
 def _describe_state(request: StoredRequest) -> str:
     if request.answer is not None:
         return "answered"
@@ -90,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     answering.add_argument("number", type=int, metavar="N", help="number of the request")
     answering.add_argument("file", type=Path, metavar="FILE", help="file with the answer")
     commands.add_parser("list", parents=[common], help="print one line for each request")
+    exporting = commands.add_parser("export", parents=[common], help="write all answers to a recording")
+    exporting.add_argument("file", type=Path, metavar="FILE", help="file of the recording")
     given = parser.parse_args(arguments)
     folder = RequestFolder(given.folder)
     match given.command:
@@ -99,6 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return show_next(folder, given.wait)
         case "answer":
             return save_answer(folder, given.number, given.file)
+        case "export":
+            return export(folder, given.file)
         case _:
             return show_list(folder)
 

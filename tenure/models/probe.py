@@ -57,8 +57,8 @@ class _ListedModel(BaseModel):
     @property
     def context_tokens(self) -> int | None:
         """Size of the context in tokens; None if the list does not contain it."""
-        trained = (self.meta or {}).get("n_ctx_train")
-        sizes = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, trained)
+        served, trained = ((self.meta or {}).get(name) for name in ("n_ctx", "n_ctx_train"))
+        sizes = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, served, trained)
         return next((size for size in sizes if isinstance(size, int)), None)
 
 

@@ -60,7 +60,16 @@ GROUPS: Final = {
         "chat model and the built-in embedding model is used.",
         (
             *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
-            *("max_output", "roles", "prices", "model_api", "model_timeout", "model_calls_per_second"),
+            *(
+                "answer_cache_megabytes",
+                "answer_cache_days",
+                "max_output",
+                "roles",
+                "prices",
+                "model_api",
+                "model_timeout",
+                "model_calls_per_second",
+            ),
             *("model_concurrency", "embedding_model", "embedding_threads"),
             *("rerank_model", "rerank_base_url", "rerank_api_key"),
         ),

@@ -18,6 +18,7 @@ from tests.model_server.completion import build_completion
 from tests.model_server.embeddings import build_embeddings, build_rerank_results, count_text_tokens
 from tests.model_server.faults import Fault, RandomFaults
 from tests.model_server.ledger import BilledRequest, PromptCache
+from tests.model_server.recording import Recording
 from tests.model_server.request import (
     Request,
     count_message_tokens,
@@ -78,6 +79,7 @@ class ModelServer:
         models: Mapping[str, int | None] | None = None,
         random_faults: RandomFaults | None = None,
         nonsense: int | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self.json_schema = json_schema
         """Whether `response_format` of this type is supported."""
@@ -111,6 +113,8 @@ class ModelServer:
         """Source of random faults."""
         self.nonsense = nonsense
         """Seed of valid answers without meaning; None for plain ones."""
+        self.recording = recording
+        """Recorded answers for roles without a script; None for none."""
         self.requests: list[Request] = []
         """All POST requests, including failed ones."""
         self.fetches: list[Request] = []
@@ -395,6 +399,8 @@ class ModelServer:
         """Return a completion, changed by the fault, and its bill."""
         with self._lock:
             script = self._scripts.get(request.schema_name)
+            if script is None and self.recording:
+                script = self.recording.find_answer(request.json)
             cached = self.prompt_cache.read(request.json) if self.prompt_cache else 0
         said = self._build_instance(request) if script is None else script(request.json) if callable(script) else script
         text, finish = truncate_answer(said if isinstance(said, str) else json.dumps(said), request.json)

@@ -177,13 +177,18 @@ class OpenAIBackend(ABC):
             raise self._server.build_connection_error(error, self._timeout) from None
 
     async def _build_completion(self, request: OpenAIRequest, reply: ChatReply) -> Completion:
-        """Return the completion of a reply, and record a model that reasons: its next answers have room for that.
+        """Return the completion of a reply, and record the properties of the model that it shows.
+
+        The next answers of a model that reasons have room for that.
 
         Raises:
             UnusableAnswer: there is nothing to parse.
         """
         if reply.has_reasoning and not request.capabilities.reasoning:
             await self._record_limits(request, Capabilities(reasoning=True))
+        if request.has_functions and request.capabilities.tools == "required" and reply.lacks_call:
+            # The server ignores the parameter; a schema, which it may enforce, leads to valid actions more often.
+            await self._record_limits(request, Capabilities(tools="none"))
         chat_request = request.chat_request
         try:
             return reply.to_completion(

@@ -235,6 +235,13 @@ class ChatReply(BaseModel):
         return usage if usage.tokens_in or usage.tokens_out else None
 
     @property
+    def lacks_call(self) -> bool:
+        """Whether the model answered in words, without any function call."""
+        choice = self.choices[0] if self.choices else None
+        message = (choice.message if choice else None) or AssistantMessage()
+        return bool(message.content_text.strip()) and not message.function_calls
+
+    @property
     def has_reasoning(self) -> bool:
         """Whether the model reasoned before its answer, visibly or not."""
         choice = self.choices[0] if self.choices else None
