@@ -159,8 +159,7 @@ class Settings(BaseSettings, LimitFields):
     )
 
     home: Path = DEFAULT_HOME
-    """Folder of all state: knowledge base, Temporal's database, logs, process records. An installed `tenure` uses
-    `~/.local/share/tenure` by default, a checkout the current folder."""
+    """Folder of all state; that of an installed `tenure` is `~/.local/share/tenure`, that of a checkout `.tenure`."""
     temporal_port: int = Field(default=7233, ge=1, le=65535)
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
@@ -594,9 +593,8 @@ def parse_encryption_keys(written: str) -> dict[str, bytes]:
         try:
             keys[name] = base64.b64decode(encoded, validate=True)
         except ValueError:
-            raise ValueError(
-                f"the key {name} is not base64; `python -m tenure.temporal.encryption` makes one"
-            ) from None
+            advice = "`python -m tenure.temporal.encryption` makes one"
+            raise ValueError(f"the key {name} is not base64; {advice}") from None
         if len(keys[name]) != KEY_BYTES:
             raise ValueError(f"the key {name} has {len(keys[name])} bytes and needs {KEY_BYTES}")
     return keys

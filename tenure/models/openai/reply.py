@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
 from tenure.algorithms.control.budget import estimate_tokens
-from tenure.algorithms.text.repetition import is_repetitive
+from tenure.algorithms.control.stream_repetition import is_repetitive
 from tenure.models.chat import Completion, FinishReason
 from tenure.models.errors import CUT_OFF, EMPTY_ANSWER, REPEATED_ITSELF, UnusableAnswer
 from tenure.models.usage import TokenUsage

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from tenure.algorithms.control.budget import estimate_tokens
-from tenure.algorithms.text.repetition import TAIL_CHARACTERS, is_repetitive
+from tenure.algorithms.control.stream_repetition import TAIL_CHARACTERS, is_repetitive
 from tenure.models.openai.reply import (
     REPETITION,
     AssistantMessage,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tenure.algorithms.text.repetition import TAIL_CHARACTERS, is_repetitive
+from tenure.algorithms.control.stream_repetition import TAIL_CHARACTERS, is_repetitive
 
 SENTENCES = "".join(f"Sentence {n} tells something about subject {n * n}. " for n in range(200))
 
