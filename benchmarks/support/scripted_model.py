@@ -177,7 +177,8 @@ def _fill(value: Any, sentences: Sequence[tuple[int, str]]) -> Any:
             number, text = next(taken, (0, ""))
             return {**part, "text": f"The manual says: {text}", "passages": [number]} if number else None
         filled = {name: fill(field) for name, field in part.items()}
-        return None if filled.get("sentences") == [] else filled
+        is_empty = [] in (filled.get("sentences"), filled.get("cells")) or ("block" in part and not filled["block"])
+        return None if is_empty else filled
 
     return fill(value)
 

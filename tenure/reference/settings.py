@@ -27,6 +27,7 @@ GROUPS: Final = {
             "home",
             "temporal_port",
             "ui_port",
+            "site_port",
             "retention_days",
             "worker_versioning",
             "document_roots",

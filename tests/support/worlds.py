@@ -542,7 +542,7 @@ def edits(*replacements: tuple[int, str, int], **others: Any) -> dict[str, Any]:
 
 def introduces(n: int, sentence: str) -> dict[str, Any]:
     """A reviewer's answer: a lead-in, which is checked against nothing, replaces a sentence."""
-    return edits(replace=[{"sentence": n, "text": sentence, "passages": [1], "kind": "lead_in"}])
+    return edits(replace=[{"sentence": n, "text": sentence, "passages": [], "kind": "lead_in"}])
 
 
 async def edit_if_asked(prompt: str) -> Reply:

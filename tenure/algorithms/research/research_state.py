@@ -239,6 +239,13 @@ def describe_positions(positions: Sequence[PositionEvidence]) -> tuple[str, ...]
     )
 
 
+def merge_synthesis(before: SynthesisDraft, after: SynthesisDraft) -> SynthesisDraft:
+    """Return a new synthesis in which situation and complication stay as they were if the new one has no situation."""
+    if after.situation.claims:
+        return after
+    return after.model_copy(update={"situation": before.situation, "complication": before.complication})
+
+
 def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
     """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)

@@ -27,7 +27,7 @@ WORKER_SOURCES = (
 PLUGIN_KINDS = ("roles", "tools", "strategies", "search_providers", "document_formats")
 """Folders that a worker reads in a folder of plugins."""
 
-SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".typ"})
+SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".js", ".typ"})
 """Suffixes of the files that a worker reads."""
 
 _HASH_LETTERS = 12

@@ -30,11 +30,13 @@ def test_indexes_count_through_all_drafts() -> None:
 
 
 def test_gaps_and_lead_ins_are_not_checked() -> None:
-    """Only facts and inferences are compared with passages, and only they count."""
+    """Facts and inferences are compared with passages and count; others only with a citation."""
     kinds: tuple[ClaimKind, ...] = ("fact", "inference", "gap", "lead_in")
-    text = draft(*(claim(kind).model_copy(update={"kind": kind}) for kind in kinds))
+    cited = draft(*(claim(kind).model_copy(update={"kind": kind}) for kind in kinds))
+    text = draft(*cited.claims[:2], *(one.model_copy(update={"citations": ()}) for one in cited.claims[2:]))
 
     assert verification.find_unchecked_claims([text]) == [0, 1]
+    assert verification.find_unchecked_claims([cited]) == [0, 1, 2, 3]
     assert verification.compute_factuality([draft(claim("a", "supported"), text.claims[2])]) == 1.0
 
 

@@ -720,3 +720,15 @@ def test_open_parts_follow_the_analysis() -> None:
     assert [topic.open_parts for topic in after.topics][:2] == [("rye",), None]
     assert research_state.align_topics(after.topics, asked_anew)[0].open_parts is None
     assert research_state.align_topics(after.topics, same)[0].open_parts == ("rye",)
+
+
+def test_an_ending_without_a_situation_keeps_the_situation_before() -> None:
+    """The last turn may write recommendations and gaps alone."""
+    draft = Draft(blocks=(Block(claims=(Claim(text="Bread rises."),)),))
+    ending = Draft(blocks=(Block(claims=(Claim(text="So wait."),)),))
+    before = SynthesisDraft(situation=draft, complication=draft)
+
+    merged = research_state.merge_synthesis(before, SynthesisDraft(resolution=ending))
+
+    assert merged == SynthesisDraft(situation=draft, complication=draft, resolution=ending)
+    assert research_state.merge_synthesis(before, SynthesisDraft(situation=ending)).complication == Draft()

@@ -30,7 +30,7 @@ async def synthesize(loop: ResearchLoop, *, resolve: bool = False) -> None:
 
 
 async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known: int, *, resolve: bool) -> None:
-    """Have the synthesis written; one without claims never replaces one that has some."""
+    """Have the synthesis written; the parts without claims stay as they were."""
     await loop.send_progress("concluding what follows" if resolve else "drawing together what was found")
     state, feedback = loop.state, loop.parent.feedback_items
     feedback_count = len(feedback)
@@ -51,7 +51,7 @@ async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known
         conversation=conversation,
     )
     loop.update(
-        synthesis=synthesis if synthesis.situation.claims else loop.state.synthesis,
+        synthesis=research_state.merge_synthesis(loop.state.synthesis, synthesis),
         synthesizer_feedback_count=feedback_count,
         turns={**loop.state.turns, SYNTHESIZER: conversation.turn},
     )
