@@ -36,7 +36,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.section_reviewer import SectionReviewerInput
     from tenure.roles.writing.section_writer import SectionWriterInput
 
-MAX_SEARCHES = {"simple": 1, "moderate": 1, "complex": 2}
+MAX_SEARCHES = {"simple": 0, "moderate": 1, "complex": 2}
 """Maximum number of searches that the reviews of a section may ask a model for, by the complexity of the question."""
 
 

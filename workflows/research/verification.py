@@ -33,6 +33,7 @@ async def verify_drafts(
     *,
     for_writing: bool = False,
     is_reviewed: bool = False,
+    by_rule: bool = False,
 ) -> ResolvedDrafts:
     """Check every claim of drafts, correct unsupported ones, and remove what stays unsupported.
 
@@ -44,11 +45,18 @@ async def verify_drafts(
         part: name of the part of the report, for notes and summaries.
         for_writing: whether calls may use the budget that is held back for writing the report.
         is_reviewed: whether a reviewer has seen the drafts, so that only its own unchecked sentences are left.
+        by_rule: whether the fallback checks the claims because an answer of a model is not worth its wait.
     """
     checked = tuple(verification.confirm_close_claims(draft) for draft in drafts)
     try:
         checked = await _check_claims(
-            clients, question, checked, () if is_reviewed else evidence, part, for_writing=for_writing
+            clients,
+            question,
+            checked,
+            () if is_reviewed else evidence,
+            part,
+            for_writing=for_writing,
+            by_rule=by_rule,
         )
     except ActivityError as error:
         if is_cancelled_exception(error):
@@ -67,6 +75,7 @@ async def _check_claims(
     part: str,
     *,
     for_writing: bool,
+    by_rule: bool,
 ) -> tuple[Draft, ...]:
     """Check and correct claims; those without a source only if there is other evidence for them."""
     known = verification.list_claims(drafts)
@@ -84,6 +93,7 @@ async def _check_claims(
             add_new_passages(cited, evidence[:MAX_OTHER_PASSAGES]) if needs_more else cited,
             summary=f"{part}: {len(claims)} claim(s)",
             for_writing=for_writing,
+            by_rule=by_rule,
         )
         checked.update(zip(batch, output.claims, strict=True))
     removed = {n for n, claim in checked.items() if claim is None}

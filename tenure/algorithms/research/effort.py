@@ -33,6 +33,7 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         reasons=False,
         compares_sources=False,
         reflects=False,
+        checks_front=False,
         max_calls=EFFORT_COSTS["simple"].max_calls,
         max_tokens=EFFORT_COSTS["simple"].max_tokens,
     ),

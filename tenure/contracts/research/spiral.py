@@ -61,6 +61,8 @@ class ResearchEffort(Contract):
     """Whether contradictions between sources are looked for; otherwise rules look for plain ones."""
     reflects: bool = True
     """Whether the whole report is criticised and revised; otherwise it is written once and rules evaluate it."""
+    checks_front: bool = True
+    """Whether the model checks the abstract against its passages; otherwise rules do."""
     max_calls: int | None = Field(default=None, ge=1)
     """Maximum number of model answers of a run, unless a person sets limits; None for no limit."""
     max_tokens: int | None = Field(default=None, ge=1)

@@ -69,12 +69,12 @@ class EffortCost(NamedTuple):
         return f"{self.calls} calls and {round(self.tokens_in + self.tokens_out, -3):,} tokens"
 
 
-# Typical figures are means of `python -m benchmarks.model_cost` over nine of its twelve questions on the manual, with a
+# Typical figures are means of `python -m benchmarks.model_cost` over six of its twelve questions on the manual, with a
 # server whose answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(13, 31_000, 2_000, 12, max_calls=16, max_tokens=45_000),
-    "moderate": EffortCost(35, 89_000, 5_000, 20, max_calls=45, max_tokens=150_000),
-    "complex": EffortCost(57, 171_000, 9_000, 39, max_calls=90, max_tokens=350_000),
+    "simple": EffortCost(5, 12_000, 3_000, 4, max_calls=8, max_tokens=22_000),
+    "moderate": EffortCost(21, 78_000, 15_000, 11, max_calls=25, max_tokens=120_000),
+    "complex": EffortCost(35, 153_000, 26_000, 23, max_calls=60, max_tokens=300_000),
 }
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())

@@ -93,6 +93,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
         manuscript.select_passages_shown(state.sections, context.evidence),
         "Abstract and synthesis",
         for_writing=True,
+        by_rule=not context.effort.checks_front,
     )
     context.add_notes(verification.notes)
     abstract, *verified = verification.drafts
