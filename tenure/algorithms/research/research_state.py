@@ -41,14 +41,14 @@ PLANNER, SYNTHESIZER = "planner", "synthesizer"
 """Roles whose conversation spans the whole run."""
 MAX_FALLBACK_REASONS = 40
 """Maximum number of fallback records, each of a role and a reason."""
-MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 288, 48
+MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 264, 48
 """Maximum number of passages of all topics together, and of one topic; the fewer topics, the more passages of each."""
 MAX_LINKED_SHARE = 0.5
 """Maximum share of a topic's passages that are reserved for passages reached through links."""
 MAX_NEW_FINDINGS, MAX_NEW_FINDINGS_WITH_MODEL, MAX_UNPROCESSED = 8, 24, 48
 """Maximum number of findings that wait for the planner without and with a model, and for the synthesizer; the most
 relevant ones are kept."""
-MAX_PLANNED = 192
+MAX_PLANNED = 72
 """Maximum number of findings with a number for the planner."""
 MAX_FINDINGS_PER_TURN = 12
 """Maximum number of findings that the synthesizer receives in one turn."""
@@ -62,7 +62,7 @@ MAX_HYPOTHETICAL_LENGTH = 1000
 """Maximum characters of a topic's hypothetical passage (HyDE); embedding models read little more."""
 MAX_DROPPED_TOPICS = 24
 """Maximum number of dropped topics; the latest ones are kept."""
-MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 40_000, 12_000
+MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 34_000, 12_000
 """Maximum characters of executed queries, and of feedback with its queries; the newest ones are kept."""
 MAX_QUERIES_PER_FEEDBACK = 8
 """Maximum number of queries recorded for one piece of feedback."""

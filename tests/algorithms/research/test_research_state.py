@@ -527,7 +527,7 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
 
     def part(first: int) -> Draft:
         groups = (known[n : n + 4] for n in range(first, first + 48, 4))
-        claims = tuple(Claim(text="t" * 60, citations=tuple(map(cited, group))) for group in groups)
+        claims = tuple(Claim(text="t" * 20, citations=tuple(map(cited, group))) for group in groups)
         assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART_CHARACTERS
         return Draft(blocks=(Block(claims=claims),))
 
