@@ -1,7 +1,8 @@
 """Tests of opening files without following symbolic links."""
 
 import os
-import threading
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -66,38 +67,45 @@ def test_descriptors_are_closed(tmp_path: Path) -> None:
     assert psutil.Process().num_fds() == before
 
 
+EXCHANGE = """
+import sys
+from pathlib import Path
+
+at, link, aside, target = map(Path, sys.argv[1:])
+while True:
+    link.symlink_to(target)
+    at.rename(aside)
+    link.rename(at)
+    at.unlink()
+    aside.rename(at)
+"""
+"""Program that exchanges a file or folder with a link until it is killed."""
+
+
 @slow
 @pytest.mark.parametrize("exchanged", ["file", "folder"])
 def test_an_exchange_between_check_and_opening_reads_nothing_foreign(tmp_path: Path, exchanged: str) -> None:
-    """While another thread exchanges a file or folder with a link, only own content or a refusal is seen."""
+    """While another process exchanges a file or folder with a link, only own content or a refusal is seen."""
     for name, text in {"docs/sub/a.md": "own", "outside/a.md": "foreign"}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     at = tmp_path / "docs" / ("sub/a.md" if exchanged == "file" else "sub")
-    link, aside = tmp_path / "link", tmp_path / "aside"
-    ended = threading.Event()
-
-    def exchange() -> None:
-        target = tmp_path / "outside" / ("a.md" if exchanged == "file" else "")
-        while not ended.is_set():
-            link.symlink_to(target)
-            at.rename(aside)
-            link.rename(at)
-            at.unlink()
-            aside.rename(at)
-
-    thread = threading.Thread(target=exchange)
-    thread.start()
+    target = tmp_path / "outside" / ("a.md" if exchanged == "file" else "")
+    # Another process, not a thread: threads of one interpreter can fall into step, so that only one state is ever seen.
+    command = [sys.executable, "-c", EXCHANGE, at, tmp_path / "link", tmp_path / "aside", target]
+    process = subprocess.Popen([str(part) for part in command])
     seen: set[bytes] = set()
+    tries = 0
     try:
-        for _ in range(4_000):
+        while (tries < 4_000 or seen < {b"own", b""}) and process.poll() is None:
+            tries += 1
             try:
                 with open_file(tmp_path / "docs" / "sub" / "a.md") as opened:
                     seen.add(opened.read(100))
             except (FileRefused, FileNotFoundError):
                 seen.add(b"")
     finally:
-        ended.set()
-        thread.join()
+        process.kill()
+        process.wait()
 
     assert seen == {b"own", b""}
