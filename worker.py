@@ -42,6 +42,7 @@ from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
 from tenure.files.file_store import FileStore
+from tenure.knowledge.answers import AnswerLimits, ModelAnswers
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.fetching import PageFetching
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -60,6 +61,7 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.tables.sql_engine import SqlLimits
+from tenure.temporal.answer_cipher import CodecCipher
 from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect
@@ -198,10 +200,12 @@ def build_activities(
     knowledge: KnowledgeBase,
     notifier: Notifier | None = None,
     roots: DocumentRoots | None = None,
+    answers: ModelAnswers | None = None,
 ) -> dict[str, list[Callable[..., Any]]]:
     """Return all activities that need neither a sandbox nor the web, by task queue.
 
-    Without `roots`, they ingest the manual of this installation and nothing else.
+    Without `roots`, they ingest the manual of this installation and nothing else; without `answers`, no answer of a
+    model is cached.
     """
     methods = _collect_activities(
         KnowledgeActivities(knowledge, roots or DocumentRoots()),
@@ -213,7 +217,7 @@ def build_activities(
         ReportActivities(knowledge),
         NotificationActivities(notifier or Notifier()),
     )
-    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: RoleActivities(chat, knowledge).build_all()}
+    by_queue: dict[str, list[Callable[..., Any]]] = {MODEL_QUEUE: RoleActivities(chat, knowledge, answers).build_all()}
     for method in methods:
         by_queue.setdefault(ACTIVITY_OPTIONS[method.__name__]["task_queue"] or "", []).append(method)
     return by_queue
@@ -313,11 +317,17 @@ def build_workers(
         cold_start_chunks=settings.cold_start_chunks,
         ingest_seconds=settings.ingest_seconds,
         page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
+        answer_limits=AnswerLimits(
+            settings.answer_cache_megabytes * 1_000_000, timedelta(days=settings.answer_cache_days)
+        ),
+        answer_cipher=CodecCipher.from_settings(settings),
         domain_authority=settings.domain_authority,
         memory_policy=settings.memory_policy,
         readable_files=roots.select,
     )
-    methods = build_activities(create_chat_model(settings), knowledge, Notifier.from_settings(settings), roots)
+    chat = create_chat_model(settings)
+    answers = ModelAnswers(knowledge.answers, chat.identify) if chat and settings.answer_cache_megabytes else None
+    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), roots, answers)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = build_web_activities(engines, PageFetching(knowledge.pages, visitor, lasts), mcp)

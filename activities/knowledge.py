@@ -26,6 +26,7 @@ from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
+from tenure.knowledge.store.excerpts import read_stored_passages
 from tenure.ownership import get_owner
 
 if TYPE_CHECKING:
@@ -119,7 +120,10 @@ class KnowledgeActivities:
 
     @activity.defn
     def manage_corpora(self, request: CorpusRequest) -> CorpusReply:
-        """List, describe or drop corpora."""
+        """List, describe or drop corpora, or read stored passages."""
+        if request.action == "read":
+            with translate_errors():
+                return CorpusReply(passages=read_stored_passages(self._knowledge.corpora, request))
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
             there = [stats for stats in self._knowledge.corpora.load_stats() if is_readable(stats.corpus)]

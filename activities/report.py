@@ -9,6 +9,7 @@ from activities.heartbeat import HeartbeatThread
 from tenure.contracts.research.report import ReportDraft
 from tenure.contracts.result.changes import QuoteCheckReply, QuoteCheckRequest
 from tenure.contracts.result.result import Result
+from tenure.files.rereading import read_texts
 from tenure.report.assemble import assemble_result, list_cited_sources
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ class ReportActivities:
         """Number the sources, check the quotes and render the text."""
         with translate_errors(), HeartbeatThread():
             web = self._knowledge.corpora.load_web_account(draft.web_corpus) if draft.web_corpus else None
-            return assemble_result(draft, self._knowledge.corpora.load_sources(list_cited_sources(draft)), web)
+            sources = self._knowledge.corpora.load_sources(list_cited_sources(draft))
+            files = read_texts(record.uri for record in sources.values())
+            return assemble_result(draft, sources, web, files)
 
     @activity.defn
     def check_quotes(self, request: QuoteCheckRequest) -> QuoteCheckReply:

@@ -30,15 +30,19 @@ from tenure.roles.base import BaseRole, Evidence, I, O, PostprocessedRole, R, Ro
 from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
+    from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
 
 
 class RoleActivities:
     """The roles, on one chat model and one knowledge base."""
 
-    def __init__(self, chat: ChatModel | None, knowledge: "KnowledgeBase") -> None:
-        """Use `chat`, or the fallbacks if it is None."""
+    def __init__(
+        self, chat: ChatModel | None, knowledge: "KnowledgeBase", answers: "ModelAnswers | None" = None
+    ) -> None:
+        """Use `chat`, or the fallbacks if it is None, and `answers` to ask nothing twice."""
         self._chat = chat
+        self._answers = answers
         self._knowledge = knowledge
 
     def build_all(self) -> list[Callable[..., Any]]:
@@ -61,7 +65,7 @@ class RoleActivities:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
             suspicious = await self._find_suspicious(evidence)
-            if role.needs_model is None or role.needs_model(request.input, evidence):
+            if not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence)):
                 answered = await self._converse(role, request, evidence, in_flight)
             else:
                 answered = await execute_role(role, request.input, evidence, None)
@@ -95,26 +99,29 @@ class RoleActivities:
             return await self._answer(role, request, evidence, in_flight)
         # If passages are gone, the numbers have changed by which earlier messages refer to them.
         whole = len(evidence.passages) == len(request.evidence)
-        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, role.name, turn) if whole else ()
+        name = turn.name or role.name
+        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn) if whole else ()
         answered = await self._answer(role, request, replace(evidence, history=history), in_flight)
-        await asyncio.to_thread(self._save_turn, role.name, turn, history, answered)
+        await asyncio.to_thread(self._save_turn, name, turn, history, answered)
         return answered
 
     def _save_turn(
-        self, role: str, turn: ConversationTurn, history: tuple[Message, ...], answered: RoleAnswer[O]
+        self, conversation: str, turn: ConversationTurn, history: tuple[Message, ...], answered: RoleAnswer[O]
     ) -> None:
         """Store the messages of this turn, or all messages if the conversation was restarted."""
         messages = answered.prompt[1:]
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
         reply = Message(role="assistant", content=answered.output.model_dump_json())
-        self._knowledge.conversations.save_turn(role, turn, (*added, reply), starts_conversation=not continued)
+        self._knowledge.conversations.save_turn(conversation, turn, (*added, reply), starts_conversation=not continued)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
     ) -> RoleAnswer[O]:
         if self._chat is None or not request.budget_exhausted:
-            return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget)
+            asking = activity.info().workflow_id or ""
+            answers = self._answers.select_run(asking, fresh=request.fresh) if self._answers else None
+            return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget, answers)
         decided = await execute_role(role, request.input, evidence, None)
         return replace(decided, fallback_reason="the budget was used up")
 
@@ -150,6 +157,7 @@ def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], expos
         tokens_cached=given.usage.tokens_cached,
         cost_usd=given.cost_usd,
         first_token_seconds=given.first_token_seconds,
+        saved=given.saved,
         fallback_reason=given.fallback_reason,
         exposed=exposure.exposed,
         suspicious_sources=exposure.sources,

@@ -20,7 +20,7 @@ from temporalio.client import Client
 
 from benchmarks.support.environment import stage
 from benchmarks.support.stub_workflows import StubWorkflow
-from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
+from tenure.algorithms.research.effort import EFFORT_WITHOUT_MODEL
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
@@ -92,7 +92,7 @@ async def gather(client: Client, knowledge: KnowledgeBase, questions: Sequence[A
                 question=asked.question,
                 corpora=(_CORPUS,),
                 limits=_LIMITS,
-                effort=EFFORT_BY_COMPLEXITY["complex"],
+                effort=EFFORT_WITHOUT_MODEL["complex"],
                 outline=(Topic(heading=asked.question[:160], question=asked.question),),
                 evidence=_search(knowledge, asked.question, 24),
             )

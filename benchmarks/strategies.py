@@ -28,7 +28,7 @@ from benchmarks.support.environment import stage
 from benchmarks.support.stub_workflows import TaskStubWorkflow
 from tenure.algorithms.memory.bandit import MAX_TRIALS
 from tenure.algorithms.memory.experience import choose_strategy, compute_reward
-from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
+from tenure.algorithms.research.effort import EFFORT_WITHOUT_MODEL
 from tenure.algorithms.research.effort import resolve_strategy as suggested
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.contracts.base import RunId
@@ -49,7 +49,7 @@ _ORDERS = 20
 """Seeds of the bandit."""
 _PRAISED: tuple[RetrievalStrategy, ...] = ("contrastive", "direct")
 _BLAMED: tuple[RetrievalStrategy, ...] = ("multi_hop", "hierarchical", "iterative")
-EFFORT = EFFORT_BY_COMPLEXITY["complex"]
+EFFORT = EFFORT_WITHOUT_MODEL["complex"]
 """Number of hops of a task."""
 _AT_ONCE = 4
 _LIMITS = RunLimits(min_relevance=0.3, max_per_source=5)

@@ -14,12 +14,12 @@ from secrets import token_hex
 
 from filelock import FileLock, Timeout
 
-import tenure
+from tenure.installation import PROGRAM, ROOT
 
 ROOTS_FILE = "document-roots.json"
 """Name of the list in the home: a JSON array of absolute paths, one per line."""
 
-MANUAL = Path(tenure.__file__).resolve().parents[1].joinpath("docs").resolve()
+MANUAL = (ROOT / "docs").resolve()
 """Manual of this installation, which every worker may ingest; a copy of the source has a link to it."""
 
 _OWNER = "{owner}"
@@ -156,7 +156,7 @@ def _describe_refusal(path: str, real: Path | None) -> str:
         return f"the worker reads absolute paths only: {shown!r} is not one"
     # The target of a link is not named: the starter of the workflow may not be allowed to know it.
     return (
-        f"{shown} is outside the document roots of the worker: run `python client.py ingest {shown}` as the user who "
+        f"{shown} is outside the document roots of the worker: run `{PROGRAM} ingest {shown}` as the user who "
         "started the worker, or add it to TENURE_DOCUMENT_ROOTS there"
     )
 

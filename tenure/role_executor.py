@@ -5,25 +5,44 @@ deterministic fallback answers, and the result contains the reason.
 """
 
 import asyncio
+import hashlib
+import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic
+from typing import Any, Generic, Protocol
 
+from tenure.algorithms.control.answer_size import compute_answer_limit
 from tenure.algorithms.control.budget import compute_cost
-from tenure.contracts.messages import Message
+from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import CallBudget, Price
-from tenure.contracts.run.role_calls import ModelAnswer
+from tenure.contracts.run.role_calls import ModelAnswer, SavedUsage, StoredAnswer
 from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, iterate_objects, parse_answer, strip_reasoning
 from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
-from tenure.models.errors import EMPTY_ANSWER, ContextOverflow, RequestRejected, UnusableAnswer
+from tenure.models.errors import (
+    CUT_OFF_REASONING,
+    EMPTY_ANSWER,
+    REPEATED_ITSELF,
+    ContextOverflow,
+    RequestRejected,
+    UnusableAnswer,
+)
 from tenure.models.usage import TokenUsage
 from tenure.roles.base import BaseRole, Evidence, I, O
 
 MAX_CORRECTIONS = 2
 """Number of times that an answer that does not fit is sent back."""
 
+_ASKED_AGAIN = frozenset({EMPTY_ANSWER, CUT_OFF_REASONING, REPEATED_ITSELF})
+"""Problems of a first answer after which the second one may be usable."""
+
+_REPETITION_ORDER = "Your last answer repeated itself and was stopped. Answer briefly, and end after the answer."
 _MAX_SHOWN_CHARACTERS = 8_000
 _MIN_OUTPUT_TOKENS = 256
 _MAX_ANSWER_CHARACTERS = 100_000  # a model that repeats itself; Temporal limits the size of recorded answers
+
+
+NOTHING_SAVED = SavedUsage()
+"""Savings of a call without a cached answer."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +63,25 @@ class RoleAnswer(Generic[O]):
     """Time to the first token of the answer that was used; None if it was not streamed."""
     fallback_reason: str | None = None
     """Reason why the fallback answered although a model is configured; None if the model answered."""
+    saved: SavedUsage = NOTHING_SAVED
+    """Usage that a cached answer saved."""
     prompt: tuple[Message, ...] = ()
     """Prompt for the model, without the correction of invalid answers; empty if no model is configured."""
+
+
+class AnswerStore(Protocol):
+    """Answers of models to earlier requests."""
+
+    @property
+    def identify(self) -> Callable[[str, Tier], str]:
+        """Function that returns server, model and parameters that answer a role of a tier."""
+        ...
+
+    def load(self, request: str) -> StoredAnswer | None:
+        """Return the answer to a request, given its hash, or None if the model has to be asked."""
+
+    def save(self, request: str, answer: StoredAnswer) -> None:
+        """Store the answer to a request."""
 
 
 class _CallAccount:
@@ -58,7 +94,36 @@ class _CallAccount:
         self.calls = 0
         self.usage = TokenUsage()
         self.first_token_seconds: float | None = None
+        self.saved = NOTHING_SAVED
         self.prompt: tuple[Message, ...] = ()
+
+    def add_stored(self, answer: StoredAnswer) -> None:
+        """Account for a cached answer, which costs nothing."""
+        self.model = answer.model
+        self.saved = SavedUsage(
+            answers=1,
+            model_calls=answer.model_calls,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            cost_usd=self._compute_cost(TokenUsage(answer.tokens_in, answer.tokens_out, answer.tokens_cached)),
+        )
+
+    def build_stored(self, text: str) -> StoredAnswer:
+        """Return an answer with the usage of this call."""
+        usage = self.usage
+        return StoredAnswer(
+            text=text,
+            model=self.model,
+            model_calls=self.calls,
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+        )
+
+    def _compute_cost(self, usage: TokenUsage) -> float | None:
+        if self._price is None:
+            return None
+        return compute_cost(self._price, usage.tokens_in, usage.tokens_out, usage.tokens_cached)
 
     def add(self, answer: ModelAnswer) -> None:
         self.model = answer.model or self.model
@@ -86,15 +151,15 @@ class _CallAccount:
 
     def build_answer(self, output: O, fallback_reason: str | None = None) -> RoleAnswer[O]:
         """Return the decision with its cost."""
-        price, usage = self._price, self.usage
         return RoleAnswer(
             output,
             OFFLINE if fallback_reason else self.model,
             self.calls,
-            usage,
-            None if price is None else compute_cost(price, usage.tokens_in, usage.tokens_out, usage.tokens_cached),
+            self.usage,
+            self._compute_cost(self.usage),
             None if fallback_reason else self.first_token_seconds,
             fallback_reason,
+            self.saved,
             self.prompt,
         )
 
@@ -110,6 +175,7 @@ async def execute_role(
     chat: ChatModel | None,
     call: ModelCall | None = None,
     budget: CallBudget | None = None,
+    answers: AnswerStore | None = None,
 ) -> RoleAnswer[O]:
     """Execute a role by the model, or by its fallback if no model is configured.
 
@@ -120,6 +186,7 @@ async def execute_role(
         chat: the model; None if the fallbacks answer.
         call: state of the call that earlier attempts left.
         budget: budget of the call; None for no limit.
+        answers: answers to earlier requests; None to ask the model in any case, without storing its answer.
 
     Raises:
         TransportError: the same call may succeed later.
@@ -132,7 +199,8 @@ async def execute_role(
         raise RequestRejected(f"the price of the model of {role.name} is not known, yet the run's money is limited")
     account = _CallAccount(price, budget)
     try:
-        output = await _ask_with_fitting_evidence(role, input, evidence, chat, call or ModelCall(), account)
+        exchange = _Exchange(chat, call or ModelCall(), account, answers)
+        output = await _ask_with_fitting_evidence(role, input, evidence, exchange)
     except UnusableAnswer as unusable:
         output = await asyncio.to_thread(role.fallback, input, evidence)
         return account.build_answer(output, fallback_reason=unusable.reason)
@@ -140,7 +208,7 @@ async def execute_role(
 
 
 async def _ask_with_fitting_evidence(
-    role: BaseRole[I, O, Any], input: I, evidence: Evidence, chat: ChatModel, call: ModelCall, account: _CallAccount
+    role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange: "_Exchange"
 ) -> O:
     """Ask with as much evidence as fits the model's context window and the budget.
 
@@ -150,7 +218,7 @@ async def _ask_with_fitting_evidence(
     """
     while True:
         try:
-            return await _ask(role, input, evidence, chat, call, account)
+            return await _ask(role, input, evidence, exchange)
         except (ContextOverflow, _BudgetExceeded) as too_long:
             if evidence.history:
                 evidence = replace(evidence, history=())
@@ -164,40 +232,83 @@ async def _ask_with_fitting_evidence(
             evidence = replace(evidence, passages=evidence.passages[:kept])
 
 
-async def _ask(
-    role: BaseRole[I, O, Any], input: I, evidence: Evidence, chat: ChatModel, call: ModelCall, account: _CallAccount
-) -> O:
+@dataclass(frozen=True)
+class _Exchange:
+    """One call of a model, its account, and the cache of answers."""
+
+    chat: ChatModel
+    call: ModelCall
+    account: _CallAccount
+    answers: AnswerStore | None
+
+
+async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange: _Exchange) -> O:
+    call, account = exchange.call, exchange.account
     account.prompt = tuple(role.prompt(input, evidence))
-    acting = role.actions
+    acting, schema = role.actions, role.output.model_json_schema()
+    functions = acting.functions(input) if acting else ()
     request = ChatRequest(
         role.name,
         role.tier,
         account.prompt,
-        role.output.model_json_schema(),
+        schema,
         role.streamed,
-        functions=acting.functions(input) if acting else (),
+        answer_tokens=compute_answer_limit([schema, *(function.parameters for function in functions)]),
+        functions=functions,
         plain_format=acting.plain_format if acting else "",
     )
+    key = _hash_request(request, exchange.answers) if exchange.answers else ""
+    if (cached := await _load_cached(role, key, exchange)) is not None:
+        return cached
     reason = SCHEMA_MISMATCH
     for attempt in range(MAX_CORRECTIONS + 1):
         try:
-            answer = call.replay_answer() or await _request_answer(request, chat, call, account)
+            answer = call.replay_answer() or await _request_answer(request, exchange.chat, call, account)
         except (ContextOverflow, _BudgetExceeded):
             if attempt:  # the prompt fitted; only the correction of a bad answer exceeds the limit
                 break
             raise
         account.add(answer)
-        if answer.problem == EMPTY_ANSWER and not attempt:
+        if answer.problem in _ASKED_AGAIN and not attempt:
+            request = _ask_again(request, answer.problem)
             continue
         if answer.problem:
             raise UnusableAnswer(answer.problem)
         try:
             # The repair of a degenerate answer can take a while; the event loop has to send heartbeats meanwhile.
-            return await asyncio.to_thread(_parse_role_answer, role, answer.text)
+            output = await asyncio.to_thread(_parse_role_answer, role, answer.text)
         except InvalidAnswer as invalid:
             reason = invalid.reason
             request = replace(request, messages=(*request.messages, *_build_correction(answer.text, invalid)))
+        else:
+            if exchange.answers:
+                await asyncio.to_thread(exchange.answers.save, key, account.build_stored(answer.text))
+            return output
     raise UnusableAnswer(reason)
+
+
+async def _load_cached(role: BaseRole[I, O, Any], key: str, exchange: _Exchange) -> O | None:
+    """Return the decision of a cached answer; None if there is none, or if this call has paid for answers already."""
+    if exchange.answers is None or exchange.call.answers:
+        return None
+    stored = await asyncio.to_thread(exchange.answers.load, key)
+    if stored is None:
+        return None
+    try:
+        output = await asyncio.to_thread(_parse_role_answer, role, stored.text)
+    except InvalidAnswer:  # stored by another version of the role, whose schema was the same
+        return None
+    exchange.account.add_stored(stored)
+    return output
+
+
+def _hash_request(request: ChatRequest, answers: AnswerStore) -> str:
+    """Return the hash of everything that determines an answer: prompt, schema, functions, model and parameters."""
+    content = [
+        *(request.role, answers.identify(request.role, request.tier), request.schema, request.plain_format),
+        *([message.model_dump() for message in request.messages], request.functions),
+    ]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 async def _request_answer(request: ChatRequest, chat: ChatModel, call: ModelCall, account: _CallAccount) -> ModelAnswer:
@@ -230,6 +341,19 @@ def _build_model_answer(usage: TokenUsage, model: str, **content: Any) -> ModelA
         tokens_cached=usage.tokens_cached,
         **content,
     )
+
+
+def _ask_again(request: ChatRequest, problem: str) -> ChatRequest:
+    """Return the request after an answer without anything to parse.
+
+    The order not to repeat ends the last message, since some chat templates accept no second message of a person, and
+    the repetitive answer is not shown, since a model continues what it sees.
+    """
+    if problem != REPEATED_ITSELF:
+        return request
+    *others, last = request.messages
+    ordered = last.model_copy(update={"content": f"{last.content}\n\n{_REPETITION_ORDER}"})
+    return replace(request, messages=(*others, ordered))
 
 
 def _build_correction(text: str, invalid: InvalidAnswer) -> list[Message]:

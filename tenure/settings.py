@@ -40,6 +40,7 @@ from tenure.contracts.knowledge.memory import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.installation import DEFAULT_HOME
 from tenure.ownership import MIN_TOKEN_LENGTH
 from tenure.roles.registry import RoleName
 
@@ -157,12 +158,14 @@ class Settings(BaseSettings, LimitFields):
         hide_input_in_errors=True,
     )
 
-    home: Path = Path(".tenure")
-    """Folder of all state: knowledge base, Temporal's database, logs, process records."""
+    home: Path = DEFAULT_HOME
+    """Folder of all state; that of an installed `tenure` is `~/.local/share/tenure`, that of a checkout `.tenure`."""
     temporal_port: int = Field(default=7233, ge=1, le=65535)
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
     """Port of this home's Temporal web UI, on 127.0.0.1."""
+    site_port: int = Field(default=8235, ge=1, le=65535)
+    """Port of the page and the HTTP API of `serve`, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
     worker_versioning: bool = True
@@ -221,9 +224,7 @@ class Settings(BaseSettings, LimitFields):
     codec_host: str = "127.0.0.1"
     """Address on which it listens; any but 127.0.0.1 requires all `codec_` settings."""
     codec_url: str = Field(default="", pattern=r"^(https://[A-Za-z0-9.-]+(:\d{1,5})?)?$")
-    """URL under which browsers on other machines reach it, such as `https://codec.example:8234`; empty for this machine
-    only.
-    """
+    """URL for browsers on other machines, such as `https://codec.example:8234`; empty for this machine only."""
     codec_origins: CommaSeparated = ()
     """Origins of the web UIs that may use it under `codec_url`, such as `https://temporal.example`."""
     codec_certificate: Path | None = None
@@ -246,7 +247,7 @@ class Settings(BaseSettings, LimitFields):
     reasoning_effort: ReasoningEffort | None = None
     """Reasoning effort of all chat models; empty for the server's default."""
     max_output: int | None = Field(default=None, ge=256)
-    """Maximum number of answer tokens, hidden reasoning included; empty for the server's limit."""
+    """Maximum number of answer tokens, hidden reasoning included; empty for the limit of the role's schema."""
     roles: dict[RoleName, RoleSettings] = {}
     """Model, temperature, reasoning effort and answer length of single roles."""
     prices: Path | None = None
@@ -312,13 +313,15 @@ class Settings(BaseSettings, LimitFields):
     fetch_per_host: int = Field(default=2, ge=1, le=64)
     """Maximum number of concurrent requests to one host."""
     fetch_delay_seconds: float = Field(default=0.5, ge=0, le=60)
-    """Minimum seconds between the starts of two requests to one host; a longer crawl delay in its `robots.txt` is
-    obeyed.
-    """
+    """Minimum seconds between the starts of two requests to one host, or the crawl delay of its `robots.txt`."""
     page_ttl_hours: float = Field(default=24.0, ge=0, le=8760)
     """Hours for which a cached page is used without revalidation."""
     page_cache_megabytes: int = Field(default=2000, ge=1)
     """Size to which maintenance reduces the page cache, in megabytes; the oldest pages are removed first."""
+    answer_cache_megabytes: int = Field(default=200, ge=0)
+    """Size to which maintenance reduces the cache of model answers, in megabytes; 0 disables the cache."""
+    answer_cache_days: float = Field(default=30.0, gt=0, le=3650)
+    """Days after which a cached answer is requested again."""
     browser: Path | None = None
     """Chromium or Chrome executable that renders pages with scripts; empty for none. It requires the package
     `playwright`.
@@ -590,9 +593,8 @@ def parse_encryption_keys(written: str) -> dict[str, bytes]:
         try:
             keys[name] = base64.b64decode(encoded, validate=True)
         except ValueError:
-            raise ValueError(
-                f"the key {name} is not base64; `python -m tenure.temporal.encryption` makes one"
-            ) from None
+            advice = "`python -m tenure.temporal.encryption` makes one"
+            raise ValueError(f"the key {name} is not base64; {advice}") from None
         if len(keys[name]) != KEY_BYTES:
             raise ValueError(f"the key {name} has {len(keys[name])} bytes and needs {KEY_BYTES}")
     return keys

@@ -51,12 +51,12 @@ def deliver(result: Result, arguments: Namespace) -> int:
     output: Path | None = arguments.output
     kind = _format(arguments)
     if output is not None:
-        write_file(output, _content(result, kind, arguments.citations))
+        write_file(output, render_content(result, kind, arguments.citations))
         print_note(f"report written to {output}")
     if arguments.json or (output is None and kind == "json"):
         print_json(result.model_dump(mode="json"))
     elif output is None:
-        text = _content(result, kind, arguments.citations).decode()
+        text = render_content(result, kind, arguments.citations).decode()
         {"md": print_markdown, "csl": print_json_lines}.get(kind, print_text)(text)
     if result.status == "failed":
         print_note(f"error: {result.decisions[-1]}")
@@ -73,7 +73,7 @@ def _format(arguments: Namespace) -> str:
     return "json" if arguments.json else "md"
 
 
-def _content(result: Result, kind: str, style: "CitationStyle") -> bytes:
+def render_content(result: Result, kind: str, style: "CitationStyle") -> bytes:
     """Render a result; the modules of a format are imported only for it."""
     base = Path.cwd()
     if kind == "json":

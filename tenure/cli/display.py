@@ -218,7 +218,7 @@ def _new_pending_failures(before: tuple[PendingFailure, ...], now: tuple[Pending
 def _progress_changes(old: RunProgress | None, now: RunProgress) -> Iterator[str]:
     """Yield a line for everything that is new in the run's progress."""
     if old is None or _step(old) != _step(now):
-        yield _headline(now)
+        yield describe_phase(now)
     if now.phase == "research":
         yield from _step_changes(old, now)
         yield from _coverage_changes(old, now)
@@ -285,7 +285,7 @@ def _parts(snapshot: RunSnapshot) -> Iterator[RenderableType]:
     head = Table.grid(padding=(0, 1))
     idle = "blocked by failures" if snapshot.pending_failures else "waiting for a worker"
     idle = _STARTING if snapshot.starting else idle
-    words = _headline(progress) if progress else idle
+    words = describe_phase(progress) if progress else idle
     if progress is None and snapshot.ingest:
         words = _PHASES["ingest"]
     head.add_row(Spinner("dots"), Text(words, style="bold"), Text(format_duration(snapshot.seconds), style="cyan"))
@@ -302,7 +302,7 @@ def _parts(snapshot: RunSnapshot) -> Iterator[RenderableType]:
         yield _topics(progress.topics)
     for writing in snapshot.streamed_answers:
         yield Text(writing.line, style="cyan")
-    yield Text(_usage_line(progress), style="dim")
+    yield Text(describe_usage(progress), style="dim")
     if progress.last:
         yield Text(truncate_line(progress.last, 160), style="dim")
 
@@ -340,7 +340,7 @@ def _topic_line(topic: TopicProgress) -> str:
     return line
 
 
-def _headline(progress: RunProgress) -> str:
+def describe_phase(progress: RunProgress) -> str:
     """Return the run's activity in one line."""
     words = (_PHASES | _CODE_PHASES if progress.mode == "CODE" else _PHASES)[progress.phase]
     if progress.phase == "research" and progress.cycle:
@@ -355,13 +355,16 @@ def _headline(progress: RunProgress) -> str:
     return f"{words} ({named} {progress.revision})" if progress.revision else words
 
 
-def _usage_line(progress: RunProgress) -> str:
+def describe_usage(progress: RunProgress) -> str:
     """Return the usage in one line, with the limits."""
     usage = progress.usage
     tokens = usage.tokens_in + usage.tokens_out
-    spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens else "offline"
-    figures = [spent, format_count(usage.calls, "call"), format_count(usage.searches, "search", "searches")]
+    saved = usage.saved
+    spent = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens" if tokens or saved.answers else "offline"
+    calls = format_count(usage.calls, "call") + (f" ({usage.critical_path} in a row)" if usage.critical_path else "")
+    figures = [spent, calls, format_count(usage.searches, "search", "searches")]
     figures += [f"{usage.cost_usd:.4f} USD"] if usage.cost_usd is not None else []
+    figures += [f"{saved.tokens_in + saved.tokens_out:,} tokens saved by cached answers"] if saved.answers else []
     return " · ".join([*figures, *progress.budget])
 
 

@@ -2,9 +2,12 @@
 
 CommandError             1, the run failed or the server refused
 ├── UsageError           2, invalid command line
+│   └── MissingRun       2, unknown run
 ├── Unreachable          4, something required does not answer
 └── Detached             130, Ctrl-C; the run continues
 """
+
+from tenure.installation import PROGRAM
 
 
 class CommandError(Exception):
@@ -17,6 +20,15 @@ class UsageError(CommandError):
     """The command line is invalid."""
 
     exit_code = 2
+
+
+class MissingRun(UsageError):
+    """Neither the server nor the archive has a run."""
+
+    def __init__(self, run_id: str, nearest: str = "") -> None:
+        advice = f"did you mean {nearest}?" if nearest else f"`{PROGRAM} list` shows all runs"
+        super().__init__(f"there is no run {run_id}: {advice}")
+        self.run_id = run_id
 
 
 class Unreachable(CommandError):
@@ -32,6 +44,5 @@ class Detached(CommandError):
 
     def __init__(self, run_id: str) -> None:
         super().__init__(
-            f"the run continues: `python client.py watch {run_id}` follows it, "
-            f"`python client.py cancel {run_id}` ends it"
+            f"the run continues: `{PROGRAM} watch {run_id}` follows it, `{PROGRAM} cancel {run_id}` ends it"
         )

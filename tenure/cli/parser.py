@@ -5,19 +5,35 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NoReturn
 
-from tenure.algorithms.text.printable import escape_control_characters
+import tenure
 from tenure.cli.argument_types import parse_datetime as _moment
 from tenure.cli.argument_types import parse_duration as _duration
+from tenure.cli.command_parser import CommandParser
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
+from tenure.installation import IS_PACKAGED, PROGRAM
 from workflows.research.strategies import list_strategy_names
 
 EPILOG = """\
 exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
 or a program with failing tests; 4 cannot reach what is needed; 130 interrupted (the run continues)
 """
+
+EXAMPLES = f"""
+Answer a question from documents, with a report in which every sentence names its source:
+  {PROGRAM} start "What changed in the last release?" --docs ~/project/docs -o report.html
+
+Write a program that passes tests:
+  {PROGRAM} start "Repair median.py" --files median.py --tests test_median.py
+
+Follow the latest runs, and steer one:
+  {PROGRAM} list
+  {PROGRAM} feedback ID "Say more about costs"
+
+All commands: {PROGRAM} --help
+"""
+"""Text for a command line without a command."""
 
 MAX_COUNT = 10**12
 """Largest value of a count without a maximum of its own."""
@@ -38,22 +54,16 @@ STATUSES = (
 """Statuses of a run in `list`; the last one is known to the server only."""
 
 
-class CommandParser(argparse.ArgumentParser):
-    """Parser whose messages repeat arguments without their control characters."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the usage and the message, and exit."""
-        super().error(escape_control_characters(message))
-
-
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """Return the parser; each command names its handler as `module:function`."""
-    parser: argparse.ArgumentParser = CommandParser(
-        prog="client.py",
+    parser = CommandParser(
+        prog="tenure" if IS_PACKAGED else "client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.examples = EXAMPLES
+    parser.add_argument("--version", action="version", version=f"tenure {tenure.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_start(commands)
     _add_schedule(commands)
@@ -70,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
 Commands = argparse._SubParsersAction  # the type argparse gives no public name to
 
 
-def _add(commands: "Commands[argparse.ArgumentParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
+def _add(commands: "Commands[CommandParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
     """Add a command with the options that all commands share."""
     command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
     command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
@@ -94,7 +104,7 @@ def _add_output(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_start(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_start(commands: "Commands[CommandParser]") -> None:
     """Add `start`."""
     start = _add(
         commands,
@@ -141,14 +151,16 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
     )
     _add_turn(start, "3")
-    _add_limits(start, ("effort", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode"))
+    _add_limits(
+        start, ("effort", "length", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode")
+    )
     start.add_argument(
         "--memory",
         action=argparse.BooleanOptionalAction,
         help="use memories of earlier runs and keep memories for later ones (default: TENURE_MEMORY)",
     )
     _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
-    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds"))
+    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
 
 
 def _add_include_secrets(command: argparse.ArgumentParser) -> None:
@@ -182,7 +194,7 @@ def _value_parser(kind: OptionType, limit: Limit) -> Callable[[str], float | str
     return {"amount": _money, "duration": _duration}.get(kind, _language)
 
 
-def _add_schedule(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_schedule(commands: "Commands[CommandParser]") -> None:
     """Add `schedule`."""
     schedule = _add(
         commands,
@@ -284,7 +296,7 @@ def _add_mcp(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_looking(commands: "Commands[CommandParser]") -> None:
     """Add commands that inspect runs."""
     watch = _add(commands, "watch", "tenure.cli.commands.runs:watch", "follow a run and print its report")
     state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
@@ -309,7 +321,7 @@ def _add_looking(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
 
 
-def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_archive(commands: "Commands[CommandParser]") -> None:
     """Add commands for the archive of finished runs."""
     module = "tenure.cli.commands.archives"
     export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
@@ -321,7 +333,7 @@ def _add_archive(commands: "Commands[argparse.ArgumentParser]") -> None:
     delete.add_argument("id", metavar="ID")
 
 
-def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_going_on(commands: "Commands[CommandParser]") -> None:
     """Add commands that continue from a run."""
     ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
     ask.add_argument("id", metavar="ID")
@@ -330,7 +342,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--search-again", action="store_true", help="search again for missing evidence, on the web if the run may"
     )
     ask.add_argument("--new", action="store_true", help="start a new conversation")
-    _add_limits(ask, ("search_mode", *MODEL_BUDGET))
+    _add_limits(ask, ("search_mode", *MODEL_BUDGET, "fresh"))
     fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
     fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
@@ -339,7 +351,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     _add_limits(fork, ("max_cycles",), "including those taken over: ")
     _add_turn(fork, "as the old run")
-    _add_limits(fork, ("search_mode", *MODEL_BUDGET))
+    _add_limits(fork, ("search_mode", *MODEL_BUDGET, "fresh"))
     _add_output(fork)
     diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")
@@ -347,7 +359,7 @@ def _add_going_on(commands: "Commands[argparse.ArgumentParser]") -> None:
     diff.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the difference into a file")
 
 
-def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_steering(commands: "Commands[CommandParser]") -> None:
     """Add commands that steer a run."""
     steering = {
         name: _add(commands, name, "tenure.cli.commands.steer:steer", about)
@@ -379,7 +391,7 @@ def _add_steering(commands: "Commands[argparse.ArgumentParser]") -> None:
     steering["cancel"].add_argument("--discard", action="store_true", help="deliver no report")
 
 
-def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_corpora(commands: "Commands[CommandParser]") -> None:
     """Add commands for documents."""
     ingest = _add(commands, "ingest", "tenure.cli.commands.corpora:ingest", "read documents into a corpus")
     ingest.add_argument("paths", nargs="+", metavar="PATH")
@@ -409,7 +421,7 @@ def _add_corpora(commands: "Commands[argparse.ArgumentParser]") -> None:
     _add_limits(corpus, MODEL_BUDGET, "with `relate`: ")
 
 
-def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_memory(commands: "Commands[CommandParser]") -> None:
     """Add commands for memories."""
     memory = _add(
         commands,
@@ -447,7 +459,7 @@ def _add_memory(commands: "Commands[argparse.ArgumentParser]") -> None:
     memory.add_argument("-o", "--output", type=_path, metavar="FILE", help="with `export`: write into a file")
 
 
-def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
+def _add_stack(commands: "Commands[CommandParser]") -> None:
     """Add commands for the local stack."""
     _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
     _add(
@@ -467,8 +479,25 @@ def _add_stack(commands: "Commands[argparse.ArgumentParser]") -> None:
         action="store_true",
         help="let new runs use the version of this installation, once its workers poll",
     )
+    serve = _add(
+        commands,
+        "serve",
+        "tenure.site.command:serve",
+        "serve a page and an HTTP API on this machine, to ask, follow, steer and read runs",
+    )
+    serve.add_argument(
+        "--port", type=_between(1, 65_535), metavar="N", help="port on 127.0.0.1 (default: TENURE_SITE_PORT)"
+    )
+    serve.add_argument("--open", action="store_true", help="open the page in the browser")
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
+    completion = _add(
+        commands,
+        "completion",
+        "tenure.cli.completion:print_completion",
+        "print the script by which a shell completes command lines of tenure",
+    )
+    completion.add_argument("shell", choices=["bash", "zsh", "fish"])
     backup = _add(
         commands, "backup", "tenure.cli.commands.backup:back_up", "copy the home into a folder, also while it is in use"
     )

@@ -17,7 +17,7 @@ from tenure.contracts.run.role_calls import CallProgress
 
 _WORDS = {
     "section_writer": "writing “{topic}”",
-    "section_rewriter": "rewriting “{topic}”",
+    "section_reviewer": "reviewing “{topic}”",
     "abstract_writer": "writing the abstract",
     "answerer": "writing the answer",
     "coder": "writing the program",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tenure.contracts.evidence.corpora import CacheStats, StoreStats, VectorIndex
 from tenure.contracts.knowledge.memory import MemoryPolicy
+from tenure.knowledge.answers import DEFAULT_ANSWER_LIMITS, AnswerCache, AnswerCipher, AnswerLimits
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
@@ -39,6 +40,7 @@ class KnowledgeBase:
         conversations: messages between roles and models.
         pages: cache of fetched web pages.
         runs: archive of finished runs.
+        answers: cache of the answers of models.
         maintenance: compaction, indexes and removal of old versions.
         encoder: sentence and token vectors, as the roles use them.
     """
@@ -57,6 +59,8 @@ class KnowledgeBase:
         cold_start_chunks: int | None = None,
         ingest_seconds: float = DEFAULT_INGEST_SECONDS,
         page_cache_bytes: int | None = None,
+        answer_limits: AnswerLimits = DEFAULT_ANSWER_LIMITS,
+        answer_cipher: AnswerCipher | None = None,
         domain_authority: Mapping[str, float] | None = None,
         memory_policy: MemoryPolicy | None = None,
         readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
@@ -75,6 +79,8 @@ class KnowledgeBase:
             cold_start_chunks: missing vectors up to which an ingestion computes them itself; None for no limit.
             ingest_seconds: computing time that one ingestion may spend on slow files, in seconds.
             page_cache_bytes: size to which maintenance trims the page cache, in bytes; None for no limit.
+            answer_limits: size and age to which maintenance trims the cache of answers.
+            answer_cipher: encryption of the cached answers; None for plain text.
             domain_authority: authority of web domains, from 0 to 1.
             memory_policy: rules by which memories decay, merge and are deleted.
             readable_files: function that selects the files that queries over tables may open for an owner; None for all
@@ -107,7 +113,8 @@ class KnowledgeBase:
         self.conversations = Conversations(store)
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
-        self.maintenance = Maintenance(store, page_cache_bytes)
+        self.answers = AnswerCache(store, answer_limits.max_age, answer_cipher)
+        self.maintenance = Maintenance(store, page_cache_bytes, answer_limits=answer_limits)
 
     def load_store_stats(self) -> StoreStats:
         """Return the size of each table, and the counts of searches and cache hits on this machine."""

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
+from tenure.knowledge.answers import DEFAULT_ANSWER_LIMITS, AnswerLimits, trim_answers
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
-from tenure.knowledge.store.schema import PAGES, RUNS, is_knowledge_table
+from tenure.knowledge.store.schema import ANSWERS, PAGES, RUNS, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
 
 MIN_ARCHIVE_FILES = 100
@@ -24,15 +25,23 @@ them.
 class Maintenance:
     """Maintenance of all tables of one store."""
 
-    def __init__(self, store: Store, page_bytes: int | None = None, min_age: timedelta = KEEP_VERSIONS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        page_bytes: int | None = None,
+        min_age: timedelta = KEEP_VERSIONS,
+        answer_limits: AnswerLimits = DEFAULT_ANSWER_LIMITS,
+    ) -> None:
         """Keep the limits.
 
         Args:
             store: tables to maintain.
             page_bytes: size to which the page cache is trimmed, in bytes; None for no limit.
             min_age: age below which versions of tables are kept.
+            answer_limits: size and age to which the cache of answers is trimmed.
         """
         self._store, self._page_bytes, self._min_age = store, page_bytes, min_age
+        self._answer_limits = answer_limits
 
     def run_step(
         self,
@@ -55,6 +64,8 @@ class Maintenance:
             try:
                 if name == PAGES and step == "compact" and self._page_bytes is not None:
                     trim_pages(self._store, self._page_bytes)
+                if name == ANSWERS and step == "compact":
+                    trim_answers(self._store, self._answer_limits)
                 changed += self._run_on_table(step, name)
             except (CorruptTable, CommitConflict) as error:
                 failures.append(str(error))

@@ -53,6 +53,8 @@ class ChatRequest:
     """Whether the answer is long enough to be streamed."""
     max_output: int | None = None
     """Limit of the answer in tokens, set by a budget; a smaller limit of the settings takes precedence."""
+    answer_tokens: int | None = None
+    """Tokens of the longest answer that fits; the limit if the settings have none, without hidden reasoning."""
     functions: tuple[FunctionDefinition, ...] = ()
     """Actions of which the model calls one, if the server supports function calling; otherwise the answer is an object.
     """

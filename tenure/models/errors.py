@@ -52,6 +52,16 @@ EMPTY_ANSWER = "answer without content"
 """Reason of an unusable answer that may have content when the model is asked again."""
 
 
+CUT_OFF = "answer cut off at the length limit"
+"""Reason of an answer that ends in the middle or before its first token."""
+
+CUT_OFF_REASONING = "answer cut off at the length limit by hidden reasoning"
+"""Reason of a cut-off answer of a model that was not known to reason; the next answer has room for it."""
+
+REPEATED_ITSELF = "answer that repeated itself"
+"""Reason of an answer without an end, which was cut off."""
+
+
 class UnusableAnswer(ModelError):
     """The model answered without anything that a role can parse; its tokens are paid."""
 

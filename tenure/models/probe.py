@@ -16,11 +16,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from tenure.contracts.messages import Message
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.models.chat import ChatRequest, Completion, ModelCall
-from tenure.models.errors import EmbeddingError, ModelError, TransportError, UnusableAnswer
+from tenure.models.errors import CUT_OFF, EmbeddingError, ModelError, TransportError, UnusableAnswer
 from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
 from tenure.models.openai.backend import OpenAIBackend
 from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
-from tenure.models.openai.reply import CUT_OFF
 from tenure.models.routes import ModelRoute, ModelRoutes
 from tenure.settings import Settings, get_environment_variable
 
@@ -58,8 +57,8 @@ class _ListedModel(BaseModel):
     @property
     def context_tokens(self) -> int | None:
         """Size of the context in tokens; None if the list does not contain it."""
-        trained = (self.meta or {}).get("n_ctx_train")
-        sizes = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, trained)
+        served, trained = ((self.meta or {}).get(name) for name in ("n_ctx", "n_ctx_train"))
+        sizes = (self.max_model_len, self.context_length, self.context_window, self.max_context_length, served, trained)
         return next((size for size in sizes if isinstance(size, int)), None)
 
 

@@ -35,9 +35,15 @@ class ModelRoute:
             return f"{get_environment_variable('roles')}__{self.role.upper()}__{name.upper()}"
         return get_environment_variable(_TIERS[self.tier] if name == "model" else name)
 
-    def limit_output(self, allowed: int | None) -> int | None:
-        """Return the limit of an answer in tokens, given the limit of a budget; None for no limit."""
-        return min((limit for limit in (self.max_output, allowed) if limit is not None), default=None)
+    def limit_output(self, allowed: int | None, needed: int | None = None) -> int | None:
+        """Return the limit of an answer in tokens; None for no limit.
+
+        Args:
+            allowed: limit of a budget.
+            needed: tokens that the longest answer needs, a limit only if the settings have none.
+        """
+        chosen = needed if self.max_output is None else self.max_output
+        return min((limit for limit in (chosen, allowed) if limit is not None), default=None)
 
 
 class ModelRoutes:

@@ -27,6 +27,7 @@ GROUPS: Final = {
             "home",
             "temporal_port",
             "ui_port",
+            "site_port",
             "retention_days",
             "worker_versioning",
             "document_roots",
@@ -60,7 +61,16 @@ GROUPS: Final = {
         "chat model and the built-in embedding model is used.",
         (
             *("openai_api_key", "openai_base_url", "model", "fast_model", "temperature", "reasoning_effort"),
-            *("max_output", "roles", "prices", "model_api", "model_timeout", "model_calls_per_second"),
+            *(
+                "answer_cache_megabytes",
+                "answer_cache_days",
+                "max_output",
+                "roles",
+                "prices",
+                "model_api",
+                "model_timeout",
+                "model_calls_per_second",
+            ),
             *("model_concurrency", "embedding_model", "embedding_threads"),
             *("rerank_model", "rerank_base_url", "rerank_api_key"),
         ),
@@ -68,7 +78,7 @@ GROUPS: Final = {
     "Limits of a run": (
         "Limits bound the length of a report and the work of a run. The client reads them and sends them with the "
         "question, so a run keeps the limits it was started with. Three limits bound improvements: "
-        "`max_section_revisions` counts the rounds of review and rewriting of one section while it is drafted, "
+        "`max_section_revisions` counts the reviews of one section, "
         "`max_report_revisions` the versions of the whole report after reflections on it, and `max_code_attempts` "
         "(below) the generations of a program whose tests fail.",
         (*RESEARCH_LIMITS, "rerank"),

@@ -5,6 +5,7 @@ this is the last step that can stop a false quote.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.contracts.base import SourceId
@@ -14,6 +15,7 @@ from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.result import (
     Result,
+    ResultClaim,
     ResultReasoning,
     ResultSection,
     ResultStatus,
@@ -23,6 +25,7 @@ from tenure.contracts.result.result import (
 )
 from tenure.report.citations import CitationNumbering, ReportSource
 from tenure.report.render.escaping import flatten
+from tenure.report.render.layout import SYNTHESIS_HEADINGS, SYNTHESIS_PARTS
 from tenure.report.render.marks import NUMERIC, to_markdown
 from tenure.report.render.program import build_program_result
 
@@ -34,7 +37,10 @@ MAX_TOTAL_CONTEXT_CHARS = 60_000
 
 
 def assemble_result(
-    draft: ReportDraft, sources: Mapping[SourceId, ReportSource], web: WebReport | None = None
+    draft: ReportDraft,
+    sources: Mapping[SourceId, ReportSource],
+    web: WebReport | None = None,
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     """Number the sources of a draft, check every quote and render the sections as Markdown.
 
@@ -42,19 +48,21 @@ def assemble_result(
         draft: the report with citations by source id.
         sources: the stored sources it cites, by id.
         web: the pages read on the web, or None.
+        files: texts of the files on disk, by path, as far as they are readable.
 
     Returns:
         The result document. A citation that does not match its source is removed with a note, as is a section without
         text. A finished run without any citation left has the status `no_evidence`.
     """
-    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources)
+    numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources, files)
     short_answer = numbering.number_claims(_wrap_claim(draft.short_answer), "Short answer")
     abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
+    comparison = numbering.number_claims(draft.synthesis.comparison, SYNTHESIS_HEADINGS["comparison"])
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
-    reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
-    synthesis = _number_synthesis(draft.synthesis, numbering)
+    synthesis = _number_synthesis(draft.synthesis, comparison, numbering)
     positions = numbering.number_positions(draft.positions)
     contradictions = numbering.number_contradictions(draft.contradictions)
+    reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
     entries = numbering.list_sources(draft.usage.suspicious_sources)
     status = _status(draft, cited=bool(entries))
     made = build_program_result(draft.code) if draft.code else {"artifacts": draft.artifacts}
@@ -105,7 +113,7 @@ def list_cited_sources(draft: ReportDraft) -> list[SourceId]:
 
 def _list_parts(draft: ReportDraft) -> tuple[Draft, ...]:
     """Return all texts of a report that have citations."""
-    synthesis = (draft.synthesis.situation, draft.synthesis.complication, draft.synthesis.resolution)
+    synthesis = [getattr(draft.synthesis, name) for name in SYNTHESIS_PARTS]
     thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
     return (
         _wrap_claim(draft.short_answer),
@@ -148,20 +156,22 @@ def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> Res
     )
 
 
-def _number_synthesis(synthesis: SynthesisDraft, numbering: CitationNumbering) -> Synthesis | None:
-    """Number the citations of the synthesis; return None if it is empty."""
-    parts = {
-        "situation": synthesis.situation,
-        "complication": synthesis.complication,
-        "resolution": synthesis.resolution,
+def _number_synthesis(
+    synthesis: SynthesisDraft, comparison: tuple[ResultClaim, ...], numbering: CitationNumbering
+) -> Synthesis | None:
+    """Number the citations of the synthesis except its numbered comparison; return None if it is empty."""
+    numbered = {
+        name: comparison
+        if name == "comparison"
+        else numbering.number_claims(getattr(synthesis, name), SYNTHESIS_HEADINGS[name])
+        for name in SYNTHESIS_PARTS
     }
-    numbered = {name: numbering.number_claims(draft, name.capitalize()) for name, draft in parts.items()}
     if not any(numbered.values()):
         return None
     return Synthesis(
         **{name: to_markdown(claims, NUMERIC) for name, claims in numbered.items()},
         claims=tuple(claim for claims in numbered.values() for claim in claims),
-        sentences=(len(numbered["situation"]), len(numbered["complication"]), len(numbered["resolution"])),
+        sentences=tuple(len(claims) for claims in numbered.values()),
     )
 
 

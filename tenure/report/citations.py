@@ -6,13 +6,16 @@ claim gets the status `invalid_source`, and a note reports it.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, Protocol
+from types import MappingProxyType
+from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
+from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimBlockKind, Draft
 from tenure.contracts.result.result import (
+    BlockStart,
     ResultCitation,
     ResultClaim,
     ResultContradiction,
@@ -22,6 +25,7 @@ from tenure.contracts.result.result import (
     SourceEntry,
 )
 from tenure.report.render.escaping import flatten
+from tenure.report.render.sources.places import find_heading, find_in_file
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
@@ -60,6 +64,11 @@ class ReportSource(Protocol):
         ...
 
     @property
+    def kind(self) -> str:
+        """`prose` or `code`."""
+        ...
+
+    @property
     def derived(self) -> bool:
         """Whether a run produced it, so that it is not a document."""
         ...
@@ -78,7 +87,11 @@ class CitationNumbering:
     """Numbering of sources in the order of their first citation."""
 
     def __init__(
-        self, sources: Mapping[SourceId, ReportSource], context: int = 200, known: Sequence[SourceId] = ()
+        self,
+        sources: Mapping[SourceId, ReportSource],
+        context: int = 200,
+        known: Sequence[SourceId] = (),
+        files: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Initialize the numbering.
 
@@ -86,7 +99,9 @@ class CitationNumbering:
             sources: the stored sources by id.
             context: number of context characters to keep on each side of a quote.
             known: sources numbered by an earlier document, in order.
+            files: texts of the files on disk, by path, as far as they are readable.
         """
+        self._files = files
         self._sources = sources
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
@@ -106,8 +121,8 @@ class CitationNumbering:
             One claim for each of the draft's, in order.
         """
         return tuple(
-            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n)})
-            for block in draft.blocks
+            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n), "heading": block.heading})
+            for block in split_long_paragraphs(draft).blocks
             for n, claim in enumerate(block.claims)
         )
 
@@ -138,6 +153,9 @@ class CitationNumbering:
         ]
         return ResultClaim(
             text=claim.text,
+            kind=claim.kind,
+            label=claim.label,
+            column=claim.column,
             status="invalid_source" if any(faults.values()) else claim.status,
             confidence=claim.confidence,
             tainted=claim.tainted,
@@ -214,11 +232,16 @@ class CitationNumbering:
         around = text[max(0, citation.start - SCANNED_CHARACTERS) : citation.end + SCANNED_CHARACTERS]
         if contains_instructions(around) or contains_instructions(source.title):
             self._suspicious.add(citation.source)
+        file = self._files.get(source.uri)
+        place = find_in_file(citation.quote, file) if file is not None else None
         return ResultCitation(
             source=n,
             start=citation.start,
             end=citation.end,
             page=source.find_page(citation.start),
+            line=place.line if place else None,
+            file_start=place.offset if place else None,
+            heading="" if source.kind == "code" else find_heading(text, citation.start),
             quote=citation.quote,
             before=_last_words(text[: citation.start], self._context),
             after=_first_words(text[citation.end :], self._context),
@@ -247,11 +270,22 @@ def _select_quotes(side: Sequence[SidedPassage]) -> list[Citation]:
     return [*leading, *others][:MAX_QUOTES_PER_SIDE]
 
 
-def _opening_of(block: Block, n: int) -> Literal["paragraph", "bullet"] | None:
-    """Return the block element that starts with the claim at an index."""
-    if block.kind == "bullets":
-        return "bullet"
-    return None if n else "paragraph"
+_OPENINGS: Mapping[ClaimBlockKind, BlockStart] = {
+    "bullets": "bullet",
+    "numbered": "number",
+    "table": "cell",
+    "definitions": "definition",
+    "code": "code",
+}
+
+
+def _opening_of(block: Block, n: int) -> BlockStart | None:
+    """Return the form that starts with the claim at an index."""
+    if block.kind == "definitions" and n and block.claims[n].label == block.claims[n - 1].label:
+        return None
+    if block.kind == "paragraph":
+        return None if n else "paragraph"
+    return _OPENINGS[block.kind]
 
 
 def _last_words(text: str, most: int) -> str:

@@ -9,9 +9,10 @@ the decision itself, `PostprocessedRole` builds a reply from it, `StoredRole` ke
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -179,6 +180,9 @@ class StoredRole(BaseRole[I, O, R]):
         return self.result
 
 
+MAX_GAP_CHARACTERS = 4
+"""Maximum characters, such as line breaks, between two passages of a document that follow each other."""
+
 _INVISIBLE = re.compile(
     "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]|(?<=[!-~])[\u200c\u200d]|[\u200c\u200d](?=[!-~])"
 )
@@ -190,7 +194,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|task|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
 
@@ -214,15 +218,49 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], known: int = 0) -> str:
-    """Render passages as numbered, delimited evidence, from 1; omit the first `known`, which were shown before.
+def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1) -> str:
+    """Render passages as numbered, delimited evidence, from `first`; omit the first `known`, which were shown before.
 
-    A passage with instructions to language models carries a warning, and such a title is left out.
+    Parts of a document that follow each other are shown together: a passage that continues another one comes directly
+    after it, whatever its number, without the text that both contain. A passage with instructions to language models
+    carries a warning, and such a title is left out.
     """
+    new = list(enumerate(passages[known:], known + first))
     return "\n".join(
-        f'<passage n="{n}" source="{_render_title(p.title)}"{_render_warning(p)}>\n{neutralise(p.text)}\n</passage>'
-        for n, p in enumerate(passages[known:], known + 1)
+        f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_continuation(before)}'
+        f"{_render_warning(passage)}>\n{neutralise(passage.text[skipped:])}\n</passage>"
+        for n, passage, before, skipped in _join_neighbours(new)
     )
+
+
+def _join_neighbours(numbered: Sequence[tuple[int, Passage]]) -> Iterator[tuple[int, Passage, int, int]]:
+    """Yield passages with their numbers, the number of the passage that each continues, and the shared characters.
+
+    The first passage of a joined group is at the place of its best passage.
+    """
+    following: dict[int, tuple[int, int]] = {}
+    ordered = sorted(numbered, key=lambda one: (one[1].source, one[1].start, one[1].end))
+    for (n, passage), (later_n, later) in pairwise(ordered):
+        overlap = passage.end - later.start
+        is_next = passage.source == later.source and passage.start < later.start and passage.end < later.end
+        if is_next and -MAX_GAP_CHARACTERS <= overlap < len(later.text):
+            following[n] = (later_n, max(0, overlap))
+    before = {later: n for n, (later, _) in following.items()}
+    known = dict(numbered)
+    shown: set[int] = set()
+    for n, _ in numbered:
+        first = n
+        while first in before:
+            first = before[first]
+        current, skipped = first, 0
+        while current not in shown:
+            shown.add(current)
+            yield current, known[current], before.get(current, 0), skipped
+            current, skipped = following.get(current, (current, 0))
+
+
+def _render_continuation(before: int) -> str:
+    return f' continues="{before}"' if before else ""
 
 
 def _render_title(title: str) -> str:

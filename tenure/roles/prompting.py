@@ -4,23 +4,40 @@ Writers answer with structured sentences instead of marked-up text: each sentenc
 no citation can be lost or invented.
 """
 
+import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
-from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.algorithms.writing.tables import fold_shared_cells
+from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
-    "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on. "
-    "Use only numbers you were given. Say nothing the passages do not say; if they do not answer something, "
-    "leave it out. Never write citation marks, source names or addresses into the text itself."
+    "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on: all that it "
+    f"needs, at most {MAX_CITATIONS}. Use only numbers you were given. Say nothing that the passages do not say. "
+    "Never write citation marks, source names or addresses into the text itself."
 )
-"""Rule of every writing prompt."""
+"""Rule of every prompt for sentences with passages."""
+
+KIND_RULE = (
+    "`kind` says what a sentence is: `fact`, stated by its passages; `inference`, a conclusion or recommendation that "
+    "follows from its passages; `gap`, one specific thing that the passages leave open; `lead_in`, a short "
+    "introduction of the sentences after it. Only gaps and lead-ins may lack passages, and they state no figures "
+    "of their own."
+)
+"""Rule of prompts for sentences with a kind."""
+
+FORM_RULE = (
+    "Inside sentences, put code, names of code, commands and literal values in `backticks`; **bold** and *italics* are "
+    "allowed and rarely needed; no other Markdown."
+)
+"""Rule of prompts for text with inline formats."""
 
 
 PREFERENCES_RULE = (
@@ -29,34 +46,58 @@ PREFERENCES_RULE = (
 )
 """Rule of every prompt with preferences."""
 
+NOT_STATED = "–"
+"""Text of a cell about which the passages say nothing."""
+
 
 class WrittenSentence(BaseModel):
-    """One sentence."""
+    """One sentence, one cell of a table, or code."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     text: str = Field(min_length=1, max_length=2000)
-    """The sentence in plain prose, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
-    """Numbers of the passages it rests on; empty only for a sentence that states no fact."""
+    """The sentence without citation marks; a few words in a cell."""
+    passages: tuple[int, ...] = Field(max_length=MAX_CITATIONS)
+    """Numbers of the passages it rests on; empty only for a gap or a lead-in."""
+    kind: ClaimKind = "fact"
+    """`fact`, `inference` from its passages, `gap` in what the passages say, or `lead_in` to what comes next."""
 
 
-class WrittenBlock(BaseModel):
-    """A paragraph or a list."""
+class WrittenRow(BaseModel):
+    """A row of a table, or a term with its definition."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    kind: Literal["paragraph", "bullets"]
-    """`paragraph` for running prose, `bullets` for a list with one sentence to a bullet."""
-    sentences: tuple[WrittenSentence, ...] = Field(min_length=1, max_length=15)
-    """Its sentences in reading order."""
+    label: str = Field(min_length=1, max_length=200)
+    """Name of the row, or the term."""
+    cells: tuple[WrittenSentence, ...] = Field(min_length=1, max_length=10)
+    """One cell for each column, in order; the definition of a term."""
+
+
+class WrittenBlock(BaseModel):
+    """A paragraph, a list, a table, definitions or code."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    kind: ClaimBlockKind
+    """`paragraph` for running prose, `bullets` and `numbered` for one sentence an item, `table` and `definitions` with
+    `rows`, `code` for lines copied from a passage as one sentence.
+    """
+    heading: str = Field(default="", max_length=120)
+    """Sub-heading above the block; empty for none."""
+    sentences: tuple[WrittenSentence, ...] = Field(default=(), max_length=15)
+    """Its sentences in reading order; empty for a table and for definitions."""
+    columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=10)
+    """Names of the columns of a table, without that of the row names; else empty."""
+    rows: tuple[WrittenRow, ...] = Field(default=(), max_length=20)
+    """Rows of a table, or terms with their definitions; else empty."""
 
 
 class WrittenText(RoleOutput):
     """A part of a report."""
 
-    blocks: tuple[WrittenBlock, ...] = Field(max_length=10)
-    """Paragraphs and lists in reading order; none if the passages say nothing on the topic."""
+    blocks: tuple[WrittenBlock, ...] = Field(max_length=12)
+    """The blocks in reading order; none if the passages say nothing on the topic."""
 
 
 def build_written_text(blocks: Sequence[ComposedBlock]) -> WrittenText:
@@ -76,20 +117,98 @@ def add_citations(input: object, text: WrittenText, evidence: Evidence) -> Draft
     """Return the text of a writer with verbatim citations of all passages it names."""
     return Draft(
         blocks=tuple(
-            Block(
-                kind=block.kind,
-                claims=tuple(cite_claim(s.text.strip(), s.passages, evidence.passages) for s in block.sentences),
-            )
-            for block in text.blocks
+            block for written in text.blocks for block in cite_block(written, evidence.passages) if block.claims
         )
     )
 
 
+def cite_block(written: WrittenBlock, passages: Sequence[Passage]) -> tuple[Block, ...]:
+    """Return a block with verbatim citations; a table without rows is a list, and code that no passage has is text."""
+    heading = written.heading.strip()
+    sentences = tuple(cite_sentence(sentence, passages) for sentence in written.sentences)
+    if written.kind in ("table", "definitions"):
+        columns = written.columns if written.kind == "table" else ()
+        cells = tuple(cell for row in written.rows for cell in cite_row(row, columns, passages))
+        block = Block(kind="table" if columns else "definitions", heading=heading, claims=cells)
+        return (
+            *(fold_shared_cells(block) if columns else (block,)),
+            *([Block(kind="bullets", heading=heading, claims=sentences)] if sentences else ()),
+        )
+    if written.kind == "code":
+        return tuple(_cite_code_block(sentence, heading, passages) for sentence in written.sentences)
+    return (Block(kind=written.kind, heading=heading, claims=sentences),)
+
+
+def cite_row(row: WrittenRow, columns: Sequence[str], passages: Sequence[Passage]) -> tuple[Claim, ...]:
+    """Return the cells of a row as claims, one for each column; without columns, the definition of a term.
+
+    Cells beyond the columns belong to the last one. A missing cell is a gap.
+    """
+    names = [name.strip() or str(number) for number, name in enumerate(columns, 1)] or [""]
+    label = row.label.strip()
+    cells = [
+        cite_sentence(cell, passages, label, names[min(number, len(names) - 1)])
+        for number, cell in enumerate(row.cells)
+    ]
+    missing = names[len(row.cells) :]
+    return (*cells, *(Claim(text=NOT_STATED, kind="gap", label=label, column=column) for column in missing))
+
+
+def cite_sentence(sentence: WrittenSentence, passages: Sequence[Passage], label: str = "", column: str = "") -> Claim:
+    """Return a sentence with verbatim citations; marks that a model wrote into the text are citations as well."""
+    text, marked = _split_marks(sentence.text.strip(), len(passages))
+    numbers = (*sentence.passages, *marked)
+    return cite_claim(text, numbers, passages, kind=sentence.kind, label=label, column=column)
+
+
+_MARK = re.compile(r"\s*(?<!\w)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()|(?<=\w)\[(\d{1,3})\](?=[.!?]?\s*\Z)")
+"""Citation mark in a text; directly after a word only at the end, since it may be an index."""
+_CODE_SPAN = re.compile(r"(`[^`]*`)")
+
+
+def _split_marks(text: str, passages: int) -> tuple[str, tuple[int, ...]]:
+    """Return a text without citation marks, and their numbers; brackets with other numbers and code spans stay."""
+    numbers: list[int] = []
+
+    def take(match: re.Match[str]) -> str:
+        found = [int(number) for number in re.findall(r"\d+", match.group())]
+        if not all(1 <= number <= passages for number in found):
+            return match.group()
+        numbers.extend(found)
+        return ""
+
+    parts = _CODE_SPAN.split(text)
+    kept = "".join(part if part.startswith("`") and part != "`" else _MARK.sub(take, part) for part in parts).strip()
+    return (kept, tuple(numbers)) if kept else (text, ())
+
+
+def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence[Passage]) -> Block:
+    claim = cite_code(sentence.text, sentence.passages, passages)
+    if claim is not None:
+        return Block(kind="code", heading=heading, claims=(claim,))
+    return Block(heading=heading, claims=(cite_sentence(sentence, passages),))
+
+
 def render_draft(draft: Draft, passages: Sequence[Passage]) -> str:
     """Render a draft for a model, each sentence followed by the numbers of its passages."""
-    return "\n\n".join(
-        " ".join(f"{claim.text} {_render_marks(claim, passages)}".strip() for claim in block.claims)
-        for block in draft.blocks
+    lines: list[str] = []
+    heading = ""
+    for block in draft.blocks:
+        if block.heading and block.heading != heading:
+            lines.append(f"### {block.heading}")
+        heading = block.heading
+        lines.append(_render_block(block, passages))
+    return "\n\n".join(lines)
+
+
+def _render_block(block: Block, passages: Sequence[Passage]) -> str:
+    said = [f"{claim.statement} {_render_marks(claim, passages)}".strip() for claim in block.claims]
+    if block.kind == "paragraph":
+        return " ".join(said)
+    if block.kind == "code":
+        return "\n".join(f"```\n{claim.text}\n``` {_render_marks(claim, passages)}".strip() for claim in block.claims)
+    return "\n".join(
+        f"{number}. {line}" if block.kind == "numbered" else f"- {line}" for number, line in enumerate(said, 1)
     )
 
 

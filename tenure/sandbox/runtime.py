@@ -21,13 +21,14 @@ from typing import Final
 from filelock import FileLock
 
 from tenure.contracts.sandbox import Language
+from tenure.installation import ROOT
 from tenure.sandbox.base import NoSandbox
 from tenure.settings import Settings
 
 INSIDE_FOLDER: Final = Path(__file__).resolve().parent / "inside"
 """Folder of the scripts that run inside a sandbox."""
 
-PROJECT_FILE: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
+PROJECT_FILE: Final = ROOT / "pyproject.toml"
 """File that pins the packages of the environment."""
 
 CREATION_TIMEOUT_SECONDS: Final = 600

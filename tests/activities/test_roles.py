@@ -27,7 +27,7 @@ from tenure.roles.research.synthesizer import SynthesizerInput
 from tenure.roles.writing import section_writer
 from tenure.roles.writing.section_writer import SectionWriterInput
 from tests.roles.cases import CASES
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, says, story, text
+from tests.support.worlds import KITCHEN, NO_CRITIQUE, MemoryKnowledge, ScriptedChat, Source, says, story, text
 
 KNOWLEDGE = MemoryKnowledge(dict(KITCHEN))
 FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kitchen",), k=6)).passages
@@ -65,7 +65,7 @@ async def test_each_role_answers_by_its_fallback(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name != "contradiction_finder"])
 async def test_each_role_answers_by_the_model(name: str) -> None:
     """With a model each role makes one request, with the passages of its references."""
-    chat = ScriptedChat(story(section_reviewer=says({"critique": "", "action": "NONE", "query": ""})))
+    chat = ScriptedChat(story(section_reviewer=says(NO_CRITIQUE)))
 
     reply = await ask(name, CASES[name].input, chat)
 
@@ -79,8 +79,8 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "title_writer",
         "code_reflector",
         "decider",
-        "synthesis_reflector",
         "self_evaluator",
+        "report_reflector",
         "tool_selector",
         "react",  # its observations are in its transcript
     }

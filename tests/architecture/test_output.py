@@ -46,7 +46,7 @@ def test_only_one_module_of_the_client_writes(path: Path) -> None:
     found = _find_output(ast.parse(path.read_text(encoding="utf-8")))
 
     # The end of the process flushes both streams and writes nothing.
-    assert found - ({"sys.stdout", "sys.stderr"} if path.name == "client.py" else set()) == set()
+    assert found - ({"sys.stdout", "sys.stderr"} if path.name == "main.py" else set()) == set()
 
 
 @pytest.mark.parametrize(

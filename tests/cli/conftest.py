@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 
-import client
+from tenure.cli import main as client
 from tenure.settings import Settings
 from tenure.temporal.stack import local
 from tests.temporal.stack.conftest import free_ports

@@ -128,12 +128,17 @@ def test_a_run_that_failed_has_a_trace(running: CommandLine) -> None:
 
 
 def test_list_shows_runs_newest_first(running: CommandLine) -> None:
-    """A run is listed with its status from the search attributes and its question."""
+    """A run is listed with its status and its question, and a misspelt id is answered by the nearest one."""
     running("start", "list me", "--id", "listed")
 
     rows = json.loads(running("list", "--json", "--limit", "1").stdout)
     table = running("list").stdout
+    misspelt = running("report", "lsited")
 
+    assert (misspelt.returncode, error_line(misspelt.stderr)) == (
+        2,
+        "error: there is no run lsited: did you mean listed?",
+    )
     assert [(row["id"], row["status"], row["question"]) for row in rows] == [("listed", "done", "list me")]
     assert "listed" in table
 

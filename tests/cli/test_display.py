@@ -58,6 +58,13 @@ def test_markup_in_a_topic_is_text() -> None:
     assert "[bold]Effects" in drawn(RunSnapshot(WRITING))
 
 
+def test_the_critical_path_is_shown() -> None:
+    """The number of calls has the longest chain of model answers with it."""
+    usage = Usage(calls=12, critical_path=5, tokens_in=1500, tokens_out=250)
+
+    assert "12 calls (5 in a row)" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": usage})))
+
+
 def test_run_without_a_model_is_called_offline() -> None:
     """Without tokens the table says "offline" instead of zero."""
     assert "offline · 0 calls" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage()})))

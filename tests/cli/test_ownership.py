@@ -9,7 +9,7 @@ from temporalio.api.common.v1 import Priority as SentPriority
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.common import Priority
 
-import client
+from tenure.cli import main as client
 from tenure.cli.commands.batches import run_batch
 from tenure.cli.commands.schedule import build_schedule
 from tenure.cli.errors import CommandError, UsageError

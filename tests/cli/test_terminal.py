@@ -33,7 +33,7 @@ PRINTING = {
     " files_total=2, last_file=HOSTILE))); display.__exit__(None, None, None)",
     "usage error": "build_parser().parse_args(['start', 'q', '--effort', HOSTILE])",
     "unknown option": "build_parser().parse_args(['list', '--' + HOSTILE])",
-    "error": "import client; client._tell(ValueError(HOSTILE), 1)",
+    "error": "from tenure.cli.main import _tell; _tell(ValueError(HOSTILE), 1)",
     "log": "from tenure.logs import configure_logging; import structlog; configure_logging('INFO');"
     " structlog.get_logger().info(HOSTILE, path=HOSTILE)",
 }

@@ -132,7 +132,10 @@ class Gullible:
         said = self._claims(text, orders)
         return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
 
-    _answer_section_writer = _answer_section_rewriter = _answer_abstract_writer = _answer_answerer = _write
+    _answer_section_writer = _answer_answerer = _write
+
+    def _answer_abstract_writer(self, text: str, orders: Sequence[str]) -> Json:
+        return {"sentences": self._claims(text, orders)[:6]}
 
     def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
         mode = "CODE" if "Write a program" in text else "RESEARCH"
@@ -169,22 +172,15 @@ class Gullible:
         return {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
 
     def _answer_synthesizer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"situation": self._claims(text, orders)[:10], "complication": [], "resolution": []}
+        return {"situation": self._claims(text, orders)[:6], "complication": [], "resolution": []}
 
     def _answer_claim_checker(self, text: str, orders: Sequence[str]) -> Json:
         count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
         return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 1.0} for n in range(1, count + 1)]}
 
     def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
-        said = "The lamps burned oil."
-        components = [{"component": "everything", "addressed": True}]
-        return {
-            "rephrasings": [said] * 3,
-            "contradictions": [],
-            "components": components,
-            "issues": [],
-            "suggestions": [],
-        }
+        components = [{"component": "everything", "addressed": "yes"}]
+        return {"contradictions": [], "components": components, "issues": []}
 
     def _answer_report_reflector(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:3]]
@@ -193,8 +189,8 @@ class Gullible:
 
     def _answer_section_reviewer(self, text: str, orders: Sequence[str]) -> Json:
         claims = [make_claim(self.words[name]) for name in orders[:1]]
-        action = "REWRITE" if claims else "NONE"
-        return {"critique": "".join(claims), "action": action, "query": "", "worse": False}
+        said = [{"after": 0, **sentence} for sentence in self._claims(text, orders)[:2]] if claims else []
+        return {"critique": "".join(claims), "query": "", "add": said}
 
     def _answer_title_writer(self, text: str, orders: Sequence[str]) -> Json:
         return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}

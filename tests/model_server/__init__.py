@@ -14,6 +14,7 @@ runs in threads of the test's process and serves other processes just as well:
 
 from tests.model_server.faults import TRANSIENT_FAULTS, UNUSUAL_ANSWERS, Fault, RandomFaults
 from tests.model_server.ledger import BilledRequest
+from tests.model_server.recording import Recording
 from tests.model_server.request import Request
 from tests.model_server.server import Gate, ModelServer
 
@@ -25,5 +26,6 @@ __all__ = [
     "Gate",
     "ModelServer",
     "RandomFaults",
+    "Recording",
     "Request",
 ]

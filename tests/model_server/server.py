@@ -14,9 +14,11 @@ from types import TracebackType
 from typing import Self
 
 from tests.model_server.background import BackgroundResponse, ResponseStore, build_response
+from tests.model_server.completion import build_completion
 from tests.model_server.embeddings import build_embeddings, build_rerank_results, count_text_tokens
 from tests.model_server.faults import Fault, RandomFaults
 from tests.model_server.ledger import BilledRequest, PromptCache
+from tests.model_server.recording import Recording
 from tests.model_server.request import (
     Request,
     count_message_tokens,
@@ -77,6 +79,7 @@ class ModelServer:
         models: Mapping[str, int | None] | None = None,
         random_faults: RandomFaults | None = None,
         nonsense: int | None = None,
+        recording: Recording | None = None,
     ) -> None:
         self.json_schema = json_schema
         """Whether `response_format` of this type is supported."""
@@ -110,6 +113,8 @@ class ModelServer:
         """Source of random faults."""
         self.nonsense = nonsense
         """Seed of valid answers without meaning; None for plain ones."""
+        self.recording = recording
+        """Recorded answers for roles without a script; None for none."""
         self.requests: list[Request] = []
         """All POST requests, including failed ones."""
         self.fetches: list[Request] = []
@@ -154,9 +159,9 @@ class ModelServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment of a Tenure process that uses this server."""
+        """Environment of a Tenure process that uses this server for every request, without a cache of answers."""
         keyed = {"OPENAI_API_KEY": self.key} if self.key else {}
-        return {"OPENAI_BASE_URL": self.base_url, **keyed}
+        return {"OPENAI_BASE_URL": self.base_url, "TENURE_ANSWER_CACHE_MEGABYTES": "0", **keyed}
 
     @property
     def billed(self) -> list[BilledRequest]:
@@ -394,23 +399,15 @@ class ModelServer:
         """Return a completion, changed by the fault, and its bill."""
         with self._lock:
             script = self._scripts.get(request.schema_name)
+            if script is None and self.recording:
+                script = self.recording.find_answer(request.json)
             cached = self.prompt_cache.read(request.json) if self.prompt_cache else 0
         said = self._build_instance(request) if script is None else script(request.json) if callable(script) else script
         text, finish = truncate_answer(said if isinstance(said, str) else json.dumps(said), request.json)
         model, prompt = request.json["model"], sum(count_message_tokens(request.json))
         entry = BilledRequest(request.schema_name, model, prompt, count_tokens(text), request, tokens_cached=cached)
-        message: Json = {"role": "assistant", "content": text, "refusal": None}
-        if read_functions(request.json) and not isinstance(said, str):
-            message |= {"content": None, "tool_calls": [_convert_to_call(said)]}
-            finish = "tool_calls"
-        completion: Json = {
-            "id": f"chatcmpl-{next(self._numbers)}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": model,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-            "usage": entry.usage,
-        }
+        call = said if read_functions(request.json) and not isinstance(said, str) else None
+        completion = build_completion(f"chatcmpl-{next(self._numbers)}", model, entry.usage, call or text, finish)
         if fault.change:
             fault.change(completion)
         return completion, entry
@@ -459,13 +456,6 @@ def _send(
     kind = {} if stream is None else {"content-type": "text/event-stream"}
     whole = json.dumps(made) if stream is None else "".join(stream)
     return WireReply(200, fault.mangle(whole), {**kind, **fault.headers})
-
-
-def _convert_to_call(said: Json) -> Json:
-    """Return the action of a script as a function call, with its arguments as text."""
-    arguments = said["arguments"]
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return {"id": "call_1", "type": "function", "function": {"name": said["action"], "arguments": written}}
 
 
 def _error(message: str, code: str | None = None, param: str | None = None) -> Json:

@@ -143,14 +143,14 @@ class RequestHandler(Protocol):
 
 
 class ModelHttpServer(ThreadingHTTPServer):
-    """HTTP server with one thread per connection."""
+    """HTTP server with one thread per connection; port 0 selects a free one."""
 
     daemon_threads = False  # joined by server_close, so that no test leaves a thread or a socket behind
 
-    def __init__(self, answering: RequestHandler) -> None:
+    def __init__(self, answering: RequestHandler, port: int = 0) -> None:
         self.answering = answering
         self.connections: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", port), _Handler)
 
     def hang_up(self) -> None:
         """Close the connections that clients keep open."""

@@ -35,6 +35,7 @@ class StoredSource:
     accessed: str = "2026-11-20T09:30:00+00:00"
     pages: tuple[int, ...] = ()
     derived: bool = False
+    kind: str = "prose"
 
     def find_page(self, offset: int) -> int | None:
         """Return the number of the page at an offset."""
@@ -160,6 +161,36 @@ def full(**changes: object) -> Result:
         "evaluation": Evaluation(consistency=0.9, completeness=0.75, factuality=1.0, overall=0.88),
     }
     return result.model_copy(update=shown | changes)
+
+
+def varied(**changes: object) -> Result:
+    """Return a result document with every form of text, and with recommendations and gaps at its end."""
+    cells = tuple(
+        source.model_copy(update={"text": f"**{row}** | {column}", "label": row, "column": column})
+        for row, source in (("Neap", NEAP), ("Spring", PULLS))
+        for column in ("Cause", "Strength", "Times", "Remarks on a long coast")
+    )
+    code = RISES.model_copy(update={"text": "@tide.rise\ndef rise(sea):\n    return '[1] `up`'"})
+    lead = Claim(text="The tides are these:", kind="lead_in")
+    gap = Claim(text="No source says how old `rise()` is.", kind="gap")
+    advice = PULLS.model_copy(update={"text": "Sail at *spring* tide.", "kind": "inference", "status": "unverified"})
+    draft = Draft(
+        blocks=(
+            Block(claims=(lead, FALLS.model_copy(update={"kind": "inference"}))),
+            Block(kind="numbered", heading="Two", claims=(RISES, FALLS)),
+            Block(kind="definitions", heading="Two", claims=(NEAP.model_copy(update={"label": "Neap *tide*"}),)),
+            Block(kind="code", heading="Code", claims=(code,)),
+            Block(kind="table", heading="Code", claims=cells),
+        )
+    )
+    synthesis = SynthesisDraft(
+        situation=paragraph(RISES),
+        resolution=paragraph(advice),
+        gaps=paragraph(gap),
+        comparison=Draft(blocks=(Block(kind="table", claims=cells[:3]),)),
+    )
+    sections = (SectionDraft(topic="The rhythm", draft=draft, coverage=0.8),)
+    return assemble_result(report(sections=sections, synthesis=synthesis), SOURCES).model_copy(update=changes)
 
 
 def hostile(words: str) -> Result:

@@ -46,12 +46,13 @@ def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
     assert all(texts[c.source][c.start : c.end] == c.quote for c in citations)
 
 
-def test_sentences_with_the_same_source_share_one_mark() -> None:
-    """A mark is at the end of a run of sentences, and each claim keeps its own citations."""
+def test_each_sentence_has_its_own_mark() -> None:
+    """Sentences of the same source do not share a mark, and each claim keeps its own citations."""
     rhythm = assemble_result(report(), SOURCES).sections[0]
 
-    expected = "The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
-    assert rhythm.markdown == expected
+    assert rhythm.markdown == (
+        "The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
+    )
     assert [len(claim.citations) for claim in rhythm.claims] == [1, 1, 1]
 
 
@@ -210,12 +211,12 @@ def test_claims_mark_the_start_of_blocks() -> None:
 
 
 def test_the_synthesis_keeps_its_parts() -> None:
-    """The claims of the three parts are one list, with the sizes of the parts."""
+    """The claims of all parts are one list, with the sizes of the parts."""
     synthesis = SynthesisDraft(situation=paragraph(RISES, FALLS), resolution=paragraph(PULLS))
     result = assemble_result(report(synthesis=synthesis), SOURCES)
 
     assert result.synthesis is not None
-    assert result.synthesis.sentences == (2, 0, 1)
+    assert result.synthesis.sentences == (2, 0, 1, 0, 0)
     assert len(result.synthesis.claims) == 3
 
 
@@ -245,8 +246,8 @@ def test_a_citation_names_its_page() -> None:
         "The Moon pulls the water towards it.": None,
     }
     shown = render_quotes(result)
-    assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}-" in shown
-    assert "“The Moon pulls the water towards it.” (characters 0-" in shown
+    assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}–" in shown
+    assert "“The Moon pulls the water towards it.” (characters 0–" in shown
 
 
 def test_sources_with_a_number_keep_it() -> None:

@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Locator, Page, async_playwright
 
 from tenure.contracts.result.result import Result
 from tenure.report.render.html import render_html
-from tests.report.samples import full, programmed
+from tests.report.samples import full, programmed, varied
 from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.tiers import slow
 
@@ -141,6 +141,33 @@ async def test_on_a_phone_in_the_dark_the_report_fits(browser: Browser, written:
     await context.close()
 
 
+async def test_a_wide_table_scrolls_in_its_own_box(browser: Browser, written: Written, tmp_path: Path) -> None:
+    """On a phone the page is not wider than the screen, and the table is; on a large screen it fits."""
+    widths = []
+    for width in (PHONE["width"], 1200):
+        page = await browser.new_page(viewport={"width": width, "height": PHONE["height"]})
+        await page.goto(written(render_html(varied())))
+        await drawn(page, tmp_path / f"table-{width}.png")
+        assert await page.evaluate("document.documentElement.scrollWidth") == width
+        box = page.locator(".wide").first
+        widths.append(await box.evaluate("box => box.scrollWidth - box.clientWidth"))
+        await page.close()
+
+    assert widths[0] > 0 and widths[1] == 0
+
+
+async def test_a_fold_opens_by_click(browser: Browser, written: Written) -> None:
+    """Quotes and reasoning are hidden until a reader opens them, and printed in any case."""
+    page = await browser.new_page()
+    await page.goto(written(render_html(varied())))
+    quotes = page.locator("section.quotes li").first
+    assert not await quotes.is_visible()
+
+    await page.locator("section.quotes summary").click()
+    await quotes.wait_for(state="visible")
+    await page.close()
+
+
 async def test_on_paper_there_is_text_and_nothing_to_click(browser: Browser, written: Written) -> None:
     """Printing leaves out contents and pop-overs, and keeps references and quotes."""
     page = await browser.new_page()
@@ -169,8 +196,8 @@ async def test_a_script_that_slips_in_does_not_run(browser: Browser, written: Wr
 
 @pytest.mark.parametrize(
     ("result", "scheme"),
-    [(full(), "light"), (full(), "dark"), (programmed(), "light")],
-    ids=["research-light", "research-dark", "program"],
+    [(full(), "light"), (full(), "dark"), (varied(), "light"), (programmed(), "light")],
+    ids=["research-light", "research-dark", "varied", "program"],
 )
 async def test_a_checker_finds_nothing_inaccessible(
     browser: Browser, written: Written, result: Result, scheme: Literal["light", "dark"]

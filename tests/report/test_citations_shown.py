@@ -17,6 +17,8 @@ from tenure.contracts.evidence.passages import (
     Block,
     Citation,
     Claim,
+    ClaimBlockKind,
+    ClaimKind,
     ClaimStatus,
     Draft,
     SynthesisDraft,
@@ -70,9 +72,12 @@ def documents(draw: st.DrawFn) -> Result:
     """Return a result document with any of its parts."""
     numbers = count(1)
 
-    def claim() -> Claim:
+    def claim(block: ClaimBlockKind = "paragraph", number: int = 0) -> Claim:
         return Claim(
             text=f"Sentence {next(numbers)} says so.",
+            kind=draw(st.sampled_from(get_args(ClaimKind))),
+            label=f"Row {number // 2}" if block in ("table", "definitions") else "",
+            column=f"Column {number % 2}" if block == "table" else "",
             status=draw(st.sampled_from(get_args(ClaimStatus))),
             citations=tuple(draw(st.lists(citations(), max_size=3))),
             tainted=draw(st.booleans()),
@@ -81,8 +86,9 @@ def documents(draw: st.DrawFn) -> Result:
     def text(least: int = 0) -> Draft:
         blocks = []
         for size in draw(st.lists(st.integers(1, 3), min_size=least, max_size=2)):
-            kind: Literal["paragraph", "bullets"] = draw(st.sampled_from(("paragraph", "bullets")))
-            blocks.append(Block(kind=kind, claims=tuple(claim() for _ in range(size))))
+            kind: ClaimBlockKind = draw(st.sampled_from(get_args(ClaimBlockKind)))
+            heading = draw(st.sampled_from(("", "Part")))
+            blocks.append(Block(kind=kind, heading=heading, claims=tuple(claim(kind, n) for n in range(size))))
         return Draft(blocks=tuple(blocks))
 
     def step() -> ReasoningStep:
@@ -105,7 +111,9 @@ def documents(draw: st.DrawFn) -> Result:
             abstract=text(),
             sections=sections,
             reasoning=reasoning if draw(st.booleans()) else None,
-            synthesis=SynthesisDraft(situation=text(), complication=text(), resolution=text()),
+            synthesis=SynthesisDraft(
+                situation=text(), complication=text(), resolution=text(), gaps=text(), comparison=text()
+            ),
             contradictions=tuple(
                 Contradiction(a=draw(citations()), b=draw(citations()), severity="low")
                 for _ in range(draw(st.integers(0, 2)))
@@ -174,7 +182,8 @@ def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", 
     shown = render_markdown(result, style=style)
     body, _, rest = shown.partition("\n## References\n")
     references, _, quotes = rest.partition("\n## Quotes\n")
-    quotes = quotes.partition("\n## How this report was made\n")[0]
+    quotes, _, background = quotes.partition("\n## How this report was made\n")[0].partition("\n## Reasoning\n")
+    body += f"\n## Reasoning\n{background}"
     if style == "numeric":
         labels = {source.n: str(source.n) for source in result.sources}
         marks = read_marks(body, [str(n) for n in range(1, 10)], "[", ", ", "]")
@@ -229,7 +238,7 @@ def test_html_shows_what_it_cites(result: Result, style: Literal["numeric", "aut
     assert {name for name in page.ids if name.startswith("source-")} == sources
     assert sources <= set(page.targets)
     assert all(claim.text in page.text for claim in list_claims(result))
-    quotes = page.text.rpartition("Every citation mark above leads to words")[2]
+    quotes = page.text.partition("Every citation mark above leads to words")[2]
     assert all(cited.quote in quotes for cited in list_citations(result))
     parts = {part for line in re.findall(r"· in: ([^<\n]+)", html) for part in line.strip(" ·").split("; ")}
     headings = re.findall(r"<h2[^>]*>([^<]*)</h2>", html)

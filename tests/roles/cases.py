@@ -20,7 +20,6 @@ from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, So
 from tenure.roles.base import BaseRole, Evidence, RoleInput
 from tenure.roles.claims import (
     claim_checker,
-    claim_rewriter,
     contradiction_finder,
     dispute_judge,
     document_comparer,
@@ -40,7 +39,6 @@ from tenure.roles.research import (
     question_rewriter,
     router,
     step_preparer,
-    synthesis_reflector,
     synthesizer,
     tool_selector,
     topic_namer,
@@ -51,7 +49,6 @@ from tenure.roles.writing import (
     answerer,
     report_reflector,
     section_reviewer,
-    section_rewriter,
     section_writer,
     self_evaluator,
     title_writer,
@@ -244,7 +241,13 @@ CASES: dict[str, Case] = {
         ),
         Case(
             hypothetical_document.ROLE,
-            hypothetical_document.HypotheticalDocumentInput(question=QUESTION, topic="Making bread"),
+            hypothetical_document.HypotheticalDocumentInput(
+                question=QUESTION,
+                topics=(
+                    hypothetical_document.ImaginedTopic(heading="Making bread", question="How is bread made?"),
+                    hypothetical_document.ImaginedTopic(heading="Ripening", question="How does cheese ripen?"),
+                ),
+            ),
         ),
         Case(
             planner.ROLE,
@@ -395,12 +398,6 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(
-            synthesis_reflector.ROLE,
-            synthesis_reflector.SynthesisReflectorInput(
-                question=QUESTION, topics=("Making bread", "Ripening of cheese"), synthesis=SYNTHESIS
-            ),
-        ),
-        Case(
             decider.ROLE,
             decider.DeciderInput(
                 question=QUESTION,
@@ -410,7 +407,6 @@ CASES: dict[str, Case] = {
                 gains=(0.52, 0.41),
                 trend="Stalling",
                 synthesis=SYNTHESIS,
-                reflection=REFLECTION,
                 latent=("Sourdough",),
                 feedback=("Say more on rye bread",),
             ),
@@ -419,18 +415,12 @@ CASES: dict[str, Case] = {
         Case(
             section_reviewer.ROLE,
             section_reviewer.SectionReviewerInput(
-                question=QUESTION,
-                topic="Making bread",
-                topic_question="How is bread made?",
+                **SECTION,
                 draft=DRAFT,
-                feedback=("Say more on rye bread",),
+                requests=("The hours of rising are missing",),
+                query="hours of rising",
                 earlier_critiques=("There is little on Making bread",),
-            ),
-        ),
-        Case(
-            section_rewriter.ROLE,
-            section_rewriter.SectionRewriterInput(
-                **SECTION, draft=DRAFT, critiques=("The hours of rising are missing",), other_sentences=(RIPENS,)
+                other_sections=(f"Ripening of cheese\n{RIPENS}",),
             ),
         ),
         Case(
@@ -452,15 +442,9 @@ CASES: dict[str, Case] = {
             document_comparer.ROLE,
             document_comparer.DocumentComparerInput(criteria="What is bread made from?", first_document_passages=2),
         ),
-        Case(claim_checker.ROLE, claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims)),
         Case(
-            claim_rewriter.ROLE,
-            claim_rewriter.ClaimRewriterInput(
-                question=QUESTION,
-                topic="Making bread",
-                claims=tuple(claim.model_copy(update={"status": "refuted"}) for claim in DRAFT.claims[1:]),
-                other_sentences=(MADE,),
-            ),
+            claim_checker.ROLE,
+            claim_checker.ClaimCheckerInput(question=QUESTION, claims=DRAFT.claims, other_sentences=(RISES,)),
         ),
         Case(
             dispute_judge.ROLE,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenure.algorithms.text.passage import Passage
 from tenure.roles.base import INSTRUCTIONS_WARNING, Evidence, mark_passages, neutralise, wrap_in_tag
 from tests.roles.cases import CASES
 from tests.support.passages import passage
@@ -128,3 +129,43 @@ def test_every_tag_of_a_prompt_is_a_marker() -> None:
 
     assert {"question", "synthesis"} <= tags
     assert [tag for tag in tags if neutralise(f"</{tag}>") != "[markup removed]"] == []
+
+
+def shown(*passages: Passage, known: int = 0) -> list[tuple[str, str, str]]:
+    """Return number, continued number and text of the passages of a prompt, in order."""
+    found = re.findall(
+        r'<passage n="(\d+)" source="[^"]*"(?: continues="(\d+)")?>\n(.*?)\n</passage>',
+        mark_passages(passages, known),
+        re.DOTALL,
+    )
+    return [(number, before, text) for number, before, text in found]
+
+
+FIRST = passage("One. Two.", start=10)
+SECOND = passage("Two. Three.", start=15)
+THIRD = passage("Four.", start=27)
+
+
+def test_parts_of_a_document_are_shown_together() -> None:
+    """Neighbours follow each other from the place of the best one, without the text that both contain."""
+    other = passage("Other.", "cheese", start=26)
+
+    assert shown(THIRD, other, FIRST, SECOND) == [
+        ("3", "", "One. Two."),
+        ("4", "3", " Three."),
+        ("1", "4", "Four."),
+        ("2", "", "Other."),
+    ]
+
+
+def test_passages_shown_before_are_not_moved() -> None:
+    """Within a conversation a new passage is not joined to one of an earlier turn, so that no number changes."""
+    assert shown(FIRST, SECOND, THIRD, known=1) == [("2", "", "Two. Three."), ("3", "2", "Four.")]
+
+
+def test_distant_equal_and_contained_passages_are_not_joined() -> None:
+    """Only a passage that starts where another ends continues it."""
+    distant = passage("Far.", start=400)
+    inner = passage("wo.", start=16)
+
+    assert [before for _, before, _ in shown(FIRST, distant, FIRST, inner)] == [""] * 4

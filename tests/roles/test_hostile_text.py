@@ -26,6 +26,7 @@ STRUCTURAL = {
     "chunk",
     "status",
     "kind",
+    "length",
     "start",
     "end",
     "trend",
@@ -102,7 +103,7 @@ def test_a_hostile_passage_does_not_change_a_plan(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["section_writer", "section_rewriter", "abstract_writer", "answerer"])
+@pytest.mark.parametrize("name", ["section_writer", "section_reviewer", "abstract_writer", "answerer"])
 def test_an_attack_does_not_change_the_text_of_a_fallback(name: str) -> None:
     """The fallback's text is the same with and without the attack."""
     case = CASES[name]

@@ -2,16 +2,21 @@
 
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
 from pydantic import Field
 
+from tenure.algorithms.control.answer_size import compute_answer_limit
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.messages import Message
+from tenure.contracts.run.budget import CallBudget
 from tenure.models.errors import RequestRejected, TransportError
 from tenure.models.openai.chat import OpenAIChat
+from tenure.models.openai.request import REASONING_TOKENS
+from tenure.models.openai.responses import OpenAIResponses
 from tenure.models.usage import TokenUsage
 from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages
@@ -116,6 +121,80 @@ async def test_after_two_corrections_the_fallback_answers(server: ModelServer, c
     assert (decided.model, decided.output.why) == ("offline", "fallback aside")
     assert decided.fallback_reason == "answer did not fit the schema"
     assert decided.usage == TokenUsage(*server.tokens)
+
+
+class Sized(RoleOutput):
+    text: str = Field(max_length=4_000)
+
+
+SIZED = Role("judge", "main", JudgeInput, Sized, render, lambda input, evidence: Sized(text="fallback"), streamed=True)
+SIZED_LIMIT = compute_answer_limit([Sized.model_json_schema()])
+
+
+def read_limits(server: ModelServer) -> list[int]:
+    return [request.json["max_completion_tokens"] for request in server.requests]
+
+
+async def test_every_answer_has_a_limit(server: ModelServer, chat: OpenAIChat) -> None:
+    """The limit follows from the schema, and budget and settings may lower it."""
+    await execute_role(SIZED, JudgeInput(question="?"), evidence(), chat)
+    budget = CallBudget(calls=1, tokens_in=90_000, tokens_out=500)
+    await execute_role(SIZED, JudgeInput(question="?"), evidence(), chat, budget=budget)
+    own = OpenAIChat(routes(max_output=90_000), base_url=server.base_url)
+    await execute_role(SIZED, JudgeInput(question="?"), evidence(), own)
+    await own.aclose()
+
+    assert read_limits(server) == [SIZED_LIMIT, 500, 90_000]
+
+
+@pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses])
+async def test_a_model_that_reasons_gets_room_for_it(kind: type[OpenAIChat], server: ModelServer) -> None:
+    """An answer cut off by hidden reasoning is asked for again, and later answers of the model have room as well."""
+    chat = kind(routes(), base_url=server.base_url)
+    server.fail(Fault(change=cut_off_while_reasoning))
+    answers = [await execute_role(SIZED, JudgeInput(question="?"), evidence(), chat) for _ in range(2)]
+    await chat.aclose()
+
+    assert [(answer.fallback_reason, answer.model_calls) for answer in answers] == [(None, 2), (None, 1)]
+    names = ("max_completion_tokens", "max_output_tokens")
+    limits = [next(request.json[name] for name in names if name in request.json) for request in server.requests]
+    assert limits == [SIZED_LIMIT, *(SIZED_LIMIT + REASONING_TOKENS[None],) * 2]
+
+
+def cut_off_while_reasoning(completion: dict[str, Any]) -> None:
+    completion["choices"][0]["message"] |= {"content": "", "reasoning_content": "Let me think."}
+    completion["choices"][0]["finish_reason"] = "length"
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_an_answer_that_repeats_itself_is_asked_for_once_more(
+    streamed: bool, server: ModelServer, chat: OpenAIChat
+) -> None:
+    """The model is ordered to be brief; a stream is cut while it repeats itself, any other answer at its limit."""
+    role = replace(SIZED, streamed=streamed)
+    answers: Iterator[str | dict[str, Any]] = iter(
+        ['{"text": "' + "It rises and falls. " * 5_000, {"text": "It rises."}]
+    )
+    server.on("judge", lambda request: next(answers))
+
+    answer = await execute_role(role, JudgeInput(question="Why?"), evidence(), chat)
+
+    assert (answer.output, answer.model_calls) == (Sized(text="It rises."), 2)
+    first, second = (request.json["messages"] for request in server.requests)
+    assert [message["role"] for message in second] == ["system", "user"]
+    assert second[-1]["content"].startswith(first[-1]["content"])
+    assert "repeated itself" in second[-1]["content"]
+    assert (answer.usage.tokens_out < SIZED_LIMIT) is streamed
+
+
+async def test_a_second_repetitive_answer_leads_to_the_fallback(server: ModelServer, chat: OpenAIChat) -> None:
+    """A model that repeats itself twice is not asked a third time."""
+    server.on("judge", '{"text": "' + "It rises and falls. " * 5_000)
+
+    answer = await execute_role(SIZED, JudgeInput(question="Why?"), evidence(), chat)
+
+    assert (answer.output.text, answer.model_calls) == ("fallback", 2)
+    assert answer.fallback_reason == "answer that repeated itself"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from tenure.algorithms.control.answer_size import MAX_ANSWER_TOKENS, MIN_ANSWER_TOKENS, compute_answer_limit
 from tests.roles.cases import CASES
 from tests.support.schema_instance import instance
 
@@ -19,6 +20,20 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
             yield from models_in(field.annotation)
     for inner in get_args(annotation):
         yield from models_in(inner)
+
+
+def find_unbounded(node: dict[str, Any], defs: dict[str, Any], path: str) -> list[str]:
+    """Return the paths of the strings, lists and maps of a schema that nothing bounds."""
+    if "$ref" in node:
+        return find_unbounded(defs[node["$ref"].removeprefix("#/$defs/")], defs, path)
+    parts = [
+        *((variant, path) for variant in (*node.get("anyOf", ()), *node.get("oneOf", ()))),
+        *((part, f"{path}.{name}") for name, part in node.get("properties", {}).items()),
+        *((part, f"{path}[]") for part in (*node.get("prefixItems", ()), *filter(None, [node.get("items")]))),
+    ]
+    needed = {"string": {"maxLength", "enum", "const"}, "array": {"maxItems", "prefixItems"}, "object": {"properties"}}
+    own = [] if needed.get(node.get("type", ""), node.keys()) & node.keys() else [path]
+    return own + [found for part, place in parts for found in find_unbounded(part, defs, place)]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -42,6 +57,15 @@ def test_the_schema_a_model_sees_is_described(name: str) -> None:
 
     assert all(part["additionalProperties"] is False for part in objects)
     assert all(prop.get("description") for part in objects for prop in part["properties"].values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_answer_is_bounded(name: str) -> None:
+    """Every string and list of an answer has a limit in the schema, from which the longest answer follows."""
+    schema = CASES[name].role.output.model_json_schema()
+
+    assert find_unbounded(schema, schema.get("$defs", {}), name) == []
+    assert MIN_ANSWER_TOKENS <= compute_answer_limit([schema]) <= MAX_ANSWER_TOKENS
 
 
 @pytest.mark.parametrize("name", CASES)

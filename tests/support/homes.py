@@ -69,5 +69,5 @@ def home(folder: Path, **variables: str) -> Iterator[Home]:
 @contextmanager
 def modelled_home(folder: Path, model: ModelServer, **variables: str) -> Iterator[Home]:
     """Yield a home whose chat model is a loopback server; no search depends on relevance."""
-    with home(folder, **model.environment, TENURE_MIN_RELEVANCE="0", **variables) as made:
+    with home(folder, **(model.environment | {"TENURE_MIN_RELEVANCE": "0"} | variables)) as made:
         yield made

@@ -74,6 +74,7 @@ class Source:
     published: str = ""
     accessed: str = "2026-01-01T00:00:00+00:00"
     derived: bool = False
+    kind: str = "prose"
 
     def find_page(self, offset: int) -> int | None:
         """Have no pages."""
@@ -277,7 +278,7 @@ class MemoryKnowledge:
         old = [(chunk, when) for (run, chunk), when in self.accepted.items() if run == request.origin]
         self.accepted.update({(request.run, chunk): when for chunk, when in old if when <= cycle})
         turns = request.state.turns
-        said = [(key, said) for key, said in self.turns.items() if key[0] == request.origin]
+        said = [(key, said) for key, said in self.turns.items() if key[0] == request.origin and key[1] in turns]
         self.turns.update({(request.run, *key[1:]): words for key, words in said if key[2] < turns[key[1]].number})
         moved = {role: turn.model_copy(update={"run": request.run}) for role, turn in turns.items()}
         return ForkReply(state=request.state.model_copy(update={"turns": moved}), evidence=request.evidence)
@@ -424,6 +425,11 @@ def text(*sentences: tuple[str, int]) -> dict[str, Any]:
     return {"blocks": [{"kind": "paragraph", "sentences": said}]}
 
 
+def sentences(*said: tuple[str, int]) -> dict[str, Any]:
+    """An abstract writer's answer, each sentence resting on one passage."""
+    return {"sentences": [{"text": line, "passages": [passage]} for line, passage in said]}
+
+
 def plans(*actions: dict[str, Any]) -> dict[str, Any]:
     """A planner's answer."""
     blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
@@ -451,15 +457,14 @@ GOOD: dict[str, Any] = {
     "improvement_suggestions": [],
 }
 GOOD_REPORT: dict[str, Any] = {
-    "rephrasings": ["Bread rises.", "Bread rises.", "Bread rises."],
     "contradictions": [],
-    "components": [{"component": "How is bread made?", "addressed": True}],
+    "components": [{"component": "How is bread made?", "addressed": "yes"}],
     "issues": [],
-    "suggestions": [],
 }
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}
-NO_CRITIQUE = {"critique": "", "action": "NONE", "query": ""}
+NO_CRITIQUE: dict[str, Any] = {"critique": "", "query": ""}
+EDITED = "The edited section says it better."
 NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
 
 
@@ -504,18 +509,15 @@ def story(**lines: Line) -> dict[str, Line]:
         "relation_extractor": says({"passages": []}),
         "topic_namer": says({"topics": []}),
         "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),
-        "synthesis_reflector": says(GOOD),
         "decider": says(ENOUGH),
-        "hypothetical_document": says({"text": "Dough rises and milk curdles."}),
+        "hypothetical_document": says({"texts": ["Dough rises and milk curdles."] * 2}),
         "reasoner": says(NO_REASONING),
         "thought_proposer": says({"thoughts": []}),
         "thought_evaluator": says({"scores": []}),
         "hop_reasoner": says({"fact": "", "passages": [], "link": "", "next_question": "", "complete": True}),
         "section_writer": _by_topic,
-        "section_reviewer": says(NO_CRITIQUE),
-        "section_rewriter": says(text(("The rewritten section says it better.", 1))),
+        "section_reviewer": edit_if_asked,
         "claim_checker": all_hold,
-        "claim_rewriter": says({"rewrites": []}),
         "contradiction_finder": says({"contradictions": []}),
         "dispute_judge": says({"passages": []}),
         "fact_extractor": says({"facts": []}),
@@ -523,13 +525,29 @@ def story(**lines: Line) -> dict[str, Line]:
         "self_evaluator": says(GOOD_REPORT),
         "report_reflector": says(NOTHING_TO_ADD),
         "title_writer": says({"title": "Bread and cheese"}),
-        "abstract_writer": says(text(("Both take time.", 1))),
+        "abstract_writer": says(sentences(("Both take time.", 1))),
         "answerer": says(text(("It takes two hours.", 1))),
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
         "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),
         **lines,
     }
+
+
+def edits(*replacements: tuple[int, str, int], **others: Any) -> dict[str, Any]:
+    """A reviewer's answer: new sentences for numbered ones, each resting on one passage."""
+    replaced = [{"sentence": n, "text": sentence, "passages": [passage]} for n, sentence, passage in replacements]
+    return {**NO_CRITIQUE, "replace": replaced, **others}
+
+
+def introduces(n: int, sentence: str) -> dict[str, Any]:
+    """A reviewer's answer: a lead-in, which is checked against nothing, replaces a sentence."""
+    return edits(replace=[{"sentence": n, "text": sentence, "passages": [], "kind": "lead_in"}])
+
+
+async def edit_if_asked(prompt: str) -> Reply:
+    """A reviewer's answer: the first sentence is replaced if a person, a critique or a search gives a reason."""
+    return introduces(1, EDITED) if "<critiques>" in prompt or "<queries>" in prompt else NO_CRITIQUE
 
 
 async def all_hold(prompt: str) -> Reply:

@@ -50,16 +50,22 @@ def model() -> Iterator[ModelServer]:
     with ModelServer() as server:
         server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
         server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
-        server.on(
-            "section_rewriter", lambda request: written(f"{topic_in(request)}, with {wishes_in(request).lower()}.")
-        )
-        server.on("abstract_writer", written("In short."))
+        server.on("section_reviewer", edited)
+        server.on("abstract_writer", {"sentences": [{"text": "In short.", "passages": [1]}]})
         yield server
 
 
 def written(text: str) -> Json:
     """Return a role's answer of one sentence."""
     return {"blocks": [{"kind": "paragraph", "sentences": [{"text": text, "passages": [1]}]}]}
+
+
+def edited(request: Json) -> Json:
+    """Return a review whose edit contains the request, and no edit without one."""
+    if not wishes_in(request):
+        return {"critique": "", "query": ""}
+    text = f"{topic_in(request)}, with {wishes_in(request).lower()}."
+    return {"critique": "", "query": "", "replace": [{"sentence": 1, "text": text, "passages": [1]}]}
 
 
 def topic_in(request: Json) -> str:
@@ -76,7 +82,9 @@ def wishes_in(request: Json) -> str:
 @pytest.fixture(scope="module")
 def steered(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterator[Home]:
     """A home whose runs write one section after the other."""
-    with modelled_home(tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1") as made:
+    with modelled_home(
+        tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1", TENURE_EFFORT="complex"
+    ) as made:
         yield made
 
 

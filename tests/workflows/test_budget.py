@@ -11,7 +11,16 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
-from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, in_turn, story, text
+from tests.support.worlds import (
+    KITCHEN,
+    Held,
+    MemoryKnowledge,
+    ScriptedChat,
+    edits,
+    in_turn,
+    story,
+    text,
+)
 
 pytestmark = slow
 
@@ -39,9 +48,12 @@ async def finished(serving: Serving, chat: ScriptedChat, request: RunRequest) ->
 
 def greedy(**lines: Any) -> ScriptedChat:
     """A model whose reviewers and reflectors always request more, each time something else."""
-    more = [{"critique": f"More of {n}.", "action": "REWRITE", "query": ""} for n in range(50)]
+    more = [edits((1, f"More of {n}.", 1), critique=f"More of {n}.", unfinished=True) for n in range(50)]
     wanted = [
-        {"critiques": [{"topic": "Bread", "critique": f"Again {n}.", "query": ""}], "further_considerations": []}
+        {
+            "critiques": [{"topic": "Bread", "critique": f"Again {n}.", "error": "overreach", "query": ""}],
+            "further_considerations": [],
+        }
         for n in range(50)
     ]
     script = story(section_reviewer=in_turn(*more), report_reflector=in_turn(*wanted), **lines)

@@ -52,7 +52,7 @@ REQUEST = RunRequest(
         min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=4
     ),
 )
-SPIRAL = ("planner", "synthesizer", "decider", "synthesis_reflector", "query_refiner", "hypothetical_document")
+SPIRAL = ("planner", "synthesizer", "decider", "query_refiner", "hypothetical_document")
 """Roles of the cycles."""
 
 

@@ -18,13 +18,18 @@ def asked(**limits: Any) -> RunRequest:
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
+def passage(prompt: str, rank: int) -> str:
+    """Return the text of the passage of a rank; the prompt orders passages by document."""
+    return prompt.split(f'<passage n="{rank}"')[1].split("\n")[1]
+
+
 async def test_model_reranks_search_results(serving: Serving) -> None:
     """After each search the model chooses the first passages of the writer; the others keep their order."""
-    shown: dict[str, list[str]] = {}
+    chosen: set[str] = set()
 
     async def last_first(prompt: str) -> dict[str, Any]:
         count = prompt.count("<passage n=")
-        shown.setdefault("first", []).append(prompt.split("<passage n=")[-1].split("\n")[1])
+        chosen.add(passage(prompt, count))
         return {"order": [count, 99]}
 
     chat, knowledge = ScriptedChat(story(reranker=last_first)), MemoryKnowledge(KITCHEN)
@@ -33,7 +38,7 @@ async def test_model_reranks_search_results(serving: Serving) -> None:
 
     written = next(prompt for role, prompt in chat.asked if role == "section_writer")
     assert chat.count("reranker") == len(knowledge.searches)
-    assert written.split("<passage n=")[1].split("\n")[1] in shown["first"]
+    assert passage(written, 1) in chosen
     assert result.usage.by_role["reranker"].model_calls == chat.count("reranker")
 
 

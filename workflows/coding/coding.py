@@ -429,7 +429,7 @@ class CodingWorkflow(ControllableWorkflow):
 
 _NO_SANDBOX = (
     "No worker runs programs: no running worker has a sandbox. "
-    "The worker's log and `python client.py doctor` say why its self-test failed."
+    "The worker's log and the command `doctor` say why its self-test failed."
 )
 
 

@@ -18,7 +18,7 @@ from workflows.research.report_phases.finalize import finalize
 from workflows.research.report_phases.gather import SPIRAL, gather, reason
 from workflows.research.report_phases.outline import outline
 from workflows.research.report_phases.report_context import ReportContext
-from workflows.research.report_phases.review import evaluate, reflect
+from workflows.research.report_phases.review import compare_sources_meanwhile, evaluate, reflect
 from workflows.research.report_phases.write_sections import write_added_sections, write_generation
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
@@ -72,7 +72,7 @@ class ResearchWorkflow(ControllableWorkflow):
         if context.state.failure:
             return
         await reason(context)
-        await self._write_and_revise()
+        await asyncio.gather(self._write_and_revise(), compare_sources_meanwhile(context))
         await evaluate(context)
         await write_added_sections(context)
 

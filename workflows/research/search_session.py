@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from temporalio import workflow
 
@@ -26,6 +26,8 @@ PASSAGES_PER_SEARCH = 12
 """Passages of one search."""
 MAX_REFINER_PASSAGES = 8
 """Passages that the query refiner reads."""
+PURPOSES_OF_RULES: Final[tuple[QueryPurpose, ...]] = ("supporting", "contradicting", "narrow")
+"""Purposes for which the words of a position, or of a group of passages, make a query as good as a model's."""
 
 
 class SessionQuery(NamedTuple):
@@ -123,6 +125,7 @@ class SearchSession:
             purpose: purpose of the query.
             task: subject of the search; empty for the query of the task.
         """
+        has_model = self.task.limits.has_model
         refined = await self.clients.models.ask(
             query_refiner.ROLE,
             QueryRefinerInput(
@@ -130,9 +133,11 @@ class SearchSession:
                 task=task or self.task.step.query,
                 queries=tuple(self.queries),
                 purpose=purpose,
+                only_open_parts=has_model and purpose not in PURPOSES_OF_RULES,
             ),
             passages[:MAX_REFINER_PASSAGES],
             summary=f"{self.task.step.query}, after {len(self.queries)}",
+            by_rule=has_model and purpose in PURPOSES_OF_RULES,
         )
         query = refined.query.strip()
         return "" if refined.complete or any(is_same_query(query, made) for made in self.queries) else query

@@ -1,8 +1,9 @@
-"""SectionWorkflow: one section, drafted and improved until its reviewer has no critique.
+"""SectionWorkflow: one section, written and then reviewed, which checks and edits it in one call.
 
-draft → (review → search → rewrite)* → verify. The rounds end at their limit, with a critique that repeats an earlier
-one, with a rewrite that is worse than the draft before, and when a person asks to finish. Evidence that a search adds
-stays with the section for all later rounds, and the run gives it to the other sections and to the whole report.
+write → review → (search → review)* → verify. A review answers with verdicts and edits by sentence; after its search it
+reads the new passages in the same conversation. The reviews end when nothing that matters is left, at their limit, with
+a critique that repeats an earlier one, with edits that lose most of the sources, and when a person asks to finish.
+Evidence that a search adds stays with the section, and the run gives it to the other sections and to the whole report.
 """
 
 import asyncio
@@ -16,23 +17,27 @@ from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.failures import describe_failure
+from workflows.runtime.model_client import Conversation
 from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.claims.verification import keep_verdicts
+    from tenure.algorithms.claims.verification import confirm_close_claims, describe_removal
     from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
     from tenure.algorithms.research.coverage import compute_coverage
     from tenure.algorithms.writing import manuscript
     from tenure.algorithms.writing.manuscript import add_sided_passages, is_regression, order_section_evidence
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
-    from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult
+    from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult, SectionReview
+    from tenure.contracts.run.role_calls import ConversationTurn
     from tenure.contracts.run.run import SectionPhase, TopicProgress
     from tenure.roles.research import hypothetical_document
-    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput
-    from tenure.roles.writing import section_reviewer, section_rewriter, section_writer
-    from tenure.roles.writing.section_reviewer import SectionReviewerInput, SectionReviewerOutput
-    from tenure.roles.writing.section_rewriter import SectionRewriterInput
+    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
+    from tenure.roles.writing import section_reviewer, section_writer
+    from tenure.roles.writing.section_reviewer import SectionReviewerInput
     from tenure.roles.writing.section_writer import SectionWriterInput
+
+MAX_SEARCHES = {"simple": 0, "moderate": 1, "complex": 2}
+"""Maximum number of searches that the reviews of a section may ask a model for, by the complexity of the question."""
 
 
 @workflow.defn
@@ -50,8 +55,12 @@ class SectionWorkflow(ControllableWorkflow):
         self.found: tuple[PassageRef, ...] = ()
         self.used_feedback = [critique.critique for critique in request.critiques if critique.origin == "person"]
         self.reviews: list[str] = []
-        self.previous_draft: Draft | None = None
+        name = workflow.info().workflow_id
+        self.conversation = Conversation(request.turn or ConversationTurn(run=request.run, name=name, number=0))
+        self.shown_passages = request.shown_passages
         self.rounds = 0
+        self.searches = 0
+        self.last_query = ""
         self.phase: SectionPhase = "waiting"
         self.note = ""
         self.removed: tuple[str, ...] = ()
@@ -75,30 +84,50 @@ class SectionWorkflow(ControllableWorkflow):
             await self._write_first_draft()
         else:
             self._add_evidence(self.request.shared_evidence)
-            critiques = self.request.critiques
-            await self._rewrite([c.critique for c in critiques], [c.query for c in critiques])
         try:
-            while self.draft.claims and await self._run_review_round():
-                self.rounds += 1
+            await self._review_and_edit()
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
             self.note = f"“{self.request.topic.heading}” was not improved further: {describe_failure(error)}"
         await self._verify()
 
+    async def _review_and_edit(self) -> None:
+        """Review the section until nothing that matters is left; feedback that arrives meanwhile comes first."""
+        is_unfinished = True
+        if self.request.draft is not None:
+            critiques = self.request.critiques
+            is_unfinished = await self._meet_requests([c.critique for c in critiques], [c.query for c in critiques])
+        while self.draft.claims:
+            new = [feedback.text for feedback in self.feedback_items if feedback.text not in self.used_feedback]
+            if new:
+                self._take_feedback()
+                is_unfinished = await self._meet_requests(new, new)
+            elif is_unfinished and self._may_review():
+                is_unfinished = await self._review()
+            else:
+                return
+
     async def _verify(self) -> None:
-        """Remove claims that their sources do not support; verdicts of an earlier version are reused."""
-        draft = keep_verdicts(self.request.draft or Draft(), self.draft)
+        """Check claims that no review has judged, and remove those that their sources do not support."""
         verification = await verify_drafts(
-            self.clients, self.request.question, [draft], self.evidence, self.request.topic.heading
+            self.clients,
+            self.request.question,
+            [self.draft],
+            self.evidence,
+            self.request.topic.heading,
+            is_reviewed=self.rounds > 0,
         )
-        self.draft, self.removed = verification.drafts[0], verification.notes
+        self.draft, self.removed = verification.drafts[0], (*self.removed, *verification.notes)
 
     async def _write_first_draft(self) -> None:
         topic, gathered = self.request.topic, self.request.research_evidence
         await self._send_progress("retrieving")
         if not (gathered and self.is_finishing):
-            await self._gather(topic.question, self.request.hypothetical_answer or await self._imagine_answer())
+            imagined = self.request.hypothetical_answer
+            if not imagined and not self.request.limits.has_model:
+                imagined = await self._imagine_answer()
+            await self._gather(topic.question, imagined)
         whole = self.request.evidence if topic.question == self.request.question else ()
         self.evidence = order_section_evidence(
             self.request.query_results, whole or self.evidence, gathered, self.evidence
@@ -110,91 +139,94 @@ class SectionWorkflow(ControllableWorkflow):
         if not self.evidence:
             return
         await self._send_progress("drafting")
-        self.draft = await self.clients.models.ask(
-            section_writer.ROLE, self._build_writer_input(), self.evidence, summary=topic.heading
+        written = await self.clients.models.ask(
+            section_writer.ROLE,
+            self._build_writer_input(),
+            self.evidence,
+            summary=topic.heading,
+            conversation=self.conversation,
         )
+        self.shown_passages = len(self.evidence)
+        self.draft = confirm_close_claims(written)
 
     async def _imagine_answer(self) -> str:
+        topic = ImaginedTopic(heading=self.request.topic.heading, question=self.request.topic.question)
         output = await self.clients.models.ask(
             hypothetical_document.ROLE,
-            HypotheticalDocumentInput(question=self.request.question, topic=self.request.topic.heading),
+            HypotheticalDocumentInput(question=self.request.question, topics=(topic,)),
             self.request.evidence[:8],
-            summary=self.request.topic.heading,
+            summary=topic.heading,
         )
-        return output.text
+        return output.texts[0] if output.texts else ""
 
-    async def _run_review_round(self) -> bool:
-        """Review and rewrite the draft once; return whether it was rewritten."""
-        new = [feedback.text for feedback in self.feedback_items if feedback.text not in self.used_feedback]
-        if new:
-            self.previous_draft = None  # a rewrite that a person asked for is not compared with the draft before
-            self._take_feedback()
-            await self._rewrite(new, new)
-            return True
-        if self.rounds >= compute_max_revisions(
+    def _may_review(self) -> bool:
+        """Return whether another review may follow; a review of the results of a search may exceed the limit."""
+        limit = compute_max_revisions(
             self.request.limits.max_section_revisions,
             self.rounds,
             has_new_feedback=False,
             is_finishing=self.is_finishing,
-        ):
-            return False
-        review = await self._review()
-        if review.worse and self.previous_draft is not None:
-            self._restore_draft(self.previous_draft)
-            return False
-        if review.action == "NONE" or not review.critique or is_repeated_critique(review.critique, self.reviews):
-            return False
-        self.reviews.append(review.critique)
-        before = self.draft
-        await self._rewrite([review.critique], [review.query])
-        if is_regression(before, self.draft):
-            self._restore_draft(before)
-            return False
-        self.previous_draft = before
-        return True
-
-    def _restore_draft(self, before: Draft) -> None:
-        """Restore the draft before the last rewrite."""
-        self.draft = before
-        self.note = f"“{self.request.topic.heading}” keeps an earlier draft, since the rewrite made it worse."
-
-    async def _review(self) -> SectionReviewerOutput:
-        await self._send_progress("reviewing")
-        topic = self.request.topic
-        return await self.clients.models.ask(
-            section_reviewer.ROLE,
-            SectionReviewerInput(
-                question=self.request.question,
-                topic=topic.heading,
-                topic_question=topic.question,
-                draft=self.draft,
-                previous=self.previous_draft,
-                feedback=tuple(self.used_feedback),
-                earlier_critiques=tuple(self.reviews),
-            ),
-            self.evidence,
-            summary=f"{topic.heading}, round {self.rounds + 1}",
         )
+        return self.rounds < limit + bool(self.last_query and limit)
 
-    async def _rewrite(self, critiques: list[str], queries: list[str]) -> None:
-        """Search for what is missing, then rewrite; an empty rewrite never replaces a draft."""
-        for query in dict.fromkeys(query.strip() for query in queries if query.strip()):
+    async def _meet_requests(self, requests: list[str], queries: list[str]) -> bool:
+        """Search for what critiques or feedback ask for, and edit the section; return whether it is unfinished."""
+        wanted = list(dict.fromkeys(query.strip() for query in queries if query.strip()))
+        for query in wanted:
             await self._search_for_more(query)
         if not self.evidence:
-            return
-        await self._send_progress("rewriting")
-        rewritten = await self.clients.models.ask(
-            section_rewriter.ROLE,
-            SectionRewriterInput(
-                **self._build_writer_input().model_dump(),
-                draft=self.draft,
-                critiques=tuple(critiques),
-                other_sentences=self.request.other_sentences,
-            ),
+            return False
+        self.last_query = "; ".join(wanted)
+        return await self._review(requests)
+
+    async def _review(self, requests: Sequence[str] = ()) -> bool:
+        """Review and edit the section once, and search for what it lacks; return whether it is unfinished."""
+        await self._send_progress("rewriting" if requests else "reviewing")
+        heading, before = self.request.topic.heading, self.draft
+        review = await self.clients.models.ask(
+            section_reviewer.ROLE,
+            self._build_reviewer_input(requests),
             self.evidence,
-            summary=f"{self.request.topic.heading}: {critiques[0] if critiques else 'again'}",
+            summary=f"{heading}: {requests[0]}" if requests else f"{heading}, round {self.rounds + 1}",
+            conversation=self.conversation,
         )
-        self.draft = rewritten if rewritten.claims else self.draft
+        self.rounds += 1
+        self.last_query, self.shown_passages = "", len(self.evidence)
+        self._take_edits(before, review, is_requested=bool(requests))
+        if is_repeated_critique(review.critique, self.reviews):
+            return False
+        self.reviews += [review.critique] if review.critique else []
+        if await self._search_for_review(review):
+            return True
+        return review.is_unfinished and self.request.complexity == "complex"
+
+    def _take_edits(self, before: Draft, review: SectionReview, *, is_requested: bool) -> None:
+        """Use the edited text of a review, unless it loses most sources without a reason."""
+        heading = self.request.topic.heading
+        if is_requested and not review.draft.claims:
+            return
+        if not is_requested and is_regression(before, review.draft, review.condemned):
+            self.note = f"“{heading}” keeps an earlier draft, since the edits of a review made it worse."
+            return
+        self.draft = confirm_close_claims(review.draft)
+        self.removed = (*self.removed, *(describe_removal(claim, heading) for claim in review.removed))
+        if review.refused_edits:
+            self.note = f"“{heading}”: edits that named no sentence or no passage were not made."
+
+    async def _search_for_review(self, review: SectionReview) -> bool:
+        """Search for what a review lacks, if its results can be read; return whether another review is worth it."""
+        allowed = self.searches < MAX_SEARCHES[self.request.complexity] or review.searches_freely
+        if not review.query or not allowed or self.rounds > self.request.limits.max_section_revisions:
+            return False
+        if self.is_finishing:
+            return False
+        self.searches += 1
+        known = len(self.evidence)
+        await self._search_for_more(review.query)
+        if len(self.evidence) > known:
+            self.last_query = review.query
+            return True
+        return review.searches_freely
 
     async def _search_for_more(self, query: str) -> None:
         """Search for what the draft lacks; the passages are evidence for the whole report."""
@@ -239,6 +271,20 @@ class SectionWorkflow(ControllableWorkflow):
             synthesis=self.request.synthesis,
             preferences=self.request.preferences,
             positions=self.request.positions,
+            length=self.request.limits.length,
+        )
+
+    def _build_reviewer_input(self, requests: Sequence[str]) -> SectionReviewerInput:
+        may_search = self.searches < MAX_SEARCHES[self.request.complexity]
+        return SectionReviewerInput(
+            **self._build_writer_input().model_dump(),
+            draft=self.draft,
+            requests=tuple(requests),
+            query=self.last_query,
+            earlier_critiques=tuple(self.reviews),
+            other_sections=() if self.rounds else self.request.other_sections,
+            shown_passages=self.shown_passages,
+            may_search=may_search and self.rounds < self.request.limits.max_section_revisions,
         )
 
     async def _send_progress(self, phase: SectionPhase) -> None:
@@ -289,6 +335,8 @@ class SectionWorkflow(ControllableWorkflow):
             fallbacks=tuple(self.clients.record.fallbacks),
             note=self.note if has_text else self._explain_missing_text(),
             removed=self.removed,
+            turn=self.conversation.turn,
+            shown_passages=self.shown_passages,
         )
 
     def _explain_missing_text(self) -> str:

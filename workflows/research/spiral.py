@@ -69,15 +69,30 @@ class SpiralWorkflow(ControllableWorkflow):
             loop.apply_pending_outline()
             candidates = await self._plan_and_act()
             await analyze(loop, candidates)
-            await synthesize(loop)
-            if not self._stop_reason():
-                loop.end_reason = await decide(loop)
+            await self._conclude_cycle()
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()
         loop.apply_pending_outline()
         loop.add_decision(reason)
-        await synthesize(loop, resolve=True)
+        if loop.request.effort.synthesizes:
+            await synthesize(loop, resolve=True)
+
+    async def _conclude_cycle(self) -> None:
+        """Synthesize what the cycle has found, and decide whether another one follows.
+
+        A model is asked neither before a plan that it makes itself nor for a synthesis that the resolution replaces.
+        """
+        loop, effort = self.loop, self.loop.request.effort
+        if effort.plans_first_cycle:
+            await synthesize(loop)
+        if self._stop_reason() or not effort.decides:
+            return
+        if not effort.plans_first_cycle:
+            if loop.state.cycle == 1:
+                return
+            await synthesize(loop)
+        loop.end_reason = await decide(loop)
 
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
         """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""

@@ -1,6 +1,6 @@
-"""Verify drafts: check every claim, rewrite unsupported ones once, check the rewrites, remove what is not supported.
+"""Verify drafts: check and correct claims in one call, judge corrections without a model, remove unsupported claims.
 
-A claim that is a quote of its source needs no model call.
+A claim that is a quote of its source, or nearly one, needs no model call, and neither do gaps and lead-ins.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,15 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims import verification
+    from tenure.algorithms.claims.removal import remove_claims
     from tenure.algorithms.claims.verification import ResolvedDrafts
-    from tenure.contracts.evidence.passages import Draft, PassageRef
-    from tenure.roles.claims import claim_checker, claim_rewriter
+    from tenure.algorithms.writing.manuscript import add_new_passages
+    from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
+    from tenure.roles.claims import claim_checker
     from tenure.roles.claims.claim_checker import ClaimCheckerInput
-    from tenure.roles.claims.claim_rewriter import ClaimRewriterInput
+
+MAX_OTHER_PASSAGES = 12
+"""Maximum number of passages from which a claim without any source may be corrected."""
 
 
 async def verify_drafts(
@@ -28,23 +32,32 @@ async def verify_drafts(
     part: str,
     *,
     for_writing: bool = False,
+    is_reviewed: bool = False,
+    by_rule: bool = False,
 ) -> ResolvedDrafts:
-    """Check every claim of drafts and remove unsupported ones.
+    """Check every claim of drafts, correct unsupported ones, and remove what stays unsupported.
 
     Args:
         clients: clients of the workflow.
         question: question of the whole report.
         drafts: the drafts, in reading order.
-        evidence: passages that a rewritten claim may cite.
+        evidence: passages that a claim without a source may cite once it is corrected.
         part: name of the part of the report, for notes and summaries.
         for_writing: whether calls may use the budget that is held back for writing the report.
+        is_reviewed: whether a reviewer has seen the drafts, so that only its own unchecked sentences are left.
+        by_rule: whether the fallback checks the claims because an answer of a model is not worth its wait.
     """
-    checked = tuple(drafts)
+    checked = tuple(verification.confirm_close_claims(draft) for draft in drafts)
     try:
-        checked = await _check_claims(clients, question, checked, part, for_writing)
-        rewritten = await _rewrite_claims(clients, question, checked, evidence, part, for_writing)
-        if rewritten != checked:
-            checked = await _check_claims(clients, question, rewritten, f"{part}, rewritten", for_writing)
+        checked = await _check_claims(
+            clients,
+            question,
+            checked,
+            () if is_reviewed else evidence,
+            part,
+            for_writing=for_writing,
+            by_rule=by_rule,
+        )
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
@@ -55,45 +68,34 @@ async def verify_drafts(
 
 
 async def _check_claims(
-    clients: ActivityClients, question: str, drafts: tuple[Draft, ...], part: str, for_writing: bool
-) -> tuple[Draft, ...]:
-    for batch in verification.split_batches(verification.find_unchecked_claims(drafts)):
-        known = verification.list_claims(drafts)
-        claims = tuple(known[n] for n in batch)
-        output = await clients.models.ask(
-            claim_checker.ROLE,
-            ClaimCheckerInput(question=question, claims=claims),
-            verification.list_cited_passages(claims),
-            summary=f"{part}: {len(claims)} claim(s)",
-            for_writing=for_writing,
-        )
-        drafts = verification.replace_claims(drafts, dict(zip(batch, output.claims, strict=True)))
-    return drafts
-
-
-async def _rewrite_claims(
     clients: ActivityClients,
     question: str,
     drafts: tuple[Draft, ...],
     evidence: Sequence[PassageRef],
     part: str,
+    *,
     for_writing: bool,
+    by_rule: bool,
 ) -> tuple[Draft, ...]:
-    """Rewrite unsupported claims, as many as one call takes."""
-    positions = verification.find_unsupported_claims(drafts)[: verification.MAX_CLAIMS_PER_CALL]
-    if not positions or not evidence:
-        return drafts
+    """Check and correct claims; those without a source only if there is other evidence for them."""
     known = verification.list_claims(drafts)
-    output = await clients.models.ask(
-        claim_rewriter.ROLE,
-        ClaimRewriterInput(
-            question=question,
-            topic=part,
-            claims=tuple(known[n] for n in positions),
-            other_sentences=tuple(claim.text for n, claim in enumerate(known) if n not in positions),
-        ),
-        evidence,
-        summary=f"{part}: {len(positions)} claim(s)",
-        for_writing=for_writing,
-    )
-    return verification.replace_claims(drafts, dict(zip(positions, output.claims, strict=True)))
+    uncited = verification.find_uncited_claims(drafts) if evidence else []
+    positions = sorted({*verification.find_unchecked_claims(drafts), *uncited})
+    checked: dict[int, Claim | None] = {}
+    others = tuple(claim.text for n, claim in enumerate(known) if n not in set(positions))
+    for batch in verification.split_batches(positions):
+        claims = tuple(known[n] for n in batch)
+        cited = verification.list_cited_passages(claims)
+        needs_more = any(not claim.citations for claim in claims)
+        output = await clients.models.ask(
+            claim_checker.ROLE,
+            ClaimCheckerInput(question=question, claims=claims, other_sentences=others),
+            add_new_passages(cited, evidence[:MAX_OTHER_PASSAGES]) if needs_more else cited,
+            summary=f"{part}: {len(claims)} claim(s)",
+            for_writing=for_writing,
+            by_rule=by_rule,
+        )
+        checked.update(zip(batch, output.claims, strict=True))
+    removed = {n for n, claim in checked.items() if claim is None}
+    kept = {n: claim for n, claim in checked.items() if claim is not None}
+    return remove_claims(verification.replace_claims(drafts, kept), removed)

@@ -43,7 +43,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
-    from tenure.algorithms.control.usage import merge_usage
+    from tenure.algorithms.control.usage import sum_run_usage
     from tenure.algorithms.research.effort import extend_limits
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
@@ -66,14 +66,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
     from tenure.contracts.run.limit_fields import Complexity
-    from tenure.contracts.run.run import (
-        Feedback,
-        QueryType,
-        RunProgress,
-        RunRequest,
-        TaskMode,
-        Usage,
-    )
+    from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
     from tenure.roles.research import router
     from tenure.roles.research.router import RouterInput
     from workflows.coding.coding import CodingWorkflow
@@ -104,7 +97,7 @@ class AgentWorkflow(InteractiveRun):
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
         self.notes: list[str] = []
-        self.usages: dict[str, Usage] = {}
+        self.usages: dict[str, WorkflowUsage] = {}
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
         self.clients = ActivityClients(self, request.limits, self.run_budget.grant, request.question)
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
@@ -160,6 +153,7 @@ class AgentWorkflow(InteractiveRun):
         await self._retrieve()
         mode = await self._route()
         if mode == "RESEARCH":
+            await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
             await self._clarify()
             answered = await self._use_tools()
             if answered:
@@ -226,6 +220,10 @@ class AgentWorkflow(InteractiveRun):
         mode = requested.get(self.request.mode, routed.mode)
         self._publish(mode=mode)
         return "CODE" if choose_next_node("route", AgentState(mode=mode), 0) == "generate_code" else "RESEARCH"
+
+    def _list_usages(self) -> dict[str, WorkflowUsage]:
+        """Return the usage of all workflows of the run by their ids."""
+        return {self.id: self.clients.record.usage, **self.usages}
 
     async def _clarify(self) -> None:
         """In interactive runs, let a person clarify the question, and search again if it has another meaning."""
@@ -296,6 +294,7 @@ class AgentWorkflow(InteractiveRun):
         )
         self.notes.append(f"This run continues from cycle {cycle} of {origin.run}, whose usage is not counted here.")
         self.complexity, self.query_type = research.complexity, research.query_type
+        await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
         self.evidence, self.query_results = forked.evidence, research.query_results
         await self.wait_while_paused()
         return await self._research(forked.state)
@@ -391,14 +390,14 @@ class AgentWorkflow(InteractiveRun):
     def _stop_reason(self) -> str:
         exhausted = self.control.exhausted
         if exhausted:
-            return _capitalize(f"{describe_limit(self.request.limits, exhausted)} was used up")
+            return _capitalize(f"{describe_limit(self.run_budget.limits, exhausted)} was used up")
         return "A person asked to finish"
 
     def _complete(self, draft: ReportDraft) -> ReportDraft:
         """Add to the draft what only the run knows."""
         seconds = (workflow.now() - self.started).total_seconds()
         usage = self._total_usage().model_copy(update={"seconds": round(seconds, 1)})
-        limits = self.request.limits
+        limits = self.run_budget.limits
         fallbacks = (*self.clients.record.fallbacks, *draft.fallbacks)
         return draft.model_copy(
             update={
@@ -433,7 +432,7 @@ class AgentWorkflow(InteractiveRun):
             phase=progress.phase,
             mode=progress.mode,
             control=self.control,
-            limits=self.request.limits,
+            limits=self.run_budget.limits,
             topics=tuple(topic.topic for topic in progress.topics),
             usage=self._total_usage(),
             elapsed_seconds=self.run_budget.seconds,
@@ -455,8 +454,7 @@ class AgentWorkflow(InteractiveRun):
         """Apply new limits, and resume what the old ones ended unless a person asked to finish."""
         limits = apply_bounds(self.request.limits, budget)
         self.request = self.request.model_copy(update={"limits": limits})
-        usages = {self.id: self.clients.record.usage, **self.usages}
-        if await self.run_budget.revise(limits, budget, usages):
+        if await self.run_budget.revise(limits, budget, self._list_usages()):
             self._publish(last="the budget was raised: work that it had stopped continues")
 
     async def add_feedback(self, feedback: Feedback) -> None:
@@ -557,7 +555,7 @@ class AgentWorkflow(InteractiveRun):
 
     def _total_usage(self) -> Usage:
         """Return the usage of all parts of the run as far as they have reported it."""
-        return merge_usage([self.clients.record.usage, *self.usages.values()])
+        return sum_run_usage([self.clients.record.usage, *self.usages.values()])
 
     def _add_budget_note(self, text: str) -> None:
         self.notes.append(f"{_capitalize(text)} in phase {self.status.progress.phase}.")
@@ -568,7 +566,7 @@ class AgentWorkflow(InteractiveRun):
         self.status.update(
             **{name: value for name, value in changes.items() if value is not None},
             usage=usage,
-            budget=describe_usage(self.request.limits, usage),
+            budget=describe_usage(self.run_budget.limits, usage),
             input_request=self.input_request,
             refused_signals=self.refusals,
         )

@@ -198,7 +198,7 @@ class AskWorkflow(ControllableWorkflow):
         """
         before, limits = self.request.thread, self.request.limits
         cited = {citation.chunk for claim in draft.claims for citation in claim.citations}
-        answer = " ".join(claim.text for claim in draft.claims if not claim.tainted)
+        answer = " ".join(claim.statement for claim in draft.claims if not claim.tainted)
         exchange = Exchange(
             question=self.request.question,
             standalone_question=self.standalone_question,

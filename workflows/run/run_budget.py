@@ -19,9 +19,11 @@ with workflow.unsafe.imports_passed_through():
         compute_used_shares,
         describe_limit,
     )
-    from tenure.algorithms.control.steering import is_exhausted_limit_raised, merge_bounds
+    from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
+    from tenure.algorithms.research.effort import choose_effort_bounds
     from tenure.contracts.run.budget import BudgetGrant, BudgetRequest, BudgetResource
     from tenure.contracts.run.control import BudgetBounds, BudgetRevision
+    from tenure.contracts.run.limit_fields import Complexity
     from tenure.contracts.run.run import RunLimits, Usage
 
 
@@ -47,6 +49,17 @@ class RunBudget:
         """Working time so far."""
         return self._clock.seconds
 
+    @property
+    def limits(self) -> RunLimits:
+        """Limits that hold now: those of the request, or later ones of people or of the effort."""
+        return self.account.limits
+
+    async def limit_by_effort(self, complexity: Complexity | None, usages: Mapping[str, Usage]) -> None:
+        """Limit the usage of the model by the effort that the question is worth, unless people limit it."""
+        bounds = choose_effort_bounds(complexity or "moderate", self.limits)
+        if bounds and not self._run.control.budget_revision.number:
+            await self.revise(apply_bounds(self.limits, bounds), bounds, usages, by_effort=True)
+
     async def grant(self, request: BudgetRequest) -> BudgetGrant:
         """Answer a budget request; the first one that the account cannot cover exhausts the budget."""
         revision = self._run.control.budget_revision.number
@@ -62,18 +75,22 @@ class RunBudget:
         """Return the unused part of what was granted to a workflow that has ended."""
         self.account = self.account.settle(reporter, usage)
 
-    async def revise(self, limits: RunLimits, changes: BudgetBounds, usages: Mapping[str, Usage]) -> bool:
+    async def revise(
+        self, limits: RunLimits, changes: BudgetBounds, usages: Mapping[str, Usage], *, by_effort: bool = False
+    ) -> bool:
         """Apply changed limits; return whether the run may now resume what the old limits had ended.
 
         Args:
             limits: the new limits.
-            changes: the limits that a person changed.
+            changes: the limits that a person or the effort changed.
             usages: usage of all workflows of the run by their ids.
+            by_effort: whether the effort changed them; the limits that a person sets replace its limits.
         """
         before, self.account = self.account.limits, self.account.change_limits(limits, usages)
         self._alarms = 0
         control, revision = self._run.control, self._run.control.budget_revision
-        revised = BudgetRevision(number=revision.number + 1, budget=merge_bounds(revision.budget, changes))
+        kept = BudgetBounds() if revision.by_effort else revision.budget
+        revised = BudgetRevision(number=revision.number + 1, budget=merge_bounds(kept, changes), by_effort=by_effort)
         changed: dict[str, Any] = {"budget_revision": revised, "running_low": False}
         if resumes := is_exhausted_limit_raised(control, before, changes):
             changed |= {"exhausted": None, "deadline_exceeded": False, "finishing": self._run.asked_to_finish}
@@ -82,8 +99,11 @@ class RunBudget:
         return resumes
 
     async def check(self) -> None:
-        """Inform all parts of the run, once, when most of a budget is used or reserved."""
-        if self._run.control.running_low:
+        """Inform all parts of the run, once, when most of a budget is used or reserved.
+
+        An effort is as much as a run needs, so its last part is not saved for something else.
+        """
+        if self._run.control.running_low or self._run.control.budget_revision.by_effort:
             return
         for resource, share in compute_used_shares(
             self.account.limits, self.account.committed_amounts, self.seconds

@@ -94,11 +94,13 @@ class BudgetLease:
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:
         self.request_count += 1
         remaining, revised, self._revised = self.remaining, self._revised, False
+        # An effort is about as much as a run needs, so no part may hold calls in advance that another needs.
+        calls = 1 if self._workflow.control.budget_revision.by_effort else PREFETCH_CALLS
         return BudgetRequest(
             reporter=workflow.info().workflow_id,
             number=self.request_count,
             minimum=BudgetAmounts(**{name: max(missing, 0) for name, missing in subtract_amounts(minimum, remaining)}),
-            wanted=BudgetAmounts(**{name: amount * PREFETCH_CALLS for name, amount in wanted}),
+            wanted=BudgetAmounts(**{name: amount * calls for name, amount in wanted}),
             for_writing=for_writing,
             budget_revision=self.revision,
             used=self._used() if revised else None,

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.run.run import FallbackRecord, Usage
+    from tenure.contracts.run.run import FallbackRecord, WorkflowUsage
 
 
 @dataclass
 class CallRecord:
     """Usage and fallbacks of one workflow, shared by its clients."""
 
-    usage: Usage = field(default_factory=Usage)
+    usage: WorkflowUsage = field(default_factory=WorkflowUsage)
     """Everything used so far."""
     fallbacks: list[FallbackRecord] = field(default_factory=list)
     """Decisions that a fallback made instead of a model."""

@@ -22,7 +22,7 @@ from workflows.runtime.web_client import WebClient
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
     from tenure.contracts.run.budget import BudgetAmounts
-    from tenure.contracts.run.run import RunLimits, Usage
+    from tenure.contracts.run.run import RunLimits, WorkflowUsage
 
 I = TypeVar("I")  # noqa: E741 - I in, O out
 O = TypeVar("O")  # noqa: E741
@@ -56,7 +56,7 @@ class ActivityClients:
         self.mcp = McpClient(workflow_, limits)
         self.sandbox = SandboxClient(workflow_, limits)
 
-    def restore(self, usage: Usage, remaining: BudgetAmounts, request_count: int) -> None:
+    def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""
         self.record.usage = usage
         self.lease.restore(remaining, request_count)

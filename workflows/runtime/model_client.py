@@ -19,7 +19,7 @@ from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
-    from tenure.algorithms.control.usage import add_call
+    from tenure.algorithms.control.usage import add_call, record_call
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.run.budget import BudgetAmounts, CallBudget
     from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
@@ -32,6 +32,9 @@ MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is exhausted, the run continues with fallbacks."""
 
 
+NANOSECONDS_PER_MILLISECOND = 1_000_000
+
+
 class Conversation:
     """Conversation of a workflow with one role; it restarts after a turn that no model answered."""
 
@@ -41,8 +44,9 @@ class Conversation:
 
     def advance(self, reply: "RoleReply[Any]") -> None:
         """Move to the next turn, or restart if a fallback gave the reply."""
-        tokens = reply.tokens_in + reply.tokens_out
-        self.turn = self.turn.advance(tokens) if reply.model_calls else self.turn.restart()
+        saved = reply.saved
+        tokens = reply.tokens_in + reply.tokens_out + saved.tokens_in + saved.tokens_out
+        self.turn = self.turn.advance(tokens) if reply.model_calls or saved.answers else self.turn.restart()
 
 
 class ModelClient:
@@ -66,6 +70,7 @@ class ModelClient:
         summary: str,
         for_writing: bool = False,
         conversation: Conversation | None = None,
+        by_rule: bool = False,
     ) -> R:
         """Execute a role and return its reply, as soon as the run is not paused.
 
@@ -76,6 +81,7 @@ class ModelClient:
             summary: description for the web UI.
             for_writing: whether the call may use the part of the budget that is held back for writing the report.
             conversation: conversation that the call continues; None for an independent call.
+            by_rule: whether the fallback decides because a model would add nothing; it costs no budget.
         """
         await self._workflow.wait_while_paused()
         limits = self._workflow.apply_budget_revision(self._limits)
@@ -85,7 +91,12 @@ class ModelClient:
         def call_budget(answers: int) -> CallBudget:
             return budget.compute_call_budget(limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
 
-        answers, reserved = await self._reserve(limits, call_budget, for_writing=for_writing)
+        expected = budget.compute_expected_amounts(prompt, len(evidence), turn.tokens if turn else 0)
+        answers, reserved = (
+            (0, BudgetAmounts())
+            if by_rule
+            else await self._reserve(limits, call_budget, expected, for_writing=for_writing)
+        )
         revision = self._lease.revision
         await self._workflow.wait_while_paused()
         request = role.request_type(
@@ -93,25 +104,36 @@ class ModelClient:
             evidence=tuple(evidence),
             budget=call_budget(answers) if answers else None,
             budget_exhausted=reserved is None,
+            by_rule=by_rule,
             turn=turn,
             language=self._limits.language,
+            fresh=self._limits.fresh,
         )
+        started = workflow.time_ns()
         reply = await self._execute(role, request, summary)
         if conversation:
             conversation.advance(reply)
         if reserved is not None and limits.has_model_budget:
             self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
-        self._record.usage = add_call(self._record.usage, role.name, reply)
+        span = (started // NANOSECONDS_PER_MILLISECOND, workflow.time_ns() // NANOSECONDS_PER_MILLISECOND)
+        self._record.usage = record_call(self._record.usage, role.name, reply, span)
         if reply.fallback_reason:
             self._record.fallbacks.append(FallbackRecord(role=role.name, reason=reply.fallback_reason))
         return reply.output
 
     async def _reserve(
-        self, limits: RunLimits, call_budget: Callable[[int], CallBudget], *, for_writing: bool
+        self,
+        limits: RunLimits,
+        call_budget: Callable[[int], CallBudget],
+        expected: BudgetAmounts,
+        *,
+        for_writing: bool,
     ) -> tuple[int, BudgetAmounts | None]:
         """Return the number of answers a call may take, 0 for any number, and the reserved amounts.
 
-        The amounts are None if nothing could be reserved, so that the fallback has to decide.
+        The amounts are None if nothing could be reserved, so that the fallback has to decide. Limits of people are
+        never exceeded, so the most that a call can use is reserved. Those of an effort are about as high as a run
+        needs: with what a call is expected to use, they end a run that needs more and no other.
         """
         control = self._workflow.control
         if control.deadline_exceeded:
@@ -120,6 +142,8 @@ class ModelClient:
             return 0, BudgetAmounts()
         if control.exhausted in MODEL_BUDGETS and not for_writing:
             return 0, None
+        if control.budget_revision.by_effort:
+            return 0, await self._lease.reserve(expected, expected, for_writing=for_writing)
         wanted, minimum = (
             budget.compute_reservation(limits, call_budget(answers)) for answers in (budget.MAX_ANSWERS_PER_CALL, 1)
         )

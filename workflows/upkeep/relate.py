@@ -20,6 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.knowledge.graph import RelateReport, RelateRequest, RelationsKept, UnreadReply, UnreadRequest
     from tenure.contracts.run.budget import BudgetGrant, BudgetRequest
+    from tenure.contracts.run.run import WorkflowUsage
     from tenure.roles.retrieval import relation_extractor
     from tenure.roles.retrieval.relation_extractor import RelationExtractorInput
 
@@ -40,7 +41,7 @@ class RelateWorkflow(ControllableWorkflow):
         account = BudgetAccount(limits=request.limits)
         self.account = account.settle(workflow.info().workflow_id, self.report.usage)
         self.clients = ActivityClients(self, request.limits, self._grant_budget)
-        self.clients.record.usage = self.report.usage
+        self.clients.record.usage = WorkflowUsage(**dict(self.report.usage))
 
     @workflow.run
     async def run(self, request: RelateRequest) -> RelateReport:

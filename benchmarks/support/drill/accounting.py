@@ -203,9 +203,10 @@ def load_rows(uri: str) -> Rows:
     """Return all rows of a knowledge base."""
     store, rows = Store(uri), Rows()
     for table in store.list_table_names():
-        # Vectors in the cache are compared as those of the chunks; which texts are cached depends on interruptions.
-        # The archive of finished runs has one row for each execution, whose id is another one in every world.
-        if not is_knowledge_table(table) or table in ("embedding_cache", "runs"):
+        # Cached vectors and answers are compared where they are used, as chunks and as sentences; which texts are
+        # cached, and what an answer has cost, depends on interruptions. The archive of finished runs has one row for
+        # each execution, whose id is another one in every world.
+        if not is_knowledge_table(table) or table in ("embedding_cache", "answers", "runs"):
             continue
         schema = store.open_table(table).schema
         key = schema.names[0]

@@ -4,42 +4,108 @@ A writer can only name positions of the passages that it received. The quote is 
 verbatim whatever the writer wrote.
 """
 
+import re
+import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Final
 
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
-from tenure.contracts.evidence.passages import Citation, Claim
+from tenure.contracts.evidence.passages import Citation, Claim, ClaimKind
 
-MAX_CITATIONS = 4
-"""Maximum citations of a claim; further passages only repeat the evidence."""
-MAX_QUOTE_CHARACTERS = 600
-"""Maximum characters of a quote."""
+MAX_CITATIONS: Final = 8
+"""Maximum citations of a claim; the prompts of writers name it."""
+MAX_QUOTE_CHARACTERS: Final = 600
+"""Maximum characters of a quote of prose."""
+MAX_CODE_CHARACTERS: Final = 1500
+"""Maximum characters of quoted code."""
+KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
+"""Kinds of claims that need passages."""
+MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
+"""Maximum words of a claim that needs no passage; a longer one states facts."""
+
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+_CODE_FENCE = re.compile(r"\A\s*```[^\n`]*\n|\n?```\s*\Z")
 
 
-def cite_claim(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim:
+def cite_claim(
+    text: str,
+    numbers: Iterable[int],
+    passages: Sequence[Passage],
+    *,
+    kind: ClaimKind = "fact",
+    label: str = "",
+    column: str = "",
+) -> Claim:
     """Return a claim with one citation per passage that it names.
 
     Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
-    `missing_citation`. A claim that repeats a quote verbatim is `supported`. A claim that cites a passage with
-    instructions to language models is tainted.
+    `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim that repeats a quote verbatim is
+    `supported`. A claim that cites a passage with instructions to language models is tainted.
+
+    Args:
+        text: the sentence, or the text of a cell or of a definition.
+        numbers: numbers of the passages that the claim names, from 1.
+        passages: the passages.
+        kind: kind of the sentence according to its writer.
+        label: name of the row of a cell, or defined term.
+        column: name of the column of a cell.
     """
+    bare = Claim(text=text, kind=_check_kind(text, kind, passages), label=label, column=column)
     distinct_numbers = list(dict.fromkeys(numbers))
     cited = [passages[number - 1] for number in distinct_numbers if 1 <= number <= len(passages)][:MAX_CITATIONS]
-    citations = tuple(cite_nearest(text, passage) for passage in cited)
+    citations = tuple(cite_nearest(text, passage, bare.statement) for passage in cited)
     if not citations:
-        return Claim(text=text, status="invalid_source" if distinct_numbers else "missing_citation")
-    tainted = any(has_instructions(passage) for passage in cited)
-    verbatim = any(_is_verbatim(text, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
-    return Claim(
-        text=text,
-        status="supported" if verbatim else "unverified",
-        confidence=1.0 if verbatim else None,
-        citations=citations,
-        tainted=tainted,
+        if bare.kind not in KINDS_WITH_SOURCES:
+            return bare
+        return bare.model_copy(update={"status": "invalid_source" if distinct_numbers else "missing_citation"})
+    verbatim = any(_is_verbatim(bare.statement, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
+    return bare.model_copy(
+        update={
+            "status": "supported" if verbatim else "unverified",
+            "confidence": 1.0 if verbatim else None,
+            "citations": citations,
+            "tainted": any(has_instructions(passage) for passage in cited),
+        }
     )
+
+
+def _check_kind(text: str, kind: ClaimKind, passages: Sequence[Passage]) -> ClaimKind:
+    """Return the kind of a claim; a lead-in or a gap that may contain facts is a fact, so that it needs a passage.
+
+    Figures that no passage contains, and a great length, are signs of facts.
+    """
+    if kind in KINDS_WITH_SOURCES:
+        return kind
+    limit = MAX_LEAD_IN_WORDS if kind == "lead_in" else MAX_GAP_WORDS
+    invents = any(not any(figure in passage.text for passage in passages) for figure in _FIGURE.findall(text))
+    return "fact" if invents or len(text.split()) > limit else kind
+
+
+def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) -> Claim | None:
+    """Return code as a claim whose text is the code of a passage; None if no passage contains it verbatim.
+
+    White space may differ. The passages that the claim names are searched first.
+    """
+    tokens = _CODE_FENCE.sub("", text).split()
+    pattern = re.compile(r"\s+".join(map(re.escape, tokens)))
+    named = [passages[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(passages)]
+    for passage in (*named, *passages) if tokens else ():
+        if (found := pattern.search(passage.text)) and found.end() - found.start() <= MAX_CODE_CHARACTERS:
+            start = passage.text.rfind("\n", 0, found.start()) + 1
+            start = found.start() if passage.text[start : found.start()].strip() else start
+            citation = _cite_span(passage, start, found.end())
+            return Claim(
+                text=textwrap.dedent(citation.quote),
+                status="supported",
+                confidence=1.0,
+                citations=(citation,),
+                tainted=has_instructions(passage),
+            )
+    return None
 
 
 def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
@@ -47,9 +113,15 @@ def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
     return _cite_span(passage, sentence.start, min(sentence.end, sentence.start + MAX_QUOTE_CHARACTERS))
 
 
-def cite_nearest(text: str, passage: Passage) -> Citation:
-    """Return a verbatim citation of the part of a passage that resembles a text most."""
-    return _cite_span(passage, *_find_best_span(text, passage))
+def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
+    """Return a verbatim citation of the part of a passage that resembles a text most.
+
+    Args:
+        text: the text.
+        passage: the passage.
+        statement: the text with what completes it, such as row and column of a cell; empty for the same text.
+    """
+    return _cite_span(passage, *_find_best_span(text, passage, statement or text))
 
 
 def _is_verbatim(text: str, quote: str, title: str) -> bool:
@@ -78,13 +150,15 @@ def _cite_span(passage: Passage, start: int, end: int) -> Citation:
     )
 
 
-def _find_best_span(text: str, passage: Passage) -> tuple[int, int]:
-    spans = _list_spans(passage.text)
+def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, int]:
+    is_part = statement != text
+    spans: list[tuple[int, int]] = [*_list_spans(passage.text), *(_list_table_rows(passage.text) if is_part else ())]
     normalized = normalize_sentence(text)
-    for start, end in spans:
-        if normalized in normalize_sentence(passage.text[start:end]):
-            return start, end
-    return max(spans, key=lambda span: (_compute_overlap(text, passage.text[span[0] : span[1]]), -span[0]))
+    containing = [span for span in spans if normalized in normalize_sentence(passage.text[span[0] : span[1]])]
+    if containing and not is_part:
+        return containing[0]
+    candidates = containing or spans
+    return max(candidates, key=lambda span: (_compute_overlap(statement, passage.text[span[0] : span[1]]), -span[0]))
 
 
 def _compute_overlap(claim: str, span: str) -> float:
@@ -99,6 +173,10 @@ def _list_spans(text: str) -> list[tuple[int, int]]:
     found_sentences = split_sentences(text)
     singles = [(s.start, min(s.end, s.start + MAX_QUOTE_CHARACTERS)) for s in found_sentences] or _list_lines(text)
     return singles + [(a.start, b.end) for a, b in pairwise(found_sentences) if _are_adjacent(a, b)]
+
+
+def _list_table_rows(text: str) -> list[tuple[int, int]]:
+    return [(start, end) for start, end in _list_lines(text) if text[start:end].startswith("|")]
 
 
 def _are_adjacent(a: Sentence, b: Sentence) -> bool:

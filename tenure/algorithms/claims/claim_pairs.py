@@ -1,4 +1,4 @@
-"""Find pairs of claims of different sources that may contradict each other, and detect plain contradictions.
+"""Find pairs of claims on the same subject that may contradict each other, and detect plain contradictions.
 
 Comparing all pairs would be quadratic. An inverted index selects pairs that share several rare words, weighted by
 inverse document frequency, and only those are compared by vectors.
@@ -7,7 +7,7 @@ inverse document frequency, and only those are compared by vectors.
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
@@ -26,6 +26,8 @@ MAX_STEM_STATEMENTS: Final = 12
 """Maximum number of claims with a stem; a more frequent stem is ignored."""
 MIN_SIMILARITY: Final = 0.6
 """Minimum cosine similarity of a pair."""
+MIN_ALIKE_SHARE: Final = 0.75
+"""Minimum share of common words of statements that say the same."""
 MAX_PAIRS: Final = 24
 """Maximum number of pairs."""
 MIN_CONTRADICTION_SIMILARITY: Final = 0.75
@@ -61,8 +63,27 @@ class _Statement:
 
 def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
     """Return pairs of claims of different sources on the same subject, most similar first."""
+    return _find_pairs(passages, encode, max_pairs, lambda a, b: a.passage.source != b.passage.source)
+
+
+def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
+    """Return pairs of claims on the same subject that may contradict each other, most similar first.
+
+    Both may be of one source, but not of one passage. Claims in nearly the same words are not paired: without another
+    number, a negation or an antonym they cannot contradict each other.
+    """
+    return _find_pairs(passages, encode, max_pairs, _may_contradict)
+
+
+def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
+    return a.passage.chunk != b.passage.chunk and not _are_alike(a.passage.text, b.passage.text)
+
+
+def _find_pairs(
+    passages: Sequence[Passage], encode: Encoder, max_pairs: int, may_pair: Callable[["_Statement", "_Statement"], bool]
+) -> list[ClaimPair]:
     statements = list(_extract_statements(passages))
-    candidates = _find_candidates(statements, max_pairs)
+    candidates = _find_candidates(statements, max_pairs, may_pair)
     used = sorted({n for pair in candidates for n in pair})
     if not used:
         return []
@@ -72,6 +93,17 @@ def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: in
     ]
     similar = [pair for pair in scored if pair.similarity >= MIN_SIMILARITY]
     return sorted(similar, key=lambda pair: -pair.similarity)[:max_pairs]
+
+
+def _are_alike(a: str, b: str) -> bool:
+    """Return whether two statements have nearly the same words, without another number, negation or antonym."""
+    left, right = set(stem_words(a)), set(stem_words(b))
+    return (
+        len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
+        and extract_numbers(a) == extract_numbers(b)
+        and count_negations(a) == count_negations(b)
+        and not find_antonym_pair(a, b)
+    )
 
 
 def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
@@ -87,7 +119,9 @@ def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
             yield _Statement(cut, frozenset(stem_words(sentence.text)))
 
 
-def _find_candidates(statements: Sequence[_Statement], max_pairs: int) -> list[tuple[int, int]]:
+def _find_candidates(
+    statements: Sequence[_Statement], max_pairs: int, may_pair: Callable[[_Statement, _Statement], bool]
+) -> list[tuple[int, int]]:
     """Return the pairs that share the most informative words, by an inverted index."""
     statements_by_stem: dict[str, list[int]] = defaultdict(list)
     for n, statement in enumerate(statements):
@@ -98,10 +132,13 @@ def _find_candidates(statements: Sequence[_Statement], max_pairs: int) -> list[t
     for stem in sorted(statements_by_stem):
         if 2 <= len(statements_by_stem[stem]) <= MAX_STEM_STATEMENTS:
             for i, j in combinations(statements_by_stem[stem], 2):
-                if statements[i].passage.source != statements[j].passage.source:
-                    shared[i, j] += 1
-                    weight[i, j] += math.log(len(statements) / len(statements_by_stem[stem]) + 1)
-    frequent = [pair for pair, count in shared.items() if count >= MIN_SHARED_STEMS]
+                shared[i, j] += 1
+                weight[i, j] += math.log(len(statements) / len(statements_by_stem[stem]) + 1)
+    frequent = [
+        (i, j)
+        for (i, j), count in shared.items()
+        if count >= MIN_SHARED_STEMS and may_pair(statements[i], statements[j])
+    ]
     return sorted(frequent, key=lambda pair: (-weight[pair], pair))[: 4 * max_pairs]
 
 

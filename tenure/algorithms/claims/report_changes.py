@@ -96,8 +96,8 @@ def list_statements(result: Result) -> list[CitedStatement]:
         for claim in claims:
             cited = [(by_number[citation.source], citation.quote) for citation in claim.citations]
             quotes = tuple(QuotedSource(uri=source.uri, title=source.title, quote=quote) for source, quote in cited)
-            statement = CitedStatement(topic=topic, text=claim.text, quotes=quotes)
-            statements.setdefault(normalize_sentence(claim.text), statement)
+            statement = CitedStatement(topic=topic, text=claim.statement, quotes=quotes)
+            statements.setdefault(normalize_sentence(claim.statement), statement)
     return list(statements.values())
 
 

@@ -49,7 +49,7 @@ def score_component(component: str, sections: Sequence[SectionDraft], encode: En
     The score is that of the best sentence, plus the share of the component's words and half the share of its names
     that the sentences contain. Headings do not count: they repeat the question.
     """
-    sentences = [claim.text for section in sections for claim in section.draft.claims]
+    sentences = [claim.statement for section in sections for claim in section.draft.claims]
     component_stems = set(stem_words(component))
     if not component_stems or not sentences:
         return 0.0
@@ -76,7 +76,7 @@ def build_rephrasings(sections: Sequence[SectionDraft], vectors: Vectors, questi
         vectors: vectors of all claims in reading order.
         question: vector of the question.
     """
-    claims = [claim.text for section in sections for claim in section.draft.claims]
+    claims = [claim.statement for section in sections for claim in section.draft.claims]
     lengths = [len(section.draft.claims) for section in sections]
     opening = [sum(lengths[:n]) for n in range(len(lengths))][:MAX_ANSWER_SENTENCES]
     central, near = (np.argsort(-(vectors @ anchor), kind="stable") for anchor in (vectors.mean(axis=0), question))

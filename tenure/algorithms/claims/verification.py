@@ -1,15 +1,20 @@
 """Select the claims of a draft that need verification and apply the verdicts.
 
-A verbatim claim needs no check. A claim that a judge supports is still demoted if one of its numbers, dates or names
-does not occur in its source. Unsupported claims are rewritten once; then they are removed or marked, with a log entry.
+A verbatim claim needs no check, and neither do gaps and lead-ins, which state nothing of their own. A claim that a
+judge supports is still demoted if details of it conflict with its sources. Unsupported claims are corrected once; then
+they are removed or marked, with a log entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.details import find_unsupported_details
+from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
+from tenure.algorithms.claims.removal import remove_claims
+from tenure.algorithms.text.details import find_conflicting_details
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
+from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
@@ -36,14 +41,62 @@ def list_claims(drafts: Sequence[Draft]) -> list[Claim]:
     return [claim for draft in drafts for claim in draft.claims]
 
 
+def needs_sources(claim: Claim) -> bool:
+    """Return whether a claim is checked against passages: all but gaps and lead-ins without citations."""
+    return claim.kind in KINDS_WITH_SOURCES or bool(claim.citations)
+
+
 def find_unchecked_claims(drafts: Sequence[Draft]) -> list[int]:
     """Return the indexes of claims that have citations and were not checked."""
-    return [n for n, claim in enumerate(list_claims(drafts)) if claim.status == "unverified" and claim.citations]
+    claims = enumerate(list_claims(drafts))
+    return [n for n, claim in claims if claim.status == "unverified" and claim.citations]
 
 
-def find_unsupported_claims(drafts: Sequence[Draft]) -> list[int]:
-    """Return the indexes of claims that are not supported."""
-    return [n for n, claim in enumerate(list_claims(drafts)) if claim.status != "supported"]
+MIN_CLOSENESS: Final = 0.9
+"""Minimum share of a claim's words that occur in its quote in the same order."""
+MIN_QUOTE_COVERAGE: Final = 0.7
+"""Minimum share of the quote's words that a claim close to it has."""
+MIN_COMPARED_STEMS: Final = 5
+"""Minimum number of content words of a claim that is compared with its quote by them."""
+_TURNING_WORDS = frozenset("no not never neither nor none without cannot only except unless if when until".split())
+"""Words that change the meaning of a statement."""
+
+
+def confirm_close_claims(draft: Draft) -> Draft:
+    """Return a draft whose unchecked claims with nearly the words of one of their quotes are supported."""
+    claims = draft.claims
+    close = {n: claims[n] for n in find_unchecked_claims([draft]) if is_close_to_quote(claims[n])}
+    confirmed = {n: claim.model_copy(update={"status": "supported", "confidence": 1.0}) for n, claim in close.items()}
+    return replace_claims([draft], confirmed)[0] if confirmed else draft
+
+
+def is_close_to_quote(claim: Claim) -> bool:
+    """Return whether a claim has nearly the words of one of its quotes, in the same order."""
+    return any(_is_close(claim.statement, citation.quote) for citation in claim.citations)
+
+
+def _is_close(text: str, quote: str) -> bool:
+    stems, quoted = stem_words(text), stem_words(quote)
+    if len(stems) < MIN_COMPARED_STEMS or _list_decisive_words(text) != _list_decisive_words(quote):
+        return False
+    matcher = SequenceMatcher(None, stems, quoted, autojunk=False)
+    shared = sum(match.size for match in matcher.get_matching_blocks())
+    return shared >= MIN_CLOSENESS * len(stems) and shared >= MIN_QUOTE_COVERAGE * len(quoted)
+
+
+def _list_decisive_words(text: str) -> list[str]:
+    """Return the negations, conditions and figures of a text, in order."""
+    return [
+        word
+        for word in split_words(text)
+        if word in _TURNING_WORDS or word.endswith(("n't", "n’t")) or any(letter.isdigit() for letter in word)
+    ]
+
+
+def find_uncited_claims(drafts: Sequence[Draft]) -> list[int]:
+    """Return the indexes of claims that need passages and have none."""
+    claims = enumerate(list_claims(drafts))
+    return [n for n, claim in claims if claim.status in ("missing_citation", "invalid_source")]
 
 
 def split_batches(positions: Sequence[int]) -> list[Sequence[int]]:
@@ -72,10 +125,18 @@ def _replace_in_draft(draft: Draft, replacements: ClaimReplacements, position: I
     numbers = iter(position)
     blocks = []
     for block in draft.blocks:
-        kept = tuple(c for claim in block.claims if (c := replacements.get(next(numbers), claim)) is not None)
+        kept = tuple(
+            keep_place(claim, c) for claim in block.claims if (c := replacements.get(next(numbers), claim)) is not None
+        )
         if kept:
             blocks.append(block.model_copy(update={"claims": kept}))
     return draft.model_copy(update={"blocks": tuple(blocks)})
+
+
+def keep_place(before: Claim, after: Claim) -> Claim:
+    """Return a replacement of a claim with its row, its column and, unless the replacement names another, its kind."""
+    kind = before.kind if after.kind == "fact" else after.kind
+    return after.model_copy(update={"kind": kind, "label": before.label, "column": before.column})
 
 
 def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
@@ -85,9 +146,21 @@ def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
     return "\n\n".join([*texts, *(citation.quote for citation in claim.citations)])
 
 
+def list_conflicts(claim: Claim, passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Return the details of a claim that its sources do not support, whatever a judge says of it.
+
+    A conclusion rests on everything that its author has read, so its names and numbers may come from any passage.
+    """
+    read = "\n\n".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)
+    source = join_source_texts(claim, passages)
+    return find_conflicting_details(
+        claim.statement, f"{source}\n\n{read}" if claim.kind == "inference" else source, read
+    )
+
+
 def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage]) -> Claim:
-    """Return a claim, as `neutral` if it was supported but has a number, date or name that its source lacks."""
-    if claim.status == "supported" and find_unsupported_details(claim.text, join_source_texts(claim, passages)):
+    """Return a claim, as `neutral` if it was supported although its details conflict with its sources."""
+    if claim.status == "supported" and needs_sources(claim) and list_conflicts(claim, passages):
         return claim.model_copy(update={"status": "neutral", "confidence": 1.0})
     return claim
 
@@ -103,11 +176,15 @@ def remove_unsupported_claims(drafts: Sequence[Draft], part: str) -> ResolvedDra
     """
     removed = [n for n, claim in enumerate(list_claims(drafts)) if _is_removed(claim)]
     claims = list_claims(drafts)
-    notes = tuple(
-        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.text, _MAX_CHARACTERS_SHOWN)}”"
-        for claim in (claims[n] for n in removed)
+    notes = tuple(describe_removal(claims[n], part) for n in removed)
+    return ResolvedDrafts(remove_claims(drafts, removed), notes)
+
+
+def describe_removal(claim: Claim, part: str) -> str:
+    """Return a note on a removed claim of a part of the report."""
+    return (
+        f"{part}: a claim was removed, {_explain_removal(claim)}: “{shorten(claim.statement, _MAX_CHARACTERS_SHOWN)}”"
     )
-    return ResolvedDrafts(replace_claims(drafts, dict.fromkeys(removed)), notes)
 
 
 def _is_removed(claim: Claim) -> bool:
@@ -120,18 +197,28 @@ def _explain_removal(claim: Claim) -> str:
     return reasons.get(claim.status, "its source does not support it")
 
 
-def keep_verdicts(before: Draft, after: Draft) -> Draft:
-    """Return a new version of a draft in which unchanged claims keep their verdicts."""
-    checked = {(claim.text, claim.citations): claim for claim in before.claims}
-    replacements = {n: checked.get((claim.text, claim.citations), claim) for n, claim in enumerate(after.claims)}
-    return replace_claims([after], replacements)[0]
+UNCONFIRMED: Final = "[not confirmed]"
+"""Mark of an unsupported sentence for roles that read the whole report."""
+
+
+def is_unconfirmed(claim: Claim) -> bool:
+    """Return whether readers see that a claim is not supported."""
+    return needs_sources(claim) and claim.status not in ("supported", "unverified")
+
+
+def mark_unconfirmed(text: str, drafts: Sequence[Draft]) -> str:
+    """Return a text about drafts that marks the unsupported sentences it quotes, as the drafts do."""
+    for claim in list_claims(drafts):
+        if is_unconfirmed(claim) and claim.text in text:
+            text = text.replace(claim.text, f"{claim.text} {UNCONFIRMED}")
+    return text
 
 
 def compute_factuality(drafts: Sequence[Draft]) -> float | None:
-    """Return the share of supported claims; None if there are no claims.
+    """Return the share of supported claims; None if there are no claims that need passages.
 
     A tainted claim does not count as supported: the text that taints it may have asked for the verdict.
     """
-    claims = list_claims(drafts)
+    claims = [claim for claim in list_claims(drafts) if needs_sources(claim)]
     supported = sum(claim.status == "supported" and not claim.tainted for claim in claims)
     return supported / len(claims) if claims else None

@@ -80,6 +80,25 @@ def compute_call_budget(
     )
 
 
+EXPECTED_BYTES_PER_TOKEN, EXPECTED_PASSAGE_TOKENS = 4, 250
+"""Bytes of a text per token, and tokens of a passage, as they are on average."""
+EXPECTED_INSTRUCTION_TOKENS, EXPECTED_ANSWER_TOKENS = 1_000, 500
+"""Tokens of a role's instructions with its schema, and of an answer, as they are on average."""
+
+
+def compute_expected_amounts(prompt: str, passages: int, conversation_tokens: int = 0) -> BudgetAmounts:
+    """Return the amounts that a call is expected to use.
+
+    Args:
+        prompt: input of the role.
+        passages: number of passages in the prompt.
+        conversation_tokens: tokens of the earlier turns of the conversation.
+    """
+    written = len(prompt.encode()) // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
+    tokens = conversation_tokens + written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
+    return BudgetAmounts(tokens=tokens, calls=1)
+
+
 def compute_reservation(limits: RunLimits, budget: CallBudget) -> BudgetAmounts:
     """Return the amounts to reserve for a call at the highest price of the run's models."""
     highest_price = limits.highest_price or Price(input=0.0, output=0.0)

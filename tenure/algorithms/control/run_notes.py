@@ -9,7 +9,7 @@ from tenure.contracts.run.run import FallbackRecord, Usage
 
 PREFERENCE_ROLES: Final = frozenset(
     (
-        *("planner", "outliner", "synthesizer", "section_writer", "section_rewriter", "abstract_writer"),
+        *("planner", "outliner", "synthesizer", "section_writer", "section_reviewer", "abstract_writer"),
         *("test_writer", "coder", "code_reflector"),
     )
 )

@@ -44,7 +44,8 @@ def _render_topic(topic: TopicProgress) -> str:
 def _render_usage(progress: RunProgress) -> str:
     used = progress.usage
     tokens = f"{used.tokens_in + used.tokens_out:,} tokens" if used.tokens_in else "no tokens"
-    return ", ".join([f"{used.calls} role calls", f"{used.searches} searches", *(progress.budget or (tokens,))])
+    chain = f" ({used.critical_path} model answers in a row)" if used.critical_path else ""
+    return ", ".join([f"{used.calls} role calls{chain}", f"{used.searches} searches", *(progress.budget or (tokens,))])
 
 
 def _escape_markdown(text: str) -> str:

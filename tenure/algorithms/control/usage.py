@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from tenure.contracts.run.role_calls import RoleReply
-from tenure.contracts.run.run import RoleUsage, Usage
+from tenure.algorithms.control.critical_path import CallSpan, measure_critical_path, select_minimal_spans, split_span
+from tenure.contracts.run.role_calls import RoleReply, SavedUsage
+from tenure.contracts.run.run import RoleUsage, Usage, WorkflowUsage
 
 U = TypeVar("U", Usage, RoleUsage)
+AnyUsage = TypeVar("AnyUsage", bound=Usage)
 
 MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
@@ -28,6 +30,7 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     )
     of_call = Usage(
         **figures,
+        saved=reply.saved,
         exposed_calls=int(reply.exposed),
         suspicious_sources=reply.suspicious_sources,
         by_role={role: of_role},
@@ -35,7 +38,27 @@ def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     return merge_usage([usage, of_call])
 
 
-def add_search(usage: Usage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> Usage:
+def record_call(usage: WorkflowUsage, role: str, reply: RoleReply[Any], span: CallSpan) -> WorkflowUsage:
+    """Return the usage of a workflow plus one completed call of a role.
+
+    Args:
+        usage: the usage before.
+        role: name of the role.
+        reply: reply of the role; its answers followed each other.
+        span: start and end of the call, in milliseconds.
+    """
+    spans = select_minimal_spans((*usage.call_spans, *split_span(span, reply.model_calls)))
+    return WorkflowUsage(**{**dict(add_call(usage, role, reply)), "call_spans": spans})
+
+
+def sum_run_usage(accounts: Iterable[WorkflowUsage]) -> Usage:
+    """Return the usage of a run from that of its workflows, with the critical path through all of them."""
+    known = list(accounts)
+    path = measure_critical_path([span for account in known for span in account.call_spans])
+    return merge_usage(known).model_copy(update={"critical_path": path})
+
+
+def add_search(usage: AnyUsage, embedded_share: float = 1.0, *, lacks_links: bool = False) -> AnyUsage:
     """Return the usage plus one search.
 
     Args:
@@ -52,7 +75,7 @@ def add_search(usage: Usage, embedded_share: float = 1.0, *, lacks_links: bool =
     )
 
 
-def add_pages(usage: Usage, pages: int) -> Usage:
+def add_pages(usage: AnyUsage, pages: int) -> AnyUsage:
     """Return the usage plus a number of fetched pages."""
     return usage.model_copy(update={"pages": usage.pages + pages})
 
@@ -71,6 +94,7 @@ def merge_usage(accounts: Iterable[Usage]) -> Usage:
             embedded_share=min(total.embedded_share, account.embedded_share),
             searches_without_links=total.searches_without_links + account.searches_without_links,
             by_role=by_role,
+            saved=_sum_saved(total.saved, account.saved),
             exposed_calls=total.exposed_calls + account.exposed_calls,
             suspicious_sources=tuple(dict.fromkeys((*total.suspicious_sources, *account.suspicious_sources)))[
                 :MAX_SUSPICIOUS_SOURCES
@@ -93,6 +117,17 @@ def _merge_role_usage(a: RoleUsage, b: RoleUsage) -> RoleUsage:
 def _sum_counts(a: U, b: U) -> dict[str, Any]:
     figures = ("calls", "model_calls", "tokens_in", "tokens_out", "tokens_cached")
     return {name: getattr(a, name) + getattr(b, name) for name in figures} | {"cost_usd": _sum_costs(a, b)}
+
+
+def _sum_saved(a: SavedUsage, b: SavedUsage) -> SavedUsage:
+    known = [saved.cost_usd for saved in (a, b) if saved.answers]
+    return SavedUsage(
+        answers=a.answers + b.answers,
+        model_calls=a.model_calls + b.model_calls,
+        tokens_in=a.tokens_in + b.tokens_in,
+        tokens_out=a.tokens_out + b.tokens_out,
+        cost_usd=sum(cost for cost in known if cost is not None) if known and None not in known else None,
+    )
 
 
 def _sum_costs(a: U, b: U) -> float | None:

@@ -66,7 +66,7 @@ def mark_claims(value: T) -> T:
 
 def is_verbatim(claim: Claim) -> bool:
     """Return whether a quote of a statement contains it as a whole."""
-    text = normalize_sentence(claim.text)
+    text = normalize_sentence(claim.statement)
     return bool(text) and any(text in normalize_sentence(citation.quote) for citation in claim.citations)
 
 

@@ -66,9 +66,10 @@ def _extract_facts(
     for claim in claims:
         every = [sources[item.source] for item in claim.citations]
         cited = [source for source in every if not source.derived]
-        plain = _MARKS.sub("", claim.text).strip()
+        plain = _MARKS.sub("", claim.statement).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
-        if claim.status == "supported" and not claim.tainted and text and not _BACK_REFERENCE.search(text):
+        is_known = claim.kind == "fact" and claim.status == "supported" and not claim.tainted
+        if is_known and text and not _BACK_REFERENCE.search(text):
             fact = extract_fact(text)
             yield NewMemory(
                 text=text,

@@ -3,30 +3,100 @@
 import re
 from collections.abc import Mapping, Sequence
 
+from tenure.algorithms.control.length import scale_sections
+from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
+from tenure.contracts.run.control import BudgetBounds
 from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 
-EFFORT_BY_COMPLEXITY: Mapping[Complexity, ResearchEffort] = {
+EFFORT_WITHOUT_MODEL: Mapping[Complexity, ResearchEffort] = {
     "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2),
     "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4),
     "complex": ResearchEffort(cycles=6, subagents=4, hops=3, sections=12),
 }
-"""Default effort for a question of each complexity."""
+"""Effort for a question of each complexity without a model: every decision is free, so all of them are made."""
+EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
+    "simple": ResearchEffort(
+        cycles=1,
+        subagents=2,
+        hops=1,
+        sections=1,
+        outlines=False,
+        plans_first_cycle=False,
+        imagines=False,
+        synthesizes=False,
+        decides=False,
+        reasons=False,
+        compares_sources=False,
+        reflects=False,
+        checks_front=False,
+        max_calls=EFFORT_COSTS["simple"].max_calls,
+        max_tokens=EFFORT_COSTS["simple"].max_tokens,
+    ),
+    "moderate": ResearchEffort(
+        cycles=2,
+        subagents=3,
+        hops=2,
+        sections=3,
+        outline_passages=16,
+        plans_first_cycle=False,
+        decides=False,
+        reasons=False,
+        reflects=False,
+        max_calls=EFFORT_COSTS["moderate"].max_calls,
+        max_tokens=EFFORT_COSTS["moderate"].max_tokens,
+    ),
+    "complex": ResearchEffort(
+        cycles=4,
+        subagents=4,
+        hops=2,
+        sections=6,
+        outline_passages=24,
+        plans_first_cycle=False,
+        max_calls=EFFORT_COSTS["complex"].max_calls,
+        max_tokens=EFFORT_COSTS["complex"].max_tokens,
+    ),
+}
+"""Effort for a question of each complexity with a model: decisions that rules make as well cost no call.
+
+A simple question is a direct answer: retrieve, write, check. A moderate one has one plan of a model, after the first
+searches have shown what is missing, and one synthesis. A complex one is decided and synthesized cycle by cycle.
+"""
 
 
 def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
     """Return the effort for a question; limits of the run override the default for its complexity."""
-    suggested = EFFORT_BY_COMPLEXITY[limits.effort or complexity]
+    by_complexity = EFFORT_WITH_MODEL if limits.has_model else EFFORT_WITHOUT_MODEL
+    suggested = by_complexity[limits.effort or complexity]
     return suggested.model_copy(
         update={
             "cycles": limits.max_cycles or suggested.cycles,
             "subagents": limits.subagents or suggested.subagents,
-            "sections": min(suggested.sections, limits.max_sections),
+            "sections": min(scale_sections(suggested.sections, limits.length), limits.max_sections),
         }
     )
+
+
+def choose_effort_bounds(complexity: Complexity, limits: RunLimits) -> BudgetBounds | None:
+    """Return the bounds of a run's effort; None without a model, or if a person limits its usage."""
+    effort = choose_effort(complexity, limits)
+    if limits.has_model_budget or effort.max_calls is None:
+        return None
+    return BudgetBounds(max_calls=effort.max_calls, max_tokens=effort.max_tokens)
+
+
+def needs_decomposition(question: str, complexity: Complexity, limits: RunLimits) -> bool:
+    """Return whether a model splits a question: without a model always, else a complex one with several parts.
+
+    The outliner sees the parts of all others itself.
+    """
+    if not limits.has_model:
+        return True
+    return (limits.effort or complexity) == "complex" and len(decompose_question(question)) > 1
 
 
 def extend_limits(complexity: Complexity, limits: RunLimits, cycle: int) -> RunLimits:

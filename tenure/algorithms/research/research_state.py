@@ -41,12 +41,15 @@ PLANNER, SYNTHESIZER = "planner", "synthesizer"
 """Roles whose conversation spans the whole run."""
 MAX_FALLBACK_REASONS = 40
 """Maximum number of fallback records, each of a role and a reason."""
-MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 288, 48
+MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 264, 48
 """Maximum number of passages of all topics together, and of one topic; the fewer topics, the more passages of each."""
 MAX_LINKED_SHARE = 0.5
 """Maximum share of a topic's passages that are reserved for passages reached through links."""
-MAX_NEW_FINDINGS, MAX_UNPROCESSED = 8, 48
-"""Maximum number of findings that wait for the planner and for the synthesizer; the most relevant ones are kept."""
+MAX_NEW_FINDINGS, MAX_NEW_FINDINGS_WITH_MODEL, MAX_UNPROCESSED = 8, 24, 48
+"""Maximum number of findings that wait for the planner without and with a model, and for the synthesizer; the most
+relevant ones are kept."""
+MAX_PLANNED = 72
+"""Maximum number of findings with a number for the planner."""
 MAX_FINDINGS_PER_TURN = 12
 """Maximum number of findings that the synthesizer receives in one turn."""
 MAX_LATENT_TOPICS = 6
@@ -59,7 +62,7 @@ MAX_HYPOTHETICAL_LENGTH = 1000
 """Maximum characters of a topic's hypothetical passage (HyDE); embedding models read little more."""
 MAX_DROPPED_TOPICS = 24
 """Maximum number of dropped topics; the latest ones are kept."""
-MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 40_000, 12_000
+MAX_QUERY_HISTORY_LENGTH, MAX_FEEDBACK_HISTORY_LENGTH = 34_000, 12_000
 """Maximum characters of executed queries, and of feedback with its queries; the newest ones are kept."""
 MAX_QUERIES_PER_FEEDBACK = 8
 """Maximum number of queries recorded for one piece of feedback."""
@@ -98,7 +101,13 @@ def align_topics(topics: Sequence[TopicState], change: OutlineChange) -> tuple[T
     """Return topic states for the topics of an outline, with the findings of existing topics."""
     known = {aim.topic.heading: aim for aim in topics}
     kept = ((topic, known.get(change.previous_headings.get(topic.heading, ""))) for topic in change.topics)
-    return tuple(aim.model_copy(update={"topic": topic}) if aim else TopicState(topic=topic) for topic, aim in kept)
+    return tuple(_rename_topic(aim, topic) if aim else TopicState(topic=topic) for topic, aim in kept)
+
+
+def _rename_topic(aim: TopicState, topic: Topic) -> TopicState:
+    """Return a topic's findings under a topic that replaces it; a new question has parts of its own."""
+    open_parts = aim.open_parts if aim.topic.question == topic.question else None
+    return aim.model_copy(update={"topic": topic, "open_parts": open_parts})
 
 
 def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
@@ -111,8 +120,40 @@ def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str
     return state.model_copy(update={"topics": tuple(aims)})
 
 
-def apply_plan(state: SpiralState, plan: ValidatedPlan, critique: str, feedback_count: int) -> SpiralState:
-    """Return the state after a plan; `feedback_count` is the number of feedback entries that the planner has seen."""
+def select_new_findings(state: SpiralState, *, has_model: bool) -> tuple[PassageRef, ...]:
+    """Return the findings that the planner sees next, with a model in the order of the topics that they serve."""
+    if not has_model:
+        return state.unplanned[:MAX_NEW_FINDINGS]
+    headings = [aim.topic.heading for aim in state.topics]
+    served = list_finding_topics(state, state.unplanned)
+    order = [headings.index(heading) if heading in headings else len(headings) for heading in served]
+    ranked = sorted(range(len(order)), key=lambda n: (order[n], n))
+    return tuple(state.unplanned[n] for n in ranked)
+
+
+def list_finding_topics(state: SpiralState, findings: Sequence[PassageRef]) -> tuple[str, ...]:
+    """Return the heading of the topic that each finding serves; empty for a finding that no topic has kept."""
+    topics = {passage.chunk: aim.topic.heading for aim in reversed(state.topics) for passage in aim.passages}
+    return tuple(topics.get(finding.chunk, "") for finding in findings)
+
+
+def apply_plan(
+    state: SpiralState,
+    plan: ValidatedPlan,
+    critique: str,
+    feedback_count: int,
+    shown: Sequence[PassageRef] | None = None,
+) -> SpiralState:
+    """Return the state after a plan.
+
+    Args:
+        state: the state before.
+        plan: the valid part of the plan.
+        critique: critique of the planner.
+        feedback_count: number of feedback entries that the planner has seen.
+        shown: findings that the planner was shown and that have numbers from now on; None for all that were waiting.
+    """
+    seen = state.unplanned if shown is None else shown
     stay = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
     added = {topic.heading for topic in plan.added_topics}
     return state.model_copy(
@@ -124,7 +165,8 @@ def apply_plan(state: SpiralState, plan: ValidatedPlan, critique: str, feedback_
             ),
             "critique": shorten(critique, MAX_TEXT_LENGTH),
             "refused_actions": tuple(plan.rejections[:8]),
-            "unplanned": (),
+            "unplanned": () if seen else state.unplanned,
+            "planned": (*state.planned, *seen)[:MAX_PLANNED],
             "questions_asked": (*state.questions_asked, *plan.questions),
             "planner_feedback_count": feedback_count,
         }
@@ -197,6 +239,13 @@ def describe_positions(positions: Sequence[PositionEvidence]) -> tuple[str, ...]
     )
 
 
+def merge_synthesis(before: SynthesisDraft, after: SynthesisDraft) -> SynthesisDraft:
+    """Return a new synthesis in which situation and complication stay as they were if the new one has no situation."""
+    if after.situation.claims:
+        return after
+    return after.model_copy(update={"situation": before.situation, "complication": before.complication})
+
+
 def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
     """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain."""
     accepted = Counter(finding.query for finding in analysis.accepted)
@@ -216,19 +265,21 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
             "topics": aims,
             "executed": _keep_newest(tuple(executed), _count_characters, MAX_QUERY_HISTORY_LENGTH),
             "information_gains": (*state.information_gains, round(gain, 4)) if state.cycle else (),
-            "unplanned": _select_best((*state.unplanned, *found), MAX_NEW_FINDINGS),
+            "unplanned": _select_best((*state.unplanned, *found), MAX_NEW_FINDINGS_WITH_MODEL),
             "unsynthesized": _select_best((*state.unsynthesized, *found), MAX_UNPROCESSED),
         }
     )
 
 
 def _extend_topic(state: TopicState, analysis: AnalysisReply, limit: int) -> TopicState:
-    """Add accepted passages to a topic, within its limit.
+    """Add accepted passages to a topic, within its limit, and what remains open of its question.
 
     Coverage favours passages that resemble the topic. Passages reached through links need not resemble it, so a share
     of the places is reserved for them. Earlier ones come first, because later searches lead further from the question.
     """
-    new = [finding.passage for finding in analysis.accepted if finding.topic == state.topic.heading]
+    heading = state.topic.heading
+    state = state.model_copy(update={"open_parts": analysis.open_parts.get(heading, state.open_parts)})
+    new = [finding.passage for finding in analysis.accepted if finding.topic == heading]
     if not new:
         return state
     merged = _deduplicate((*state.passages, *new))
@@ -281,7 +332,7 @@ def add_latent_topics(state: SpiralState, topics: Sequence[LatentTopic]) -> Spir
     return state.model_copy(update={"latent_topics": tuple(kept[-MAX_LATENT_TOPICS:])})
 
 
-def number_findings(state: SpiralState) -> tuple[SpiralState, int]:
+def number_findings(state: SpiralState, max_new: int = MAX_FINDINGS_PER_TURN) -> tuple[SpiralState, int]:
     """Return the state with the next findings numbered for the synthesizer, and the number of those it knows already.
 
     Numbers never change within a conversation. A new conversation starts with the passages that the synthesis cites, as
@@ -293,15 +344,13 @@ def number_findings(state: SpiralState) -> tuple[SpiralState, int]:
         cited = {
             c.chunk for draft in split_synthesis(state.synthesis) for claim in draft.claims for c in claim.citations
         }
-        known = tuple(passage for passage in known if passage.chunk in cited)[
-            : MAX_NUMBERED_PASSAGES - MAX_FINDINGS_PER_TURN
-        ]
+        known = tuple(passage for passage in known if passage.chunk in cited)[: MAX_NUMBERED_PASSAGES - max_new]
     have = {passage.chunk for passage in known}
     waiting = [passage for passage in state.unsynthesized if passage.chunk not in have]
-    numbered = (*known, *waiting[:MAX_FINDINGS_PER_TURN])
-    return state.model_copy(
-        update={"numbered_passages": numbered, "unsynthesized": tuple(waiting[MAX_FINDINGS_PER_TURN:])}
-    ), len(known)
+    numbered = (*known, *waiting[:max_new])
+    return state.model_copy(update={"numbered_passages": numbered, "unsynthesized": tuple(waiting[max_new:])}), len(
+        known
+    )
 
 
 def choose_next_turn(state: SpiralState, role: str) -> ConversationTurn:
@@ -352,10 +401,13 @@ def find_stop_reason(state: SpiralState, effort: ResearchEffort) -> str:
     return f"Ended after {cycles}: the limit of cycles is reached." if state.cycle >= effort.cycles else ""
 
 
-def apply_decision(state: SpiralState, reasoning: str, key_factors: Sequence[str]) -> SpiralState:
-    """Return the state with the reasoning and key factors of a decision, for the next plan and synthesis."""
-    factors = tuple(shorten(factor, MAX_HEADING_LENGTH) for factor in key_factors[:5])
-    return state.model_copy(update={"reasoning": shorten(reasoning, MAX_TEXT_LENGTH), "key_factors": factors})
+def apply_decision(state: SpiralState, reflection: Reflection) -> SpiralState:
+    """Return the state with the reflection of a decision, which the next plan and the next synthesis follow."""
+    factors = tuple(shorten(factor, MAX_HEADING_LENGTH) for factor in reflection.missing_core_insights[:5])
+    kept = shorten_reflection(reflection.model_copy(update={"missing_core_insights": factors}))
+    return state.model_copy(
+        update={"reflection": kept, "reasoning": kept.depth_assessment, "key_factors": kept.missing_core_insights}
+    )
 
 
 def shorten_reflection(reflection: Reflection) -> Reflection:

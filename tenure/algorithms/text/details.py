@@ -5,10 +5,11 @@ matches "twelve"; a capital letter at the start of a sentence does not make a na
 """
 
 import calendar
+import itertools
 import math
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
 
@@ -117,21 +118,91 @@ def _split_name(name: str) -> Iterable[str]:
 def find_unsupported_details(claim: str, source: str) -> tuple[str, ...]:
     """Return the numbers, dates, names, URLs and quotations of a claim that its source lacks."""
     numbers = sorted(f"{number.value:g}" for number in find_missing_numbers(claim, source))
-    versions = [version for version in dict.fromkeys(_DOTTED.findall(claim)) if version not in source]
-    source_words = {*split_words(source), *(calendar.month_name[int(n)].lower() for n in _ISO_MONTH.findall(source))}
-    months = [
-        word for word in dict.fromkeys(split_words(claim)) if word in _MONTHS and not {word, word[:3]} & source_words
-    ]
+    versions, months, *literal = _find_missing_literals(claim, source)
     names = [name for name in find_missing_names(claim, source) if name.lower() not in _MONTHS]
-    urls = [url for url in dict.fromkeys(_URL.findall(claim)) if url not in source]
+    return (*numbers, *versions, *months, *names, *itertools.chain(*literal))
+
+
+def _find_missing_literals(claim: str, source: str) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the versions, months, URLs and quotations of a claim that its source lacks."""
+    source_words = {*split_words(source), *(calendar.month_name[int(n)].lower() for n in _ISO_MONTH.findall(source))}
     return (
-        *numbers,
-        *versions,
-        *(month.capitalize() for month in months),
-        *names,
-        *urls,
-        *_find_misquotations(claim, source),
+        [version for version in dict.fromkeys(_DOTTED.findall(claim)) if version not in source],
+        [
+            word.capitalize()
+            for word in dict.fromkeys(split_words(claim))
+            if word in _MONTHS and not {word, word[:3]} & source_words
+        ],
+        [url for url in dict.fromkeys(_URL.findall(claim)) if url not in source],
+        _find_misquotations(claim, source),
     )
+
+
+MAX_COUNT: Final = 20
+"""Largest whole number that may count what a text lists, as in "these three"."""
+_MIN_SHARED_PREFIX = 4
+"""Minimum common first letters of a name and another form of it, as of "Scotland" and "Scottish"."""
+_MEASURES = frozenset(
+    stem_words(
+        """seconds minutes hours days weeks months years decades centuries percent degrees metres meters kilometres
+        kilometers miles feet inches grams kilograms pounds tons litres liters gallons bytes kilobytes megabytes
+        gigabytes terabytes watts volts dollars euros points"""
+    )
+)
+"""Stems of units; a number of them is no count of what a text lists."""
+_QUANTITY = re.compile(rf"\b(\d[\d,]*(?:\.\d+)?|{'|'.join(_NUMBER_WORDS)})[\s-]+([^\W\d_]{{2,}})", re.IGNORECASE)
+
+
+def find_conflicting_details(claim: str, source: str, context: str = "") -> tuple[str, ...]:
+    """Return the details of a claim that outweigh the judgement of a reader who found it supported.
+
+    In contrast to `find_unsupported_details`, a claim may count or conclude: a small number conflicts only if it is a
+    measure, or if the evidence gives another number of the same thing, and a name only has to occur somewhere in the
+    evidence, in any form of the word.
+
+    Args:
+        claim: statement that a reader has judged as supported.
+        source: text of its sources, with titles and headings.
+        context: all other text that the author of the claim has read.
+    """
+    numbers = sorted(f"{one.value:g}" for one in find_missing_numbers(claim, source) if not _is_count(one))
+    known = {word[:_MIN_SHARED_PREFIX] for word in split_words(f"{source} {context}")}
+    names = [
+        name
+        for name in find_missing_names(claim, f"{source} {context}")
+        if name.lower() not in _MONTHS and name.lower()[:_MIN_SHARED_PREFIX] not in known
+    ]
+    literals = itertools.chain(*_find_missing_literals(claim, source))
+    return (*numbers, *_find_replaced_counts(claim, source, f"{source} {context}"), *names, *literals)
+
+
+def _is_count(number: NumberMention) -> bool:
+    return number.value <= MAX_COUNT and number.value == int(number.value)
+
+
+def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
+    """Return the small numbers of a claim that are measures or of which the evidence knows only others."""
+    stated, own, known = (_group_quantities(text) for text in (claim, source, evidence))
+    return [
+        f"{value:g} {thing}"
+        for thing, values in stated.items()
+        for value in sorted(values)
+        if value <= MAX_COUNT
+        and value not in own.get(thing, ())
+        and (thing in _MEASURES or (thing in known and value not in known[thing]))
+        and find_missing_numbers(f"{value:g}", source)
+    ]
+
+
+def _group_quantities(text: str) -> dict[str, set[float]]:
+    """Return the numbers of a text by the stem of the word after each."""
+    found: dict[str, set[float]] = {}
+    for number, thing in _QUANTITY.findall(text):
+        value = _NUMBER_WORDS.get(number.lower())
+        mentions = {value} if value is not None else {one.value for one in extract_numbers(number)}
+        for stem in stem_words(thing):
+            found.setdefault(stem, set()).update(mentions)
+    return found
 
 
 def _find_misquotations(claim: str, source: str) -> list[str]:

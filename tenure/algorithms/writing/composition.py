@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tenure.algorithms.control.length import scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.entities import extract_entity_spellings
@@ -28,6 +29,7 @@ from tenure.algorithms.text.sentences import (
     split_words,
     stem_words,
 )
+from tenure.contracts.run.limit_fields import ReportLength
 
 MIN_SCORE, MIN_SCORE_OF_SEVERAL = 0.1, 0.4
 """Minimum score of an excerpt in the only section of a report, and in one of several sections: a part of the question
@@ -85,6 +87,9 @@ class CompositionRequest:
     report_question: str = ""
     """Question of the whole report; empty if the text is not a section."""
 
+    length: ReportLength = "standard"
+    """Length of the report."""
+
     @property
     def anchor_question(self) -> str:
         """Question that every excerpt must fit: the whole question, or its part that is this section's question."""
@@ -121,7 +126,7 @@ def compose(
         scores[scores < MIN_SCORE_OF_SEVERAL] = -1.0
     order = _select_candidates(candidates, scores, vectors, max_excerpts)
     chosen = _put_focus_first(request, scores, vectors, encode, order)
-    kept = _limit_length(chosen, candidates, target_words or _compute_target_words(len(request.other_topics) + 1))
+    kept = _limit_length(chosen, candidates, target_words or compute_target_words(request))
     question = encode([request.question])[0]
     weighed = {_trim_opening(candidates[index], question, encode): float(scores[index]) for index in kept}
     return _arrange_blocks(list(weighed), passages, weighed)
@@ -246,8 +251,11 @@ def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) 
     return (0.05 if summary else 0.0) + (0.05 if about else 0.0) - (0.08 if voice else 0.0)
 
 
-def _compute_target_words(sections: int) -> int:
-    return min(MAX_SECTION_WORDS, max(MIN_SECTION_WORDS, REPORT_WORDS // sections))
+def compute_target_words(request: CompositionRequest) -> int:
+    """Return the target length of a section by the number of sections and the length of the report."""
+    sections = len(request.other_topics) + 1
+    words = min(MAX_SECTION_WORDS, max(MIN_SECTION_WORDS, REPORT_WORDS // sections))
+    return scale_words(words, request.length)
 
 
 def _put_focus_first(

@@ -4,8 +4,9 @@ Pure functions; the workflow only defines their order.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
@@ -34,6 +35,8 @@ MAX_SHARED_PASSAGES = 6
 """Maximum number of passages that a section receives from the searches of the others."""
 SIDED_PASSAGES = 3
 """Passages of each side of a position that its section receives in any case."""
+DIGEST_SENTENCES = 3
+"""Sentences of another section that the reviewer of a section reads."""
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -125,12 +128,34 @@ def remove_synthesis_repeats(
     """Remove sentences of the abstract and the sections from the synthesis.
 
     A situation or a complication that is left alone is removed too: only a resolution makes sense without the others.
+    Recommendations and gaps stay complete, since readers look for them at the end.
     """
+    if _has_closing(synthesis):
+        return synthesis
     parts = (synthesis.situation, synthesis.complication, synthesis.resolution)
     kept = remove_repeats([abstract, *(section.draft for section in written), *parts])[-3:]
     if not kept[2].claims and not all(part.claims for part in kept[:2]):
-        return SynthesisDraft()
-    return SynthesisDraft(situation=kept[0], complication=kept[1], resolution=kept[2])
+        kept = (Draft(),) * 3
+    return synthesis.model_copy(update={"situation": kept[0], "complication": kept[1], "resolution": kept[2]})
+
+
+def select_closing(synthesis: SynthesisDraft) -> SynthesisDraft:
+    """Return the parts of a synthesis that a report shows: with recommendations or gaps without their basis."""
+    if not _has_closing(synthesis):
+        return synthesis
+    return synthesis.model_copy(update={"situation": Draft(), "complication": Draft()})
+
+
+def _has_closing(synthesis: SynthesisDraft) -> bool:
+    return bool(synthesis.gaps.claims) or any(claim.kind == "inference" for claim in synthesis.resolution.claims)
+
+
+def list_conclusions(synthesis: SynthesisDraft) -> tuple[SectionDraft, ...]:
+    """Return recommendations and gaps in the form of sections, as the writer of the abstract reads them."""
+    if not _has_closing(synthesis):
+        return ()
+    parts = (("What follows", synthesis.resolution), ("What is not known", synthesis.gaps))
+    return tuple(SectionDraft(topic=name, draft=draft) for name, draft in parts if draft.claims)
 
 
 def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
@@ -142,30 +167,59 @@ def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
         "Situation": synthesis.situation,
         "Complication": synthesis.complication,
         "Resolution": synthesis.resolution,
+        "Gaps": synthesis.gaps,
     }
     said = {name: " ".join(c.text for c in part.claims if not c.tainted) for name, part in parts.items()}
-    return "\n".join(f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text)
+    lines = [f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text]
+    if names := dict.fromkeys(name for claim in synthesis.comparison.claims for name in (claim.label, claim.column)):
+        announced = ", ".join(name for name in names if name)
+        lines.append(f"The report has a table that compares: {shorten(announced, MAX_BRIEF_LENGTH)}")
+    return "\n".join(lines)
 
 
 def deduplicate_claims(topics: Sequence[Topic], results: SectionResults) -> dict[str, SectionResult]:
-    """Return the results with each claim only in the first section that states it."""
+    """Return the results with each claim only in the section to whose topic it belongs, of equals the first."""
     order = [topic.heading for topic in topics if topic.heading in results]
-    drafts = remove_restatements([results[name].draft for name in order])
+    subjects = {topic.heading: f"{topic.heading} {topic.question}" for topic in topics}
+    drafts = remove_restatements([results[name].draft for name in order], [subjects[name] for name in order])
     return {name: results[name].model_copy(update={"draft": draft}) for name, draft in zip(order, drafts, strict=True)}
 
 
-def is_regression(before: Draft, after: Draft) -> bool:
-    """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences."""
-    passages = [{c.chunk for claim in draft.claims for c in claim.citations} for draft in (before, after)]
-    shares = [sum(bool(claim.citations) for claim in draft.claims) / len(draft.claims) for draft in (before, after)]
+def is_regression(before: Draft, after: Draft, condemned: Collection[str] = ()) -> bool:
+    """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences.
+
+    Args:
+        before: the text before the revision.
+        after: the text after it.
+        condemned: sentences that the revision found unsupported; their passages are not missed.
+    """
+    kept = [claim for claim in before.claims if claim.text not in condemned and needs_sources(claim)]
+    if not kept:
+        return False
+    now = [claim for claim in after.claims if needs_sources(claim)]
+    passages = [{c.chunk for claim in claims for c in claim.citations} for claims in (kept, now)]
+    shares = [sum(bool(claim.citations) for claim in claims) / max(1, len(claims)) for claims in (kept, now)]
     return len(passages[1]) < len(passages[0]) / 2 or shares[1] < shares[0] - _MAX_UNCITED_INCREASE
 
 
-def collect_other_sentences(topic: Topic, results: SectionResults) -> tuple[str, ...]:
-    """Return the sentences of all sections except one."""
+def build_digest(topic: Topic, results: SectionResults) -> tuple[str, ...]:
+    """Return the headings of all sections except one, each with its sentences nearest to the topic of that one.
+
+    Sentences follow their heading, one a line; `DIGEST_SENTENCES` of those that share the most words with the topic.
+    """
+    wanted = set(stem_words(f"{topic.heading} {topic.question}"))
     return tuple(
-        claim.text for name, result in results.items() if name != topic.heading for claim in result.draft.claims
+        "\n".join((name, *_select_nearest([claim.statement for claim in result.draft.claims], wanted)))
+        for name, result in results.items()
+        if name != topic.heading and result.draft.claims
     )
+
+
+def _select_nearest(sentences: Sequence[str], stems: Collection[str]) -> list[str]:
+    """Return the sentences that share the most words with a topic, in reading order."""
+    shared = [len(set(stem_words(sentence)).intersection(stems)) for sentence in sentences]
+    nearest = sorted(range(len(sentences)), key=lambda n: -shared[n])[:DIGEST_SENTENCES]
+    return [sentences[n] for n in sorted(nearest) if shared[n]]
 
 
 def select_passages_shown(

@@ -1,7 +1,7 @@
 """Remove repetition from a report: the first occurrence of a statement stays.
 
 Equal sentences are repetition everywhere; between sections, nearly equal ones are too. The citations of a removed
-restatement are added to the first sentence.
+restatement are added to the first sentence. Cells of tables are exempt: a table without them would have holes.
 """
 
 import itertools
@@ -26,7 +26,7 @@ def remove_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
     seen: set[str] = set()
 
     def first(claim: Claim) -> Claim | None:
-        mark = normalize_sentence(claim.text)
+        mark = "" if claim.column else normalize_sentence(claim.statement)
         if mark in seen:
             return None
         seen.update([mark] if mark else [])
@@ -35,22 +35,32 @@ def remove_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
     return tuple(_replace_claims(draft, [first(claim) for claim in draft.claims]) for draft in drafts)
 
 
-def remove_restatements(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Remove restatements; their citations are added to the sentence that they restate."""
+def remove_restatements(drafts: Sequence[Draft], subjects: Sequence[str] = ()) -> tuple[Draft, ...]:
+    """Remove restatements; their citations are added to the sentence that they restate.
+
+    Args:
+        drafts: drafts in reading order.
+        subjects: subject of each draft; of two equal statements the one whose draft's subject has more of its words
+            stays, and the first one without such a difference.
+    """
+    stems = [frozenset(stem_words(subject)) for subject in subjects] or [frozenset[str]()] * len(drafts)
     statements: list[_Statement] = []
 
-    def first(claim: Claim) -> _Statement | None:
-        statement = _Statement(claim)
-        known = next((earlier for earlier in statements if earlier.restates(statement)), None)
+    def place(claim: Claim, subject: frozenset[str]) -> _Statement:
+        statement = _Statement(claim, subject)
+        known = next((n for n, earlier in enumerate(statements) if earlier.restates(statement)), None)
         if known is None:
             statements.append(statement)
-            return statement
-        known.restatements.append(claim)
-        return None
+        elif statement.affinity > statements[known].affinity:
+            statement.absorb(statements[known])
+            statements[known] = statement
+        else:
+            statements[known].absorb(statement)
+        return statement
 
-    found = [[first(claim) for claim in draft.claims] for draft in drafts]
+    found = [[place(claim, subject) for claim in draft.claims] for draft, subject in zip(drafts, stems, strict=True)]
     return tuple(
-        _replace_claims(draft, [statement.merge_citations() if statement else None for statement in ones])
+        _replace_claims(draft, [statement.merge_citations() if statement.is_kept else None for statement in ones])
         for draft, ones in zip(drafts, found, strict=True)
     )
 
@@ -60,21 +70,32 @@ class _Statement:
     """Sentence with its restatements."""
 
     claim: Claim
+    subject: frozenset[str]
     restatements: list[Claim] = field(default_factory=list)
+    is_kept: bool = True
 
     def __post_init__(self) -> None:
-        self.mark = normalize_sentence(self.claim.text)
-        self.stems = stem_words(self.claim.text)
+        text = self.claim.statement
+        self.mark = "" if self.claim.column else normalize_sentence(text)
+        self.stems = stem_words(text)
         self.content = frozenset(self.stems)
-        self.turning = [
-            word for word in split_words(self.claim.text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))
-        ]
-        self.figures = [word for word in split_words(self.claim.text) if any(letter.isdigit() for letter in word)]
+        self.turning = [word for word in split_words(text) if word in _NEGATIONS or word.endswith(("n't", "n’t"))]
+        self.figures = [word for word in split_words(text) if any(letter.isdigit() for letter in word)]
+
+    @property
+    def affinity(self) -> int:
+        """Number of its words that belong to the subject of its draft."""
+        return len(self.content & self.subject)
+
+    def absorb(self, other: "_Statement") -> None:
+        """Take the place of a restatement."""
+        other.is_kept = False
+        self.restatements += [other.claim, *other.restatements]
 
     def restates(self, other: "_Statement") -> bool:
         """Return whether another sentence states the same."""
-        if not self.mark or self.mark == other.mark:
-            return bool(self.mark)
+        if not self.mark or not other.mark or self.mark == other.mark:
+            return bool(self.mark) and self.mark == other.mark
         if min(len(self.stems), len(other.stems)) < _MIN_WORDS:
             return False
         shared = len(self.content & other.content) / len(self.content | other.content)

@@ -18,6 +18,7 @@ from tenure.cli.session.connection import describe_missing_run, explain_refusals
 from tenure.cli.session.run_records import explain_archive_errors, find_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_line, write_file
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from tenure.temporal.archive.access import check_owner, delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
@@ -83,9 +84,7 @@ async def _export_from_server(run_id: str, place: ServerTarget) -> bytes:
     if record is None:
         raise describe_missing_run(run_id)
     if record.is_running:
-        raise CommandError(
-            f"run {run_id} is still running and can be exported at its end: `python client.py watch {run_id}`"
-        )
+        raise CommandError(f"run {run_id} is still running and can be exported at its end: `{PROGRAM} watch {run_id}`")
     client = await open_session(place)
     with explain_refusals(run_id):
         described = await client.get_workflow_handle(run_id).describe()
@@ -103,9 +102,7 @@ async def _delete_on_server(run_id: str, place: ServerTarget) -> set[str]:
     with explain_refusals(run_id):
         found = [(found.id, found.run_id) async for found in client.list_workflows(_build_query(run_id))]
         if await _is_running(client, run_id):
-            raise CommandError(
-                f"run {run_id} is still running: `python client.py cancel {run_id} --discard` ends it first"
-            )
+            raise CommandError(f"run {run_id} is still running: `{PROGRAM} cancel {run_id} --discard` ends it first")
         for id, run in found:
             await _request_deletion(client, id, run)
         waiting, until = list(found), time.monotonic() + DELETION_TIMEOUT_SECONDS

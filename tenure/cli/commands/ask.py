@@ -8,7 +8,7 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
-from temporalio.client import WorkflowHandle
+from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands.start import find_reservation_price
@@ -52,12 +52,26 @@ def ask(arguments: Namespace, settings: Settings) -> int:
 async def _ask_and_print(arguments: Namespace, place: ServerTarget) -> int:
     """Ask, wait for the answer and print it."""
     client = await open_session(place)
-    record, name = await open_run(place, arguments.id, client), _thread_id(arguments.id)
+    handle = await start_answer(arguments, place, client)
+    with choose_display(make_stderr_console()) as display:
+        answer = await follow_workflow(client, place, handle, display, query=False)
+    _print(answer, arguments)
+    return 0 if answer.status == "answered" else UNPROVED
+
+
+async def start_answer(arguments: Namespace, place: ServerTarget, client: Client) -> WorkflowHandle[object, AskReply]:
+    """Start the answering of a question in the conversation of its run.
+
+    Raises:
+        UsageError: the run reads nothing that could be asked about.
+        CommandError: another question about the run is being answered.
+    """
+    record, name = await open_run(place, arguments.id, client), make_thread_id(arguments.id)
     thread = None if arguments.new else await find_run(place, name, client)
     request = await _build_request(record, thread, arguments, place.settings)
     try:
         with explain_refusals(name):
-            handle: WorkflowHandle[object, AskReply] = await client.start_workflow(
+            return await client.start_workflow(
                 ASK_WORKFLOW,
                 request,
                 id=name,
@@ -70,13 +84,10 @@ async def _ask_and_print(arguments: Namespace, place: ServerTarget) -> int:
         raise CommandError(
             f"a question about {arguments.id} is being answered: ask again when it is finished"
         ) from error
-    with choose_display(make_stderr_console()) as display:
-        answer = await follow_workflow(client, place, handle, display, query=False)
-    _print(answer, arguments)
-    return 0 if answer.status == "answered" else UNPROVED
 
 
-def _thread_id(run_id: str) -> str:
+def make_thread_id(run_id: str) -> str:
+    """Return the workflow id of the conversation about a run."""
     return f"{run_id}/ask"
 
 
@@ -90,7 +101,7 @@ async def _build_request(
     """
     with explain_refusals(arguments.id), record.explain_damage():
         run = await read_request(record.source, arguments.id)
-        thread = await _read_thread(conversation) if conversation else Thread(sources=await _number_sources(record))
+        thread = await read_thread(conversation) if conversation else Thread(sources=await _number_sources(record))
     limits = _build_limits(arguments, run, settings)
     corpora = _list_corpora(arguments.id, run, web=bool(limits.web) or thread.read_web)
     if not corpora:
@@ -107,7 +118,7 @@ async def _build_request(
     )
 
 
-async def _read_thread(conversation: RunRecord) -> Thread:
+async def read_thread(conversation: RunRecord) -> Thread:
     """Return the turns of the latest execution, including the earlier ones it continued."""
     if conversation.is_completed:
         return (await conversation.read_result(AskReply)).thread
@@ -128,7 +139,7 @@ def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]
     scope = run.limits.web
     if scope is None:
         return run.corpora
-    names = [run_id, *([_thread_id(run_id)] if web else [])]
+    names = [run_id, *([make_thread_id(run_id)] if web else [])]
     return (*run.corpora, *(scope.model_copy(update={"run": RunId(name)}).corpus for name in names))
 
 
@@ -136,7 +147,7 @@ def _build_limits(arguments: Namespace, run: RunRequest, settings: Settings) -> 
     """Return the limits of an answer: those of the run with a budget of its own."""
     scope = run.limits.web if arguments.search_again else None
     web = scope and scope.model_copy(
-        update={"run": RunId(_thread_id(arguments.id)), "max_pages": min(MAX_PAGES_PER_SEARCH, scope.max_pages)}
+        update={"run": RunId(make_thread_id(arguments.id)), "max_pages": min(MAX_PAGES_PER_SEARCH, scope.max_pages)}
     )
     limited = arguments.max_cost_usd is not None
     return run.limits.model_copy(
@@ -149,6 +160,7 @@ def _build_limits(arguments: Namespace, run: RunRequest, settings: Settings) -> 
             "max_seconds": None,
             "highest_price": find_reservation_price(settings, limited=True) if limited else None,
             "search_mode": arguments.search_mode or run.limits.search_mode,
+            "fresh": bool(arguments.fresh),
         }
     )
 

@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from tenure.cli.errors import CommandError
 from tenure.cli.terminal import print_json, print_line, print_note
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from tenure.temporal.stack.backup import Backup, BackupError, create_backup, restore_backup
 
@@ -27,9 +28,7 @@ def restore(arguments: Namespace, settings: Settings) -> int:
         backup = restore_backup(arguments.folder.absolute(), settings.home.absolute())
     except BackupError as error:
         raise CommandError(str(error)) from error
-    _print(
-        arguments, backup, f"{arguments.folder} restored to {settings.home}; `python client.py up` continues its runs"
-    )
+    _print(arguments, backup, f"{arguments.folder} restored to {settings.home}; `{PROGRAM} up` continues its runs")
     return 0
 
 

@@ -53,6 +53,7 @@ from tenure.contracts.result.batch import (
     BatchReport,
     BatchRequest,
 )
+from tenure.installation import PROGRAM
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 DEFAULT_PARALLEL_RUNS = 4
@@ -109,7 +110,7 @@ async def run_batch(
     if arguments.json:
         print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
     else:
-        print_note(f"follow it with `python client.py watch {chosen}`")
+        print_note(f"follow it with `{PROGRAM} watch {chosen}`")
     return 0
 
 
@@ -133,7 +134,7 @@ async def _read_report(place: ServerTarget, record: RunRecord) -> BatchReport:
     if record.is_completed:
         return await record.read_result(BatchReport)
     if record.is_archived:
-        raise CommandError(f"batch {record.id} has ended without a report; its runs are in `python client.py list`")
+        raise CommandError(f"batch {record.id} has ended without a report; its runs are in `{PROGRAM} list`")
     handle = get_batch_handle(await open_session(place), record.id)
     with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
         report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)

@@ -29,6 +29,7 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     StoreStats,
 )
+from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -48,11 +49,7 @@ _OF_ONE = ("drop", "relate", "graph", "unwatch")
 
 def ingest(arguments: Namespace, settings: Settings) -> int:
     """Run `ingest`."""
-    paths = resolve_paths(arguments.paths)
-    secrets = arguments.include_secrets
-    named = arguments.corpus or qualify_name(make_corpus_name(paths, include_secrets=secrets), settings.owner)
-    corpus = check_corpus(named)
-    request = IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths), include_secrets=secrets)
+    request = build_ingestion(arguments, settings)
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)
     print_notes(place)
@@ -60,12 +57,25 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(_ingest_and_report(arguments, place, request, every))
 
 
+def build_ingestion(arguments: Namespace, settings: Settings) -> IngestRequest:
+    """Build the request of an ingestion from the arguments.
+
+    Raises:
+        UsageError: a path does not exist, or the name of the corpus is invalid.
+    """
+    paths = resolve_paths(arguments.paths)
+    secrets = arguments.include_secrets
+    named = arguments.corpus or qualify_name(make_corpus_name(paths, include_secrets=secrets), settings.owner)
+    corpus = check_corpus(named)
+    return IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths), include_secrets=secrets)
+
+
 def corpus(arguments: Namespace, settings: Settings) -> int:
     """Run `corpus` with one of its actions."""
     if arguments.name is not None:
         check_corpus(arguments.name, made=True)
     elif arguments.action in _OF_ONE:
-        raise UsageError(f"name the corpus to {arguments.action}: `python client.py corpus list` shows them")
+        raise UsageError(f"name the corpus to {arguments.action}: `{PROGRAM} corpus list` shows them")
     _check_arguments(arguments)
     place = ensure_server(settings)
     print_notes(place)
@@ -94,14 +104,25 @@ async def ask_corpora(client: Client, action: Literal["list", "stats", "drop"], 
         Unreachable: no worker answers.
         CommandError: it failed.
     """
+    return await run_corpus_workflow(client, CorpusRequest(action=action, corpus=name))
+
+
+async def run_corpus_workflow(client: Client, request: CorpusRequest) -> CorpusReply:
+    """Run the workflow of corpora where the knowledge base is.
+
+    Raises:
+        Unreachable: no worker answers.
+        CommandError: it failed.
+    """
+    action, subject = request.action, "passages" if request.action == "read" else request.corpus or "all corpora"
     with explain_refusals(f"corpus {action}"):
         reply: CorpusReply = await client.execute_workflow(
             CORPUS_WORKFLOW,
-            CorpusRequest(action=action, corpus=name),
+            request,
             id=f"corpus-{action}-{uuid4().hex[:8]}",
             task_queue=TENURE_QUEUE,
             result_type=CorpusReply,
-            static_summary=f"{action} {name or 'all corpora'}",
+            static_summary=f"{action} {subject}",
             execution_timeout=ANSWER_TIMEOUT,
         )
     return reply
@@ -112,19 +133,7 @@ async def _ingest_and_report(
 ) -> int:
     """Start the ingestion, follow it, print its report, and schedule it if requested."""
     client = await open_session(place)
-    workflow_id = f"ingest-{request.corpus}"
-    try:
-        with explain_refusals(workflow_id):
-            handle: WorkflowHandle[object, IngestReport] = await client.start_workflow(
-                INGEST_WORKFLOW,
-                request,
-                id=workflow_id,
-                task_queue=TENURE_QUEUE,
-                result_type=IngestReport,
-                static_summary=truncate_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
-            )
-    except WorkflowAlreadyStartedError as error:
-        raise CommandError(f"corpus {request.corpus} is being ingested: try again when that is finished") from error
+    handle = await start_ingestion(client, request)
     with choose_display(make_stderr_console()) as display:
         report = await follow_workflow(client, place, handle, display, query=False)
     if arguments.json:
@@ -136,6 +145,32 @@ async def _ingest_and_report(
     return 0
 
 
+def make_ingestion_id(corpus: str) -> str:
+    """Return the workflow id of the ingestion of a corpus."""
+    return f"ingest-{corpus}"
+
+
+async def start_ingestion(client: Client, request: IngestRequest) -> WorkflowHandle[object, IngestReport]:
+    """Start an ingestion.
+
+    Raises:
+        CommandError: the corpus is being ingested.
+    """
+    workflow_id = make_ingestion_id(request.corpus)
+    try:
+        with explain_refusals(workflow_id):
+            return await client.start_workflow(
+                INGEST_WORKFLOW,
+                request,
+                id=workflow_id,
+                task_queue=TENURE_QUEUE,
+                result_type=IngestReport,
+                static_summary=truncate_bytes(f"{request.corpus}: {', '.join(request.paths)}"),
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise CommandError(f"corpus {request.corpus} is being ingested: try again when that is finished") from error
+
+
 async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
     """Run the action and print the answer."""
     client = await open_session(place)
@@ -144,7 +179,7 @@ async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
     reply = await ask_corpora(client, arguments.action, arguments.name)
     known = arguments.action == "list" or arguments.name is None
     if not known and not reply.corpora and not reply.dropped:
-        raise UsageError(f"there is no corpus {arguments.name!r}: `python client.py corpus list` shows them")
+        raise UsageError(f"there is no corpus {arguments.name!r}: `{PROGRAM} corpus list` shows them")
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
     elif reply.dropped:

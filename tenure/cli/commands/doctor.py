@@ -26,6 +26,7 @@ from tenure.cli.terminal import print_json, print_table
 from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.contracts.sandbox import SandboxSelfTest
+from tenure.installation import PROGRAM
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
@@ -159,7 +160,7 @@ def check_worker(settings: Settings) -> Check:
     if notes:
         return Check("worker", "warn", notes[0])
     if not count:
-        return Check("worker", "warn", "none polls: `python client.py up` starts one")
+        return Check("worker", "warn", f"none polls: `{PROGRAM} up` starts one")
     return Check("worker", "ok", f"{count} polling")
 
 

@@ -22,6 +22,7 @@ from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.result.programs import StoredArtifact
 from tenure.contracts.result.result import Result
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -58,9 +59,9 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
     """
     record = await open_run(place, run_id)
     if record.workflow_type != AGENT_WORKFLOW:
-        raise UsageError(f"{run_id} is not a run: `python client.py list` shows all runs")
+        raise UsageError(f"{run_id} is not a run: `{PROGRAM} list` shows all runs")
     if record.is_running:
-        raise CommandError(f"run {run_id} is still running: `python client.py watch {run_id}` follows it")
+        raise CommandError(f"run {run_id} is still running: `{PROGRAM} watch {run_id}` follows it")
     return (await record.read_result(Result)).artifacts
 
 

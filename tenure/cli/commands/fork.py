@@ -3,6 +3,8 @@
 import asyncio
 from argparse import Namespace
 
+from temporalio.client import Client, WorkflowHandle
+
 from tenure.cli.commands.start import (
     find_reservation_price,
     follow_started_run,
@@ -18,6 +20,7 @@ from tenure.cli.session.run_records import open_run
 from tenure.cli.session.run_request import read_origin
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
+from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import MODEL_BUDGET
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.settings import Settings
@@ -45,6 +48,18 @@ def fork(arguments: Namespace, settings: Settings) -> int:
 async def _start_fork(arguments: Namespace, place: ServerTarget, chosen: str) -> int:
     """Start the fork and follow it to its end."""
     client = await open_session(place)
+    handle = await launch_fork(arguments, place, client, chosen)
+    return await follow_started_run(arguments, place, client, handle)
+
+
+async def launch_fork(
+    arguments: Namespace, place: ServerTarget, client: Client, chosen: str
+) -> WorkflowHandle[object, Result]:
+    """Start the fork.
+
+    Raises:
+        UsageError: the original has no such cycle, or the id is in use.
+    """
     await register_search_attributes(client, place)
     record = await open_run(place, arguments.origin, client)
     with explain_refusals(arguments.origin), record.explain_damage():
@@ -54,8 +69,7 @@ async def _start_fork(arguments: Namespace, place: ServerTarget, chosen: str) ->
         await refuse_archived_id(place, chosen)
     bounded = _build_request(request, arguments, place.settings)
     forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, arguments.feedback))
-    handle = await start_workflow(client, forked, chosen, whose)
-    return await follow_started_run(arguments, place, client, handle)
+    return await start_workflow(client, forked, chosen, whose)
 
 
 def _build_request(request: RunRequest, arguments: Namespace, settings: Settings) -> RunRequest:

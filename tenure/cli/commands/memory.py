@@ -23,6 +23,7 @@ from tenure.contracts.knowledge.memory import (
     MAX_PREFERENCES,
     PERMANENT_KINDS,
     FactDetails,
+    ForgetReply,
     ForgetRequest,
     MemoriesReply,
     MemoriesRequest,
@@ -35,6 +36,7 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryReply,
     WriteMemoryRequest,
 )
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -128,7 +130,7 @@ def _check_fact(arguments: Namespace) -> None:
             raise UsageError(f"--{name} has at most {MAX_FACT_CHARS} characters; this one has {len(value):,}")
 
 
-async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
+async def run_memory_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
     """Run the memory workflow where the knowledge base is.
 
     Raises:
@@ -150,15 +152,7 @@ async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> 
 
 
 async def _list(arguments: Namespace, client: Client) -> int:
-    wanted = arguments.limit or _MAX_SHOWN
-    listed: list[Memory] = []
-    of = 0
-    async for page in _iterate_pages(arguments, client, min(wanted, _PAGE)):
-        listed += page.memories
-        of = page.total
-        if len(listed) >= wanted:
-            break
-    reply = MemoriesReply(memories=tuple(listed[:wanted]), total=of)
+    reply = await list_memories(arguments, client)
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
         return 0
@@ -169,12 +163,25 @@ async def _list(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-async def _iterate_pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
+async def list_memories(arguments: Namespace, client: Client) -> MemoriesReply:
+    """Return the memories that the arguments ask for, and the number of all memories."""
+    wanted = arguments.limit or _MAX_SHOWN
+    listed: list[Memory] = []
+    of = 0
+    async for page in iterate_pages(arguments, client, min(wanted, _PAGE)):
+        listed += page.memories
+        of = page.total
+        if len(listed) >= wanted:
+            break
+    return MemoriesReply(memories=tuple(listed[:wanted]), total=of)
+
+
+async def iterate_pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
     """Yield the memories of an owner, page by page."""
     after = ""
     while True:
         request = MemoriesRequest(owner=arguments.owner, kinds=tuple(arguments.kind), after=after, limit=most)
-        page = (await _run_workflow(client, MemoryRequest(page=request), "list")).page
+        page = (await run_memory_workflow(client, MemoryRequest(page=request), "list")).page
         yield page
         if not page.memories:
             return
@@ -182,6 +189,18 @@ async def _iterate_pages(arguments: Namespace, client: Client, most: int) -> Asy
 
 
 async def _search(arguments: Namespace, client: Client) -> int:
+    found = await search_memories(arguments, client)
+    if arguments.json:
+        print_json(found.model_dump(mode="json", exclude={"strategies"}))
+    elif found.memories:
+        print_table(_found(found))
+    else:
+        print_note(f"no memory matches {arguments.what[0]!r}")
+    return 0
+
+
+async def search_memories(arguments: Namespace, client: Client) -> MemorySearchReply:
+    """Return the memories that match the text of the arguments, best first."""
     request = MemorySearchRequest(
         query=arguments.what[0],
         owner=arguments.owner,
@@ -190,18 +209,25 @@ async def _search(arguments: Namespace, client: Client) -> int:
         unrestricted=True,
         now=datetime.now(UTC),
     )
-    found = (await _run_workflow(client, MemoryRequest(search=request), "search")).found
-    if arguments.json:
-        print_json(found.model_dump(mode="json", exclude={"strategies"}))
-    elif found.memories:
-        print_table(_found(found))
-    else:
-        print_note(f"no memory matches {request.query!r}")
-    return 0
+    return (await run_memory_workflow(client, MemoryRequest(search=request), "search")).found
 
 
 async def _write(arguments: Namespace, client: Client) -> int:
-    """Store a new memory, or the new text of a memory."""
+    """Store a new memory, or the new text of a memory, and print it."""
+    memory = await write_memory(arguments, client)
+    if arguments.json:
+        print_json(memory.model_dump(mode="json"))
+    else:
+        print_note(f"{'remembered' if arguments.action == 'add' else 'changed'} as {memory.kind}: {memory.id}")
+    return 0
+
+
+async def write_memory(arguments: Namespace, client: Client) -> Memory:
+    """Store a new memory, or the new text of a memory.
+
+    Raises:
+        UsageError: it was not written.
+    """
     is_new = arguments.action == "add"
     request = WriteMemoryRequest(
         text=arguments.what[-1].strip(),
@@ -213,15 +239,11 @@ async def _write(arguments: Namespace, client: Client) -> int:
         owner=arguments.owner,
         now=datetime.now(UTC),
     )
-    written = (await _run_workflow(client, MemoryRequest(write=request), arguments.action)).written
+    written = (await run_memory_workflow(client, MemoryRequest(write=request), arguments.action)).written
     memory = written.memory
     if written.problem or memory is None:
         raise UsageError(_explain_problem(written, arguments))
-    if arguments.json:
-        print_json(memory.model_dump(mode="json"))
-    else:
-        print_note(f"{'remembered' if is_new else 'changed'} as {memory.kind}: {memory.id}")
-    return 0
+    return memory
 
 
 def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
@@ -231,21 +253,35 @@ def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
     if problem == "duplicate" and known:
         return (
             f"memory {known.id} ({known.kind}) has this text already: "
-            f"`python client.py memory forget {known.id}{owner}` removes it"
+            f"`{PROGRAM} memory forget {known.id}{owner}` removes it"
         )
     if problem == "episode":
         return f"memory {arguments.what[0]} is the record of a run: it can be forgotten, but not edited"
     if problem == "too_many":
         return (
             f"an owner has at most {MAX_PREFERENCES} preferences: edit or forget one; "
-            f"`python client.py memory list --kind preference{owner}` shows them"
+            f"`{PROGRAM} memory list --kind preference{owner}` shows them"
         )
     if problem == "too_long":
         return f"a preference has at most {MAX_PREFERENCE_CHARS} characters; this text has {len(arguments.what[-1]):,}"
-    return f"this owner has no memory {arguments.what[0]}: `python client.py memory list{owner}` shows them"
+    return f"this owner has no memory {arguments.what[0]}: `{PROGRAM} memory list{owner}` shows them"
 
 
 async def _forget(arguments: Namespace, client: Client) -> int:
+    forgot = await forget_memories(arguments, client)
+    if arguments.json:
+        print_json(forgot.model_dump(mode="json"))
+    else:
+        print_note(f"{format_count(forgot.forgotten, 'memory', 'memories')} forgotten")
+    return 0
+
+
+async def forget_memories(arguments: Namespace, client: Client) -> ForgetReply:
+    """Forget the memories that the arguments name.
+
+    Raises:
+        UsageError: the owner has no memory of these ids.
+    """
     request = ForgetRequest(
         owner=arguments.owner,
         ids=tuple(arguments.what),
@@ -254,19 +290,15 @@ async def _forget(arguments: Namespace, client: Client) -> int:
         kinds=tuple(arguments.kind),
         all_memories=arguments.all,
     )
-    forgot = (await _run_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
+    forgot = (await run_memory_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
     if not forgot.forgotten and request.ids:
-        raise UsageError("this owner has no such memory: `python client.py memory list` shows them")
-    if arguments.json:
-        print_json(forgot.model_dump(mode="json"))
-    else:
-        print_note(f"{format_count(forgot.forgotten, 'memory', 'memories')} forgotten")
-    return 0
+        raise UsageError(f"this owner has no such memory: `{PROGRAM} memory list` shows them")
+    return forgot
 
 
 async def _export(arguments: Namespace, client: Client) -> int:
     """Write one line of JSON per memory, or one document with --json."""
-    memories = [one async for page in _iterate_pages(arguments, client, _PAGE) for one in page.memories]
+    memories = [one async for page in iterate_pages(arguments, client, _PAGE) for one in page.memories]
     if arguments.json and arguments.output is None:
         print_json([one.model_dump(mode="json") for one in memories])
         return 0
@@ -301,10 +333,10 @@ def _build_table(rows: list[tuple[Memory, str]], heading: str) -> Table:
             f"{one.confidence:.0%}",
             *([score] if heading else []),
         )
-        table.add_row(one.id, one.kind, *figures, Text(truncate_line(one.text, _WIDTH) + _describe_status(one)))
+        table.add_row(one.id, one.kind, *figures, Text(truncate_line(one.text, _WIDTH) + describe_status(one)))
     return table
 
 
-def _describe_status(one: Memory) -> str:
+def describe_status(one: Memory) -> str:
     """Return the reason for which a memory is not recalled or counts less, or an empty string."""
     return " (waits for a second source)" if one.unconfirmed else " (disputed)" if one.contradicted_by else ""

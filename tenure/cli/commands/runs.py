@@ -35,6 +35,7 @@ from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
+from tenure.installation import PROGRAM
 from tenure.report.render.program import render_attempt, to_attempt_records
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
@@ -113,8 +114,8 @@ async def _report(arguments: Namespace, place: ServerTarget) -> int:
         return await batches.show_batch(arguments, place, record)
     if record.is_running:
         raise CommandError(
-            f"run {arguments.id} is still running: `python client.py watch {arguments.id}` follows it, "
-            f"`python client.py finish {arguments.id}` finishes it with what it has"
+            f"run {arguments.id} is still running: `{PROGRAM} watch {arguments.id}` follows it, "
+            f"`{PROGRAM} finish {arguments.id}` finishes it with what it has"
         )
     deliver(await record.read_result(Result), arguments)
     return 0
@@ -122,15 +123,7 @@ async def _report(arguments: Namespace, place: ServerTarget) -> int:
 
 async def _state(arguments: Namespace, place: ServerTarget) -> int:
     """Print the state of a run."""
-    record = await open_run(place, arguments.id)  # reports an unknown id immediately, even without a worker
-    if record.is_archived:
-        raise CommandError(
-            f"run {arguments.id} is archived, and only its histories remain: "
-            f"`python client.py trace {arguments.id}` shows what happened"
-        )
-    handle = _handle(await open_session(place), arguments.id)
-    with explain_refusals(arguments.id), explain_ended_query(arguments.id, is_running=record.is_running):
-        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    found = await read_state(place, arguments.id)
     if arguments.json:
         print_json(found.model_dump(mode="json"))
         return 0
@@ -151,9 +144,27 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
     return 0
 
 
+async def read_state(place: ServerTarget, run_id: str, client: Client | None = None) -> RunState:
+    """Return the state of a run as the run itself reports it.
+
+    Raises:
+        CommandError: it is archived, or no worker of its version answers.
+        MissingRun: there is no such run, which is reported immediately, even without a worker.
+    """
+    record = await open_run(place, run_id, client)
+    if record.is_archived:
+        raise CommandError(
+            f"run {run_id} is archived, and only its histories remain: `{PROGRAM} trace {run_id}` shows what happened"
+        )
+    handle = _handle(client or await open_session(place), run_id)
+    with explain_refusals(run_id), explain_ended_query(run_id, is_running=record.is_running):
+        found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
+    return found
+
+
 async def _list(arguments: Namespace, place: ServerTarget) -> int:
     """Print the latest runs."""
-    rows = await _collect_rows(arguments, place)
+    rows = await collect_runs(arguments, place)
     if arguments.json:
         urls = ["" if row["archived"] else place.build_run_link(row["id"]) for row in rows]
         print_json([row | {"archived": bool(row["archived"]), "url": url} for row, url in zip(rows, urls, strict=True)])
@@ -164,7 +175,7 @@ async def _list(arguments: Namespace, place: ServerTarget) -> int:
     return 0
 
 
-async def _collect_rows(arguments: Namespace, place: ServerTarget) -> list[dict[str, str]]:
+async def collect_runs(arguments: Namespace, place: ServerTarget) -> list[dict[str, str]]:
     """Return the latest runs of the server, and those of the archive that the server does not have.
 
     Raises:
@@ -246,8 +257,8 @@ async def _describe_archived(run: RunDescription, converter: DataConverter) -> d
 def _print_empty(arguments: Namespace) -> str:
     """Print that there is nothing to list."""
     if arguments.owner or arguments.status:
-        return "no run matches: `python client.py list` shows all runs"
-    return 'there are no runs yet: `python client.py start "QUESTION"` starts one'
+        return f"no run matches: `{PROGRAM} list` shows all runs"
+    return f'there are no runs yet: `{PROGRAM} start "QUESTION"` starts one'
 
 
 def _build_query(arguments: Namespace) -> str:

@@ -34,6 +34,7 @@ from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
+from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError
@@ -59,7 +60,7 @@ def schedule(arguments: Namespace, settings: Settings) -> int:
     if arguments.what not in ACTIONS:
         raise UsageError(f'give a time, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
     if (arguments.id is None) != (arguments.what == "list"):
-        raise UsageError("name a scheduled question: `python client.py schedule list` shows them")
+        raise UsageError(f"name a scheduled question: `{PROGRAM} schedule list` shows them")
     backfill = arguments.what == "backfill"
     if (arguments.begin is not None) != backfill or (arguments.end is not None and not backfill):
         raise UsageError("--from TIME belongs to `schedule backfill ID`, and is needed there")
@@ -149,7 +150,7 @@ async def _manage(arguments: Namespace, place: ServerTarget) -> int:
             if error.status != RPCStatusCode.NOT_FOUND:
                 raise
             raise UsageError(
-                f"there is no scheduled question {arguments.id}: `python client.py schedule list` shows them"
+                f"there is no scheduled question {arguments.id}: `{PROGRAM} schedule list` shows them"
             ) from error
     if arguments.json:
         print_json({"id": arguments.id, "action": arguments.what})
@@ -196,9 +197,7 @@ async def _print_schedules(arguments: Namespace, place: ServerTarget) -> int:
     elif rows:
         print_table(_build_table(rows))
     else:
-        print_note(
-            'there is no scheduled question: `python client.py schedule "QUESTION" --cron "0 8 * * 1"` makes one'
-        )
+        print_note(f'there is no scheduled question: `{PROGRAM} schedule "QUESTION" --cron "0 8 * * 1"` makes one')
     return 0
 
 

@@ -10,6 +10,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, read_batch, run_batch
 from tenure.cli.commands.corpora import ask_corpora
+from tenure.cli.costs import describe_cost, describe_estimate
 from tenure.cli.delivery import check_delivery, deliver
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
@@ -34,6 +35,7 @@ from tenure.contracts.run.budget import Price
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import Settings
@@ -68,7 +70,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     if arguments.question is not None:
         raise UsageError("--batch FILE and a question exclude each other")
     if arguments.output is not None or arguments.format is not None:
-        raise UsageError("a batch ends in a summary: `python client.py report RUN -o FILE` writes the report of a run")
+        raise UsageError(f"a batch ends in a summary: `{PROGRAM} report RUN -o FILE` writes the report of a run")
     items = read_batch(arguments.batch)
     arguments.question = items[0].question
     shared = build_request(arguments, settings)
@@ -155,7 +157,7 @@ def render_details(request: RunRequest, chosen: str) -> str:
         f"{truncate_line(request.question, 4000)}\n\n"
         f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
         f"{filtered}"
-        f'**Steer** `python client.py feedback {chosen} "TEXT"`, '
+        f'**Steer** `{PROGRAM} feedback {chosen} "TEXT"`, '
         "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
     )
 
@@ -169,6 +171,7 @@ def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None
         raise UsageError(f"TENURE_STRATEGY is {chosen['strategy']!r}: choose one of {', '.join(list_strategy_names())}")
     chosen["filters"] = parse_filters(arguments.filter)
     chosen["web"] = web
+    chosen["has_model"] = settings.has_model
     chosen["mcp"] = tuple(dict.fromkeys(arguments.mcp))
     chosen["rerank"] = settings.rerank_options
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
@@ -200,12 +203,25 @@ def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None
 async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, chosen: str) -> int:
     """Start the run and follow it to its end."""
     client = await open_session(place)
+    handle = await launch_run(arguments, place, client, request, chosen)
+    return await follow_started_run(arguments, place, client, handle)
+
+
+async def launch_run(
+    arguments: Namespace, place: ServerTarget, client: Client, request: RunRequest, chosen: str
+) -> WorkflowHandle[object, Result]:
+    """Start a run after the checks that need a connection.
+
+    Raises:
+        UsageError: a corpus does not exist, or the id is in use.
+    """
     await register_search_attributes(client, place)
     await check_corpora(client, request)
     if arguments.id:
         await refuse_archived_id(place, chosen)
-    handle = await start_workflow(client, request, chosen, parse_ownership(arguments))
-    return await follow_started_run(arguments, place, client, handle)
+    if request.limits.has_model and request.mode != "code":
+        print_note(describe_estimate(request.limits))
+    return await start_workflow(client, request, chosen, parse_ownership(arguments))
 
 
 async def follow_started_run(
@@ -218,14 +234,14 @@ async def follow_started_run(
         if arguments.json:
             print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
         else:
-            print_note(f"follow it with `python client.py watch {chosen}`")
+            print_note(f"follow it with `{PROGRAM} watch {chosen}`")
         return 0
     with choose_display(make_stderr_console()) as display:
         result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
-    print_note(
-        f"again: `python client.py report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else "")
-    )
+    if result.usage.model_calls:
+        print_note(describe_cost(result.usage))
+    print_note(f"again: `{PROGRAM} report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else ""))
     return code
 
 
@@ -248,7 +264,7 @@ async def check_corpora(client: Client, request: RunRequest) -> None:
     if missing:
         raise UsageError(
             f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
-            f"create it with `python client.py ingest PATH --corpus {missing[0]}`"
+            f"create it with `{PROGRAM} ingest PATH --corpus {missing[0]}`"
         )
 
 
@@ -302,6 +318,4 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
 
 
 def _describe_used_id(chosen: str) -> UsageError:
-    return UsageError(
-        f"the id {chosen} is in use: see it with `python client.py report {chosen}`, or choose another --id"
-    )
+    return UsageError(f"the id {chosen} is in use: see it with `{PROGRAM} report {chosen}`, or choose another --id")

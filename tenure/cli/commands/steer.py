@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from temporalio.client import (
+    Client,
     WorkflowHandle,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -34,6 +35,7 @@ from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 
 MAX_FILE_BYTES = 1_000_000
@@ -104,28 +106,35 @@ def _budget(arguments: Namespace) -> BudgetBounds:
 
 
 async def _send(arguments: Namespace, place: ServerTarget, steering: RunCommand) -> int:
-    """Send the command to the run; workflows of other types are cancelled by the server."""
-    client = await open_session(place)
-    handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(arguments.id)
-    record = await open_run(place, arguments.id, client)
-    if not record.is_running:
-        raise CommandError(f"run {arguments.id} is finished: `python client.py report {arguments.id}` shows its report")
-    with explain_refusals(arguments.id):
-        if record.workflow_type == AGENT_WORKFLOW:
-            affects = await _send_update(handle, steering)
-        elif steering.name == "cancel" and record.workflow_type == BATCH_WORKFLOW:
-            await handle.signal("cancel")
-            affects = "It starts nothing more and stops its running steps."
-        elif steering.name == "cancel":
-            await handle.cancel()
-            affects = "It stops at its next step."
-        else:
-            raise UsageError(f"{arguments.id} is not a run but a {record.workflow_type}: it can only be cancelled")
+    """Send the command to the run and print its effect."""
+    affects = await send_command(place, await open_session(place), arguments.id, steering)
     if arguments.json:
         print_json({"id": arguments.id, "command": steering.name, "acknowledged": affects != LEFT, "effect": affects})
     else:
         print_note(f"run {arguments.id}: {affects}")
     return 0
+
+
+async def send_command(place: ServerTarget, client: Client, run_id: str, steering: RunCommand) -> str:
+    """Send a command to a run and return its effect; workflows of other types are cancelled by the server.
+
+    Raises:
+        CommandError: the run is finished, or refuses the command.
+    """
+    handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run_id)
+    record = await open_run(place, run_id, client)
+    if not record.is_running:
+        raise CommandError(f"run {run_id} is finished: `{PROGRAM} report {run_id}` shows its report")
+    with explain_refusals(run_id):
+        if record.workflow_type == AGENT_WORKFLOW:
+            return await _send_update(handle, steering)
+        if steering.name == "cancel" and record.workflow_type == BATCH_WORKFLOW:
+            await handle.signal("cancel")
+            return "It starts nothing more and stops its running steps."
+        if steering.name == "cancel":
+            await handle.cancel()
+            return "It stops at its next step."
+    raise UsageError(f"{run_id} is not a run but a {record.workflow_type}: it can only be cancelled")
 
 
 async def _send_update(handle: WorkflowHandle[Any, Any], steering: RunCommand) -> str:

@@ -3,6 +3,8 @@
 import asyncio
 from argparse import Namespace
 
+from temporalio.client import Client
+
 from tenure.cli.errors import UsageError
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals
@@ -19,7 +21,7 @@ from tenure.temporal.histories import read_histories
 def trace(arguments: Namespace, settings: Settings) -> int:
     """Run `trace`."""
     check_run(arguments.id)
-    found = asyncio.run(_read_trace(arguments.id, locate_server(settings)))
+    found = asyncio.run(read_trace(arguments.id, locate_server(settings)))
     if arguments.json:
         print_json(found.model_dump(mode="json"))
     else:
@@ -27,9 +29,9 @@ def trace(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-async def _read_trace(run_id: str, place: ServerTarget) -> Trace:
+async def read_trace(run_id: str, place: ServerTarget, client: Client | None = None) -> Trace:
     """Return the trace of a run."""
-    record = await open_run(place, run_id)
+    record = await open_run(place, run_id, client)
     if record.workflow_type != AGENT_WORKFLOW:
         raise UsageError(f"{run_id} is not a run but a {record.workflow_type}: only runs have a trace")
     with explain_refusals(run_id), record.explain_damage():

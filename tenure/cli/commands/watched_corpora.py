@@ -13,6 +13,7 @@ from tenure.cli.session.connection import explain_refusals, open_session
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.installation import PROGRAM
 from tenure.temporal import schedules
 
 _MIN_SECONDS = 60.0
@@ -34,7 +35,7 @@ async def watch_corpus(client: Client, request: IngestRequest, every: timedelta)
     """Schedule the reading of a corpus and print a note."""
     with explain_refusals(f"watch-{request.corpus}"):
         await schedules.watch_corpus(client, request, every)
-    print_note(f"re-read every {_format_duration(every)}; `python client.py corpus unwatch {request.corpus}` stops it")
+    print_note(f"re-read every {_format_duration(every)}; `{PROGRAM} corpus unwatch {request.corpus}` stops it")
 
 
 async def list_watched(arguments: Namespace, place: ServerTarget) -> int:
@@ -55,9 +56,7 @@ async def unwatch_corpus(arguments: Namespace, place: ServerTarget) -> int:
     with explain_refusals(f"watch-{arguments.name}"):
         ended = await schedules.unwatch_corpus(client, arguments.name)
     if not ended:
-        raise UsageError(
-            f"corpus {arguments.name!r} is not watched: `python client.py corpus watched` lists the watched ones"
-        )
+        raise UsageError(f"corpus {arguments.name!r} is not watched: `{PROGRAM} corpus watched` lists the watched ones")
     if arguments.json:
         print_json({"unwatched": arguments.name})
     else:

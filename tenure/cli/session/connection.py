@@ -10,9 +10,10 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.errors import CommandError, Unreachable, UsageError
+from tenure.cli.errors import CommandError, MissingRun, Unreachable
 from tenure.cli.formatting import describe_failure, truncate_line
 from tenure.cli.session.server_target import ServerTarget, suggest_remedy
+from tenure.installation import PROGRAM
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import UnknownHistory
@@ -76,7 +77,7 @@ def explain_refusals(run_id: str) -> Iterator[None]:
 
 def describe_missing_run(run_id: str) -> CommandError:
     """Return a readable message for a run that does not exist."""
-    return UsageError(f"there is no run {run_id}: `python client.py list` shows all runs")
+    return MissingRun(run_id)
 
 
 @contextmanager
@@ -93,22 +94,22 @@ def explain_ended_query(run_id: str, *, is_running: bool) -> Iterator[None]:
             raise
         raise CommandError(
             f"{run_id} has ended, and no worker answers for the version of the code that it ran under: "
-            f"`python client.py report {run_id}` shows its report"
+            f"`{PROGRAM} report {run_id}` shows its report"
         ) from error
 
 
 def describe_refusal(error: RPCError, run_id: str) -> CommandError:
     """Return a readable message for an error of the server."""
     if error.status == RPCStatusCode.NOT_FOUND and _IS_OVER.search(error.message):
-        return CommandError(f"run {run_id} is finished: `python client.py report {run_id}` shows its report")
+        return CommandError(f"run {run_id} is finished: `{PROGRAM} report {run_id}` shows its report")
     if error.status == RPCStatusCode.NOT_FOUND and "amespace" in error.message:
         return Unreachable(f"{truncate_line(error.message, 150)}: check TEMPORAL_NAMESPACE")
     if error.status == RPCStatusCode.NOT_FOUND:
         return describe_missing_run(run_id)
     if error.status in NO_ANSWER:
-        return Unreachable(f"no worker answers for {run_id}: start one with `python client.py up`")
+        return Unreachable(f"no worker answers for {run_id}: start one with `{PROGRAM} up`")
     if error.status == RPCStatusCode.UNAVAILABLE:
-        return Unreachable("the Temporal server no longer answers: see `python client.py status`")
+        return Unreachable(f"the Temporal server no longer answers: see `{PROGRAM} status`")
     return CommandError(
         f"the Temporal server refuses ({error.status.name.lower()}): {truncate_line(error.message, 200)}"
     )

@@ -24,6 +24,7 @@ from tenure.cli.session.monitor import (
 from tenure.cli.session.run_tree import describe_run_tree
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.streaming import read_streamed_answers
+from tenure.installation import PROGRAM
 
 T = TypeVar("T")
 
@@ -120,28 +121,30 @@ async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
             lost_since = None  # it answered in between: this is a new absence
         if lost_since is None:
             lost_since = now
-            display.say(
-                "the Temporal server does not answer; waiting for it (`python client.py up` starts a local one)"
-            )
+            display.say(f"the Temporal server does not answer; waiting for it (`{PROGRAM} up` starts a local one)")
         if now - lost_since > MAX_OUTAGE_SECONDS:
             raise Unreachable(
-                "the Temporal server is still unavailable: run `python client.py up`, "
-                f"then `python client.py watch {handle.id}`"
+                f"the Temporal server is still unavailable: run `{PROGRAM} up`, then `{PROGRAM} watch {handle.id}`"
             )
         await asyncio.sleep(1.0)
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """State of a run's workflows."""
+class RunParts:
+    """State of a run's workflows as the server knows it."""
 
     pending_failures: tuple[PendingFailure, ...] = ()
     writings: tuple[StreamedAnswer, ...] = ()
 
 
-async def _parts(client: Client, place: ServerTarget, run_id: str) -> _Parts:
+async def read_parts(client: Client, place: ServerTarget, run_id: str) -> RunParts:
+    """Return the failures that block a run and its answers that are arriving.
+
+    Raises:
+        RPCError: the server does not answer.
+    """
     members = [member async for member in describe_run_tree(client, run_id)]
-    return _Parts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
+    return RunParts(await find_pending_failures(client, place, members), await read_streamed_answers(client, members))
 
 
 async def _watch(
@@ -150,11 +153,11 @@ async def _watch(
     """Show progress periodically; report once if no worker serves the run."""
     began, complaint = time.monotonic(), ""
     looked = began
-    parts = _Parts()
+    parts = RunParts()
     while True:
         try:
             if time.monotonic() - looked >= CHILDREN_POLL_SECONDS:
-                looked, parts = time.monotonic(), await _parts(client, place, handle.id)
+                looked, parts = time.monotonic(), await read_parts(client, place, handle.id)
             snapshot = replace(
                 await read_snapshot(client, handle, query=query),
                 pending_failures=parts.pending_failures,

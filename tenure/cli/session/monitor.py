@@ -15,6 +15,7 @@ from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.session.versions import MAX_POLL_AGE
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.run import RunProgress
+from tenure.installation import PROGRAM
 from tenure.temporal.stack import local
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -85,7 +86,7 @@ async def describe_missing_worker(client: Client) -> str:
     """
     if await count_polling_workers(client):
         return ""
-    return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `python client.py up`"
+    return f"no worker polls the task queue {TENURE_QUEUE!r}: start one with `{PROGRAM} up`"
 
 
 async def is_starting(client: Client, place: ServerTarget) -> bool:

@@ -22,6 +22,7 @@ from tenure.cli.errors import CommandError
 from tenure.cli.session.retention import raise_retention
 from tenure.cli.session.versions import read_version_states, wait_for_version
 from tenure.cli.terminal import print_note
+from tenure.installation import PROGRAM
 from tenure.prices import load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
@@ -139,7 +140,7 @@ def print_notes(place: ServerTarget) -> None:
 def suggest_remedy(place: ServerTarget) -> str:
     """Return the remedy for a server that does not answer."""
     if place.is_local or place.address == connection.get_local_address(place.settings):
-        return "run `python client.py up`"
+        return f"run `{PROGRAM} up`"
     return "check TEMPORAL_ADDRESS, or unset it to use a local stack"
 
 

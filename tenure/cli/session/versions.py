@@ -16,6 +16,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 
 from tenure.cli.errors import CommandError
+from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.deployment import (
@@ -150,7 +151,7 @@ async def read_version_states(settings: Settings, build_ids: Collection[str]) ->
         raise StackError(str(error)) from error
     except RPCError as error:
         raise StackError(
-            f"the server does not report which versions have runs ({error.message}): repeat `python client.py up`"
+            f"the server does not report which versions have runs ({error.message}): repeat `{PROGRAM} up`"
         ) from error
 
 

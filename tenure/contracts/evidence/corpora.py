@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field, computed_field
 
-from tenure.contracts.base import Contract
+from tenure.contracts.base import ChunkId, Contract, SourceId
+from tenure.contracts.evidence.passages import PassageRef
 
 IngestStage = Literal["scanning", "reading", "indexing", "embedding", "done"]
 
@@ -199,13 +200,49 @@ class StoreStats(Contract):
     """Embedding cache."""
 
 
-class CorpusRequest(Contract):
-    """Request to list, measure or drop corpora."""
+class TextRange(Contract):
+    """Part of the stored text of a source."""
 
-    action: Literal["list", "stats", "drop"]
+    source: SourceId
+    """The source."""
+    start: int = Field(ge=0)
+    """Offset of the first character."""
+    end: int = Field(gt=0)
+    """Offset after the last character."""
+
+
+class StoredPassage(Contract):
+    """Part of the stored text of a source, with the text around it."""
+
+    chunk: ChunkId = ChunkId("")
+    """Chunk that it is; empty for any other part."""
+    source: SourceId
+    """The source."""
+    title: str
+    """Title of the source."""
+    uri: str
+    """Path or URL of the source."""
+    text: str
+    """The text, shortened."""
+    before: str = ""
+    """Text before it."""
+    after: str = ""
+    """Text after it."""
+    page: int | None = None
+    """Page on which it starts, from 1; None for a source without pages."""
+
+
+class CorpusRequest(Contract):
+    """Request to list, measure or drop corpora, or to read stored passages."""
+
+    action: Literal["list", "stats", "drop", "read"]
     """Action to perform."""
     corpus: str | None = None
     """Name of the corpus; None with `list` and `stats` for all."""
+    passages: tuple[PassageRef, ...] = Field(default=(), max_length=100)
+    """Passages to read with `read`."""
+    range: TextRange | None = None
+    """Part of a source to read with `read`."""
 
 
 class CorpusReply(Contract):
@@ -217,3 +254,5 @@ class CorpusReply(Contract):
     """Whether `drop` found the corpus."""
     store: StoreStats | None = None
     """Statistics of the whole knowledge base; only with `stats`."""
+    passages: tuple[StoredPassage, ...] = ()
+    """Passages that are still stored, in the order of the request; only with `read`."""

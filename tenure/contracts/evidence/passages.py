@@ -18,6 +18,15 @@ DEFAULT_SEARCH_MODE: Final = "adaptive"
 
 ClaimStatus = Literal["supported", "refuted", "neutral", "missing_citation", "invalid_source", "unverified"]
 
+ClaimKind = Literal["fact", "inference", "gap", "lead_in"]
+"""Kind of a sentence of a report: `fact`, stated by its passages; `inference`, a conclusion or a recommendation from
+them; `gap`, that the passages do not answer something; `lead_in`, an introduction of the sentences after it. Only facts
+and inferences need passages."""
+
+ClaimBlockKind = Literal["paragraph", "bullets", "numbered", "table", "definitions", "code"]
+"""Form of a block of claims: running text, lists with one claim each, a table with one cell each, terms with one
+definition each, or code."""
+
 
 class Citation(Contract):
     """Verbatim part of a stored source: `text[start:end] == quote` always holds."""
@@ -38,7 +47,13 @@ class Claim(Contract):
     """A sentence of a report with its citations."""
 
     text: str
-    """The sentence, without citation marks."""
+    """The sentence, the cell of a table, or code; without citation marks."""
+    kind: ClaimKind = "fact"
+    """Kind of the sentence."""
+    label: str = ""
+    """Name of the row of a cell, or defined term; empty elsewhere."""
+    column: str = ""
+    """Name of the column of a cell; empty elsewhere."""
     status: ClaimStatus = "unverified"
     """Result of verification; `supported` without a verifier means that the text itself is the quote."""
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -48,14 +63,21 @@ class Claim(Contract):
     tainted: bool = False
     """Whether a text with instructions to language models is cited or was in the prompt that produced the claim."""
 
+    @property
+    def statement(self) -> str:
+        """The text with the row and the column of a cell, or with the term of a definition, which complete it."""
+        return ": ".join(part for part in (" – ".join(filter(None, (self.label, self.column))), self.text) if part)
+
 
 class Block(Contract):
-    """A paragraph or a bulleted list of claims in reading order."""
+    """A paragraph, a list, a table, definitions or code as claims in reading order."""
 
-    kind: Literal["paragraph", "bullets"] = "paragraph"
-    """Whether the claims form a paragraph or one bullet each."""
+    kind: ClaimBlockKind = "paragraph"
+    """Form of the block."""
+    heading: str = ""
+    """Sub-heading above the block; consecutive blocks with the same one share it."""
     claims: tuple[Claim, ...]
-    """The sentences."""
+    """The sentences, or the cells of a table row by row."""
 
 
 class Draft(Contract):
@@ -72,7 +94,7 @@ class Draft(Contract):
     @property
     def text(self) -> str:
         """The draft as plain text, one paragraph per block, without citation marks."""
-        return "\n\n".join(" ".join(claim.text for claim in block.claims) for block in self.blocks)
+        return "\n\n".join(" ".join(claim.statement for claim in block.claims) for block in self.blocks)
 
 
 class AbstractDraft(Draft):
@@ -90,14 +112,18 @@ class CheckedClaims(Contract):
 
 
 class SynthesisDraft(Contract):
-    """Draft of the executive synthesis: situation, complication and resolution."""
+    """Draft of the executive synthesis: situation and complication, then what follows and what is not known."""
 
     situation: Draft = Draft()
     """Established facts."""
     complication: Draft = Draft()
     """Difficulty or controversy."""
     resolution: Draft = Draft()
-    """Conclusion; empty until the research has finished."""
+    """Conclusions and recommendations; empty until the research has finished."""
+    gaps: Draft = Draft()
+    """Gaps in the sources; empty until the research has finished."""
+    comparison: Draft = Draft()
+    """Table that compares the subjects of the question; empty until the research has finished."""
 
 
 class PassageRef(Contract):

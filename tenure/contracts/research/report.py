@@ -15,6 +15,7 @@ from tenure.contracts.result.programs import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import (
     ControlState,
     FallbackRecord,
@@ -29,6 +30,7 @@ from tenure.contracts.run.run import (
     TaskMode,
     TopicProgress,
     Usage,
+    WorkflowUsage,
 )
 
 
@@ -127,8 +129,14 @@ class SectionRequest(Contract):
     """Draft to refine; None for a new section."""
     critiques: tuple[Critique, ...] = ()
     """Improvements requested, or feedback given before the section was written."""
-    other_sentences: tuple[str, ...] = ()
-    """Sentences of the other sections that must not be repeated."""
+    other_sections: tuple[str, ...] = ()
+    """Digest of the other sections, one entry each."""
+    complexity: Complexity = "moderate"
+    """Complexity of the question, which limits the number of reviews."""
+    turn: ConversationTurn | None = None
+    """Next turn of the conversation on this section; None for a new one."""
+    shown_passages: int = 0
+    """Number of passages that the conversation contains already."""
     preferences: tuple[str, ...] = ()
     """Preferences of the owner of the run."""
     control: ControlState = ControlState()
@@ -162,6 +170,33 @@ class SectionResult(Contract):
     """Reason for a missing text."""
     removed: tuple[str, ...] = ()
     """Claims removed by verification, with the reasons."""
+    turn: ConversationTurn | None = None
+    """Next turn of the conversation on this section; None if no role was asked."""
+    shown_passages: int = 0
+    """Number of passages that the conversation contains."""
+
+
+class SectionReview(Contract):
+    """A review of a section, with its edits applied."""
+
+    action: Literal["NONE", "EDIT", "SEARCH"]
+    """`NONE` if nothing matters, `EDIT` if the text was edited, `SEARCH` if evidence is missing."""
+    critique: str = ""
+    """Errors and gaps that were found; empty for none."""
+    query: str = ""
+    """Query for missing evidence; empty for none."""
+    draft: Draft
+    """The text with verdicts and edits."""
+    condemned: tuple[str, ...] = ()
+    """Sentences that the review found unsupported and replaced or deleted."""
+    removed: tuple[Claim, ...] = ()
+    """Unsupported claims that it deleted."""
+    refused_edits: int = 0
+    """Number of edits that named no sentence of the text, or no passage."""
+    is_unfinished: bool = False
+    """Whether something that matters is still wrong."""
+    searches_freely: bool = False
+    """Whether a further search is worth it even after an earlier one, because it costs no answer of a model."""
 
 
 class SectionDraft(Contract):
@@ -272,7 +307,7 @@ class ProgressUpdate(Contract):
     """A finished task that used the ReAct loop."""
     artifacts: tuple[StoredArtifact, ...] = ()
     """Files created by programs of a finished task."""
-    usage: Usage | None = None
+    usage: WorkflowUsage | None = None
     """Total usage of the child, without that of its own children."""
     last: str = ""
     """Latest event, in words."""

@@ -1,6 +1,6 @@
 """Research loop of cycles (the spiral): plans, findings and decisions, and the state carried from cycle to cycle."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -13,7 +13,17 @@ from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.research.report import Topic
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.role_calls import ConversationTurn
-from tenure.contracts.run.run import ControlState, FallbackRecord, Feedback, PlanStepKind, RunLimits, StepStatus, Usage
+from tenure.contracts.run.run import (
+    ControlState,
+    FallbackRecord,
+    Feedback,
+    PlanStepKind,
+    RunLimits,
+    StepStatus,
+    Usage,
+    WorkflowUsage,
+)
+from tenure.contracts.schema_limit import SchemaLimit
 
 ActionKind = Literal[
     "SEARCH", "READ", "ANALYZE", "COMPARE", "CALCULATE", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"
@@ -33,6 +43,30 @@ class ResearchEffort(Contract):
     """Maximum number of dependent searches per task."""
     sections: int = Field(ge=1, le=12)
     """Maximum number of topics in the first outline."""
+    outline_passages: int = Field(default=40, ge=1)
+    """Passages that the outliner reads."""
+    outlines: bool = True
+    """Whether the outline is drafted; otherwise the question is the only topic."""
+    plans_first_cycle: bool = True
+    """Whether the planner plans the first cycle; otherwise rules search for every topic of the outline."""
+    imagines: bool = True
+    """Whether hypothetical answers are written for the topics."""
+    synthesizes: bool = True
+    """Whether the findings are synthesized."""
+    decides: bool = True
+    """Whether the decider judges between two cycles; otherwise the planner ends the research by a plan."""
+    reasons: bool = True
+    """Whether a line of reasoning is written if no person asks for one."""
+    compares_sources: bool = True
+    """Whether contradictions between sources are looked for; otherwise rules look for plain ones."""
+    reflects: bool = True
+    """Whether the whole report is criticised and revised; otherwise it is written once and rules evaluate it."""
+    checks_front: bool = True
+    """Whether the model checks the abstract against its passages; otherwise rules do."""
+    max_calls: int | None = Field(default=None, ge=1)
+    """Maximum number of model answers of a run, unless a person sets limits; None for no limit."""
+    max_tokens: int | None = Field(default=None, ge=1)
+    """Maximum number of tokens of a run, unless a person sets limits; None for no limit."""
 
 
 class PlannedAction(Contract):
@@ -40,31 +74,31 @@ class PlannedAction(Contract):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    id: str
+    id: Annotated[str, SchemaLimit(40)]
     """A short name of your own for it, such as s1."""
     action: ActionKind
     """Type of the action."""
-    query: str
+    query: Annotated[str, SchemaLimit(1000)] = ""
     """SEARCH, READ: the search query. ANALYZE: the question to the document. COMPARE: the criteria. CALCULATE: the
     question about the figures. ADD_TO_OUTLINE: the question that the new section answers. ASK_HUMAN: the question.
     Else empty."""
-    target_outline_topic: str
+    target_outline_topic: Annotated[str, SchemaLimit(300)] = ""
     """Exact heading of the topic it serves; for ADD_TO_OUTLINE the new heading. Empty if it serves none."""
-    passage: int
+    passage: int = 0
     """READ, ANALYZE: number of the finding whose source is to be read further. Else 0."""
-    depends_on: tuple[str, ...]
+    depends_on: Annotated[tuple[Annotated[str, SchemaLimit(40)], ...], SchemaLimit(24)] = ()
     """Ids of the actions of this plan whose results it needs. Names that they find go into its query."""
-    expected_output: str
+    expected_output: Annotated[str, SchemaLimit(600)] = ""
     """Expected result; for ASK_HUMAN your assumption without an answer."""
-    strategy: str | None = None
+    strategy: Annotated[str | None, SchemaLimit(60)] = None
     """SEARCH: one of the listed search strategies, if the query does not suggest it by its kind; mostly null."""
     search_mode: SearchMode | None = None
     """SEARCH: `sparse` for exact words, names and numbers; `dense` for a description in other words than the source's;
     `graph` to follow names from document to document; `rrf` or `hybrid` for words and meaning. Mostly null: the
     searcher then decides."""
-    alternative: str = ""
+    alternative: Annotated[str, SchemaLimit(1000)] = ""
     """Another query, searched once if the action fails or finds nothing; empty for none."""
-    alternative_strategy: str | None = None
+    alternative_strategy: Annotated[str | None, SchemaLimit(60)] = None
     """One of the listed search strategies for the alternative; mostly null."""
 
 
@@ -186,6 +220,8 @@ class TopicState(Contract):
     """Accepted passages that contribute most to its coverage."""
     coverage: float = 0.0
     """Coverage, 0 to 1."""
+    open_parts: tuple[str, ...] | None = None
+    """Parts of its question that no accepted passage speaks of; None before the first analysis."""
     coverage_history: tuple[float, ...] = ()
     """Coverage before the first cycle and after each finished one; 0 for cycles before the topic existed."""
 
@@ -251,6 +287,8 @@ class AnalysisReply(Contract):
     """Numbers of rejected passages, by query."""
     latent: tuple[tuple[PassageRef, ...], ...] = ()
     """Groups of passages that are relevant to the question but to no topic of the outline."""
+    open_parts: dict[str, tuple[str, ...]] = {}
+    """Parts of each topic's question that no accepted passage speaks of, by heading."""
 
 
 class LatentTopic(Contract):
@@ -292,6 +330,8 @@ class SubagentRequest(Contract):
     """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
+    planned_by_rule: bool = False
+    """Whether rules have made its plan, so that rules also insert names of earlier results."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1
@@ -375,6 +415,8 @@ class SpiralState(Contract):
     """Actions of the last plan that were refused, with the reasons."""
     unplanned: tuple[PassageRef, ...] = ()
     """Findings that the planner has not seen."""
+    planned: tuple[PassageRef, ...] = ()
+    """Findings that the planner has seen, in the order of their numbers, which stay the same through the run."""
     unsynthesized: tuple[PassageRef, ...] = ()
     """Findings that the synthesizer has not seen."""
     numbered_passages: tuple[PassageRef, ...] = ()
@@ -407,7 +449,7 @@ class SpiralState(Contract):
     """Whether a task has searched both sides of the question's position by default."""
     notes: tuple[str, ...] = ()
     """Run log."""
-    usage: Usage = Usage()
+    usage: WorkflowUsage = WorkflowUsage()
     """Usage before the last continue-as-new."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""

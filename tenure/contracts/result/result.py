@@ -7,7 +7,7 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
-from tenure.contracts.evidence.passages import ClaimStatus
+from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
@@ -21,6 +21,10 @@ from tenure.contracts.result.programs import (
 )
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
+
+BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code"]
+"""Form of a claim that does not continue the paragraph before it: the first sentence of a paragraph, an item of a
+bulleted or numbered list, a cell of a table, a definition, or code."""
 
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
@@ -69,6 +73,12 @@ class ResultCitation(Contract):
     """Offset after the last character."""
     page: int | None = Field(default=None, ge=1)
     """Page on which the quote starts, from 1; null for a source without pages."""
+    line: int | None = Field(default=None, ge=1)
+    """Line of the file on which the quote starts, from 1; null if the file is not text, has changed or repeats it."""
+    file_start: int | None = Field(default=None, ge=0)
+    """Offset of the first character in the file as it is on disk; null if `line` is."""
+    heading: str = ""
+    """Nearest heading before the quote; empty if there is none."""
     quote: str
     """Quoted text."""
     before: str = ""
@@ -81,7 +91,15 @@ class ResultClaim(Contract):
     """A sentence of the report with its citations."""
 
     text: str
-    """The sentence."""
+    """The sentence, the cell of a table, or code; `**`, `*` and backticks mark words in a sentence."""
+    kind: ClaimKind = "fact"
+    """Kind of the sentence: a fact, an inference from its sources, a gap in the sources, or a lead-in."""
+    label: str = ""
+    """Name of the row of a cell, or defined term; empty elsewhere."""
+    column: str = ""
+    """Name of the column of a cell; empty elsewhere."""
+    heading: str = ""
+    """Sub-heading of the block; empty for none."""
     status: ClaimStatus
     """Result of verification."""
     confidence: float | None = Field(default=None, ge=0, le=1)
@@ -90,8 +108,13 @@ class ResultClaim(Contract):
     """Quotes that support it."""
     tainted: bool = False
     """Whether a text with instructions to language models is cited or was in the prompt that produced the sentence."""
-    begins: Literal["paragraph", "bullet"] | None = None
-    """Block that starts with it; null if it continues the current one."""
+    begins: BlockStart | None = None
+    """Form in which it begins; null if it continues the paragraph or the definition before it."""
+
+    @property
+    def statement(self) -> str:
+        """The text with the row and the column of a cell, or with the term of a definition, which complete it."""
+        return ": ".join(part for part in (" – ".join(filter(None, (self.label, self.column))), self.text) if part)
 
 
 class ResultSection(Contract):
@@ -117,18 +140,22 @@ class CritiqueRecord(Contract):
 
 
 class Synthesis(Contract):
-    """Executive synthesis: situation, complication and resolution."""
+    """Executive synthesis: situation and complication, what follows, what is not known, and a comparison."""
 
     situation: str
     """Established facts."""
     complication: str
     """Difficulty or controversy."""
     resolution: str
-    """Conclusion."""
+    """Conclusions and recommendations."""
+    gaps: str = ""
+    """Gaps in the sources."""
+    comparison: str = ""
+    """Table that compares the subjects of the question."""
     claims: tuple[ResultClaim, ...] = ()
-    """Sentences of all three parts, in order."""
-    sentences: tuple[int, int, int] = (0, 0, 0)
-    """Number of sentences of each part."""
+    """Sentences of situation, complication and resolution, then of gaps and comparison, in order."""
+    sentences: tuple[int, ...] = (0, 0, 0)
+    """Number of sentences of each part, in the order of `claims`."""
 
 
 class ResultStep(Contract):

@@ -85,12 +85,14 @@ class OutlineRevision(Contract):
 
 
 class BudgetRevision(Contract):
-    """New bounds from people during the run."""
+    """New bounds during the run, from people or by the effort that its question is worth."""
 
     number: int = 0
     """Number of revisions; grants of earlier ones are void."""
     budget: BudgetBounds = BudgetBounds()
     """The bounds."""
+    by_effort: bool = False
+    """Whether these are the bounds of the run's effort: a call then reserves its expected usage."""
 
 
 class InputRequest(Contract):

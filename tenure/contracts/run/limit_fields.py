@@ -14,6 +14,10 @@ Complexity = Literal["simple", "moderate", "complex"]
 """Complexity of a question, which determines the amount of work."""
 
 
+ReportLength = Literal["short", "standard", "long"]
+"""Length of a report."""
+
+
 def limit_field(name: str, *, has_maximum: bool = True) -> Any:
     """Return the field of a limit with its default, range and description."""
     limit = LIMITS[name]
@@ -47,6 +51,7 @@ class LimitFields(BudgetFields):
     strategy: RetrievalStrategy | None = limit_field("strategy")
     search_mode: SearchMode | None = limit_field("search_mode")
     max_sections: int = limit_field("max_sections")
+    length: ReportLength = limit_field("length")
     max_section_revisions: int = limit_field("max_section_revisions")
     max_report_revisions: int = limit_field("max_report_revisions")
     min_evaluation_score: float = limit_field("min_evaluation_score")
@@ -65,6 +70,7 @@ class LimitFields(BudgetFields):
     max_history_events: int = limit_field("max_history_events")
     approve_plan: bool = limit_field("approve_plan")
     interactive: bool = limit_field("interactive")
+    fresh: bool = limit_field("fresh")
     answer_seconds: float = limit_field("answer_seconds")
     max_code_attempts: int = limit_field("max_code_attempts")
     candidates: int = limit_field("candidates")

@@ -1,7 +1,7 @@
 """Declare the limits of a run: default, range, description and command-line option of each.
 
 The request of a run, the settings, the command line and `docs/settings.md` are derived from these tables. The module
-imports nothing slow, since `client.py --help` needs it.
+imports nothing slow, since `--help` needs it.
 """
 
 from collections.abc import Mapping
@@ -48,13 +48,44 @@ class Limit(NamedTuple):
     """Command-line option; None if there is none."""
 
 
+class EffortCost(NamedTuple):
+    """Cost of a run with a model."""
+
+    calls: int
+    """Typical number of model answers."""
+    tokens_in: int
+    """Typical number of prompt tokens."""
+    tokens_out: int
+    """Typical number of completion tokens."""
+    chain: int
+    """Typical length of the longest chain of answers that wait for each other."""
+    max_calls: int
+    """Number of model answers at which the run is ended, unless a person sets limits."""
+    max_tokens: int
+    """Number of tokens at which the run is ended, unless a person sets limits."""
+
+    def describe(self) -> str:
+        """Return the typical cost in words."""
+        return f"{self.calls} calls and {round(self.tokens_in + self.tokens_out, -3):,} tokens"
+
+
+# Typical figures are means of `python -m benchmarks.model_cost` over six of its twelve questions on the manual, with a
+# server whose answers have the shape of a careful model's.
+EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
+    "simple": EffortCost(5, 12_000, 3_000, 4, max_calls=8, max_tokens=22_000),
+    "moderate": EffortCost(21, 78_000, 15_000, 11, max_calls=25, max_tokens=120_000),
+    "complex": EffortCost(35, 153_000, 26_000, 23, max_calls=60, max_tokens=300_000),
+}
+"""Cost of each effort."""
+_EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())
+
 RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     "effort": Limit(
         None,
         "Amount of work for every question; empty to choose it by the question's complexity.",
         option=Option(
             "--effort",
-            "amount of work (default: chosen by the question)",
+            f"amount of work (default: chosen by the question); a model typically takes: {_EFFORT_HELP}",
             "choice",
             None,
             ("simple", "moderate", "complex"),
@@ -104,12 +135,24 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         maximum=12,
         option=Option("--max-sections", "maximum number of sections"),
     ),
+    "length": Limit(
+        "standard",
+        "Length of a report: `short` for the answer and the facts that decide it, `standard` for as much as the "
+        "question needs, `long` for mechanisms, conditions and examples as well.",
+        option=Option(
+            "--length",
+            "length of the report (default: standard, as long as the question needs)",
+            "choice",
+            None,
+            ("short", "standard", "long"),
+        ),
+    ),
     "max_section_revisions": Limit(
         2,
-        "Maximum number of rounds in which one section is reviewed and rewritten while it is drafted.",
+        "Maximum number of reviews of one section; a review that reads the results of a search may follow.",
         minimum=0,
         maximum=10,
-        option=Option("--section-revisions", "maximum rounds of review and rewriting of each section"),
+        option=Option("--section-revisions", "maximum number of reviews of each section"),
     ),
     "max_report_revisions": Limit(
         2,
@@ -212,6 +255,11 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         False,
         "Whether a run asks people about the question and during its research, and waits for their answers.",
         option=Option("--interactive", "let the run ask questions and wait for answers", "switch"),
+    ),
+    "fresh": Limit(
+        False,
+        "Whether the model answers requests again that it has answered before, instead of the cache.",
+        option=Option("--fresh", "ask the model again instead of using cached answers", "switch"),
     ),
     "answer_seconds": Limit(
         86_400.0,

@@ -17,10 +17,12 @@ MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
 
 
 class ConversationTurn(Contract):
-    """Position in the conversation that a role has with its model over a whole run."""
+    """Position in a conversation with a model, of one role over a whole run or of several roles on one text."""
 
     run: RunId
     """Id of the run."""
+    name: str = ""
+    """Name of a conversation of several roles; empty for that of the role that is asked."""
     number: int
     """Number of the turn, from 0."""
     first: int = 0
@@ -48,10 +50,29 @@ class RoleRequest(Contract, Generic[InputT]):
     """Budget of the call; None if the run has no limits."""
     budget_exhausted: bool = False
     """Whether the run's budget is exhausted, so that the fallback answers."""
+    by_rule: bool = False
+    """Whether the fallback answers because a model would add nothing, which the report does not mention."""
     turn: ConversationTurn | None = None
     """Position in a conversation; None for a single question."""
     language: str = ""
     """Language of the output; empty for that of the question."""
+    fresh: bool = False
+    """Whether the model has to answer even if it has answered the same request before."""
+
+
+class SavedUsage(Contract):
+    """Usage of a model that was not needed, because its answers were cached."""
+
+    answers: int = 0
+    """Number of role calls that cached answers decided."""
+    model_calls: int = 0
+    """Number of model answers that these calls had taken."""
+    tokens_in: int = 0
+    """Prompt tokens of these answers."""
+    tokens_out: int = 0
+    """Completion tokens of these answers."""
+    cost_usd: float | None = None
+    """Cost of these answers in US dollars; None if a model has no known price."""
 
 
 class RoleReply(Contract, Generic[OutputT]):
@@ -75,6 +96,8 @@ class RoleReply(Contract, Generic[OutputT]):
     """Time to the first token of the used answer; None if it was not streamed."""
     fallback_reason: str | None = None
     """Reason for the use of the fallback; None if the model answered."""
+    saved: SavedUsage = SavedUsage()
+    """Usage that a cached answer saved."""
     exposed: bool = False
     """Whether the prompt of the model contained instructions of an unknown author (prompt injection)."""
     suspicious_sources: tuple[SourceId, ...] = ()
@@ -98,6 +121,23 @@ class ModelAnswer(Contract):
     """Prompt tokens that the server had in its cache."""
     first_token_seconds: float | None = None
     """Time to the first token; None if it was not streamed."""
+
+
+class StoredAnswer(Contract):
+    """A valid answer to a request, with the usage of all answers that led to it."""
+
+    text: str
+    """Text of the answer."""
+    model: str
+    """Model as named by the server."""
+    model_calls: int = 1
+    """Number of billed answers, unusable ones included."""
+    tokens_in: int = 0
+    """Prompt tokens."""
+    tokens_out: int = 0
+    """Completion tokens."""
+    tokens_cached: int = 0
+    """Prompt tokens that the server had in its cache."""
 
 
 class CallProgress(Contract):

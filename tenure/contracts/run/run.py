@@ -12,6 +12,7 @@ from tenure.contracts.run.budget import BudgetResource, Price
 from tenure.contracts.run.control import BudgetRevision, InputRequest, OutlineRevision
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
+from tenure.contracts.run.role_calls import SavedUsage
 from tenure.contracts.sandbox import InputFile
 
 RunMode = Literal["auto", "research", "code"]
@@ -71,6 +72,8 @@ class RunLimits(LimitFields, Contract):
     """Readable part of the web; None for no access."""
     mcp: tuple[str, ...] = ()
     """Names of the MCP servers in the worker's settings whose tools it may call."""
+    has_model: bool = False
+    """Whether a chat model is configured, so that the effort is chosen by what its calls cost."""
     max_call_output: int = Field(default=4096, ge=256)
     """Answer tokens reserved for one call, and their maximum if tokens or cost are limited."""
     highest_price: Price | None = None
@@ -204,12 +207,23 @@ class Usage(Contract):
     """Number of web pages fetched."""
     seconds: float = 0.0
     """Wall time from start to end, pauses included."""
+    critical_path: int = 0
+    """Longest chain of model answers in which each was asked for after the one before had arrived."""
     by_role: dict[str, RoleUsage] = {}
     """Usage by role."""
+    saved: SavedUsage = SavedUsage()
+    """Usage that cached answers saved."""
     exposed_calls: int = 0
     """Number of role calls whose prompt contained instructions of an unknown author (prompt injection)."""
     suspicious_sources: tuple[SourceId, ...] = ()
     """Sources of such instructions, as far as they are passages; at most 50."""
+
+
+class WorkflowUsage(Usage):
+    """Usage of one workflow of a run, with the times of its model answers."""
+
+    call_spans: tuple[tuple[int, int], ...] = ()
+    """Start and end of the answers that can be part of a longest chain, in milliseconds since 1970."""
 
 
 class FallbackRecord(Contract):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tenure.algorithms.research.open_parts import list_parts, select_open_parts
 from tenure.algorithms.retrieval.evidence_selection import is_computed, is_linked
 from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_findings, cluster_vectors
 from tenure.algorithms.text.passage import Encoder, Vectors
@@ -39,9 +40,9 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     Raises:
         UnknownCorpus: a corpus was never ingested.
     """
-    candidates, paths, vectors, means = _load_candidates(store, chunks, request)
+    candidates, paths, texts, vectors, means = _load_candidates(store, chunks, request)
     if not candidates or not request.topics:
-        return AnalysisReply()
+        return AnalysisReply(open_parts=_find_open_parts(request.topics, ()))
     topics = _encode_topics(encode, request.topics)
     relevance = _compute_relevance(vectors, topics, means)
     headings = [aim.topic.heading for aim in request.topics]
@@ -66,22 +67,34 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
         rejected=_count_rejections(candidates, judged),
         latent=_find_latent_topics([c.passage for c in candidates], vectors, heading_relevance, request.min_relevance),
+        open_parts=_find_open_parts(request.topics, [texts[index] for index in accepted]),
     )
 
 
 def _load_candidates(
     store: Store, chunks: ChunkVectors, request: AnalysisRequest
-) -> tuple[list[CandidatePassage], list[list[str]], Vectors, NDArray[np.float32]]:
-    """Return the stored candidates, each chunk once, with heading paths, vectors (n, d) and baselines μ (n,)."""
+) -> tuple[list[CandidatePassage], list[list[str]], list[str], Vectors, NDArray[np.float32]]:
+    """Return the stored candidates, each chunk once, with heading paths, texts, vectors (n, d) and baselines μ (n,)."""
     baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
     first: dict[str, CandidatePassage] = {}
     for candidate in request.candidates:
         first.setdefault(candidate.passage.chunk, candidate)
-    rows = store.read_rows_in(chunks.table, ["id", "corpus", "heading_path", "vector"], "id", list(first))
+    rows = store.read_rows_in(chunks.table, ["id", "corpus", "heading_path", "text", "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)
-    ids, corpora, paths = (rows[name].to_pylist() for name in ("id", "corpus", "heading_path"))
+    ids, corpora, paths, texts = (rows[name].to_pylist() for name in ("id", "corpus", "heading_path", "text"))
     means = np.asarray([baselines.get(corpora[i], 0.0) for i in order], dtype=np.float32)
-    return [first[ids[i]] for i in order], [paths[i] for i in order], chunks.load_vectors(rows)[order], means
+    ordered = [first[ids[i]] for i in order]
+    return ordered, [paths[i] for i in order], [texts[i] for i in order], chunks.load_vectors(rows)[order], means
+
+
+def _find_open_parts(aims: Sequence[TopicState], texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the parts of each topic's question that neither the given texts nor earlier passages speak of."""
+    return {
+        aim.topic.heading: select_open_parts(
+            list_parts(aim.topic.question) if aim.open_parts is None else aim.open_parts, texts
+        )
+        for aim in aims
+    }
 
 
 def _encode_topics(encode: Encoder, aims: Sequence[TopicState]) -> Vectors:

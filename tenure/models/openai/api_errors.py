@@ -32,6 +32,7 @@ _NO_TOOLS = re.compile(
     r"\btools?\b.{0,40}\b(requires?|(not|un)[ -]?supported)|not support .{0,20}\btools?\b", re.IGNORECASE
 )
 _TOO_LARGE_VALUE = re.compile(r"too (large|high|big)|exceed|at most|less than|maximum|range", re.IGNORECASE)
+_MAX_OUTPUT = re.compile(r"at most (\d{2,6}) (?:completion|output) tokens", re.IGNORECASE)
 _MAX_READ_CHARACTERS = 1000
 """Characters of a message that are searched: some servers repeat the whole request after it."""
 
@@ -90,7 +91,7 @@ def _classify_bad_request(server: ModelEndpoint, message: str, request: OpenAIRe
         (name for name, words in _PARAMETER_PATTERNS.items() if name in request.parameters and words.search(message)),
         "",
     )
-    if parameter == capabilities.output_limit and (request.is_budgeted or not _OVERFLOW.search(message)):
+    if parameter == capabilities.output_limit and (request.is_limit_derived or not _OVERFLOW.search(message)):
         return _classify_length_error(server, message, request)
     if _OVERFLOW.search(message):
         return _build_overflow_error(server, message, route)
@@ -120,14 +121,17 @@ def _weaken_tool_choice(request: OpenAIRequest) -> UnsupportedParameter:
 def _classify_length_error(server: ModelEndpoint, message: str, request: OpenAIRequest) -> ModelError:
     """Distinguish an unknown length parameter from a value that is too large.
 
-    If a model's maximum is below the limit of a budget, the limit can be omitted.
+    If a model's maximum is below the limit of a budget or schema, it becomes the limit, or the limit is omitted if the
+    message does not name it.
     """
-    route, capabilities, is_budgeted = request.route, request.capabilities, request.is_budgeted
+    route, capabilities, is_derived = request.route, request.capabilities, request.is_limit_derived
     is_too_large = bool(_TOO_LARGE_VALUE.search(message))
-    if not is_budgeted and (is_too_large or capabilities.output_limit == "max_tokens"):
+    if not is_derived and (is_too_large or capabilities.output_limit == "max_tokens"):
         return server.build_parameter_error(message, route.model, route.resolve_setting("max_output"))
     if is_too_large:
-        return UnsupportedParameter()
+        maximum = _MAX_OUTPUT.search(message)
+        is_lower = maximum is not None and request.limit is not None and 0 < int(maximum[1]) < request.limit
+        return UnsupportedParameter(Capabilities(max_output=int(maximum[1])) if maximum and is_lower else None)
     return UnsupportedParameter(
         Capabilities(output_limit=OUTPUT_LIMITS[OUTPUT_LIMITS.index(capabilities.output_limit) + 1])
     )

@@ -19,10 +19,11 @@ from tenure.contracts.messages import Tier
 from tenure.contracts.run.budget import Price
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.concurrency import ConcurrencyLimiter
-from tenure.models.errors import TransportError
+from tenure.models.errors import CUT_OFF, CUT_OFF_REASONING, TransportError, UnusableAnswer
 from tenure.models.openai.api_errors import UnsupportedParameter, classify_error
 from tenure.models.openai.capabilities import Capabilities, CapabilityCache
 from tenure.models.openai.endpoint import NO_KEY, ModelEndpoint, format_host, validate_base_url, validate_key
+from tenure.models.openai.reply import ChatReply
 from tenure.models.openai.request import OpenAIRequest
 from tenure.models.openai.traced_client import TracedClient
 from tenure.models.routes import ModelRoutes
@@ -117,6 +118,12 @@ class OpenAIBackend(ABC):
         """Return the known capabilities of a role's model."""
         return self._get_capabilities(self._routes.route(role, tier).model, role)
 
+    def identify(self, role: str, tier: Tier) -> str:
+        """Return server, model and parameters that answer a role, so that equal requests can be recognised."""
+        route, address = self._routes.route(role, tier), self._client.base_url
+        parts = (address.host, address.path, route.model, route.temperature, route.reasoning_effort, route.max_output)
+        return " ".join(map(str, parts))
+
     def get_price(self, role: str, tier: Tier) -> Price | None:
         """Return the price of the model that answers a role, or None if it is unknown."""
         return self._prices.get(self._routes.route(role, tier).model)
@@ -130,7 +137,7 @@ class OpenAIBackend(ABC):
                 return await self._complete_in_slot(attempt, call)
             except UnsupportedParameter as error:
                 if error.supported is None:
-                    request = replace(request, max_output=None)
+                    request = replace(request, max_output=None, answer_tokens=None)
                 else:
                     await self._record_limits(attempt, error.supported, schema_only=error.schema_only)
 
@@ -168,6 +175,29 @@ class OpenAIBackend(ABC):
             raise classify_error(self._server, error.status_code, error.body, error.response.headers, request) from None
         except (openai.APIConnectionError, TimeoutError) as error:
             raise self._server.build_connection_error(error, self._timeout) from None
+
+    async def _build_completion(self, request: OpenAIRequest, reply: ChatReply) -> Completion:
+        """Return the completion of a reply, and record the properties of the model that it shows.
+
+        The next answers of a model that reasons have room for that.
+
+        Raises:
+            UnusableAnswer: there is nothing to parse.
+        """
+        if reply.has_reasoning and not request.capabilities.reasoning:
+            await self._record_limits(request, Capabilities(reasoning=True))
+        if request.has_functions and request.capabilities.tools == "required" and reply.lacks_call:
+            # The server ignores the parameter; a schema, which it may enforce, leads to valid actions more often.
+            await self._record_limits(request, Capabilities(tools="none"))
+        chat_request = request.chat_request
+        try:
+            return reply.to_completion(
+                request.route.model, chat_request.prompt_tokens, offers_functions=bool(chat_request.functions)
+            )
+        except UnusableAnswer as error:
+            if error.reason == CUT_OFF and reply.has_reasoning and request.lacks_room_for_reasoning:
+                raise UnusableAnswer(CUT_OFF_REASONING, usage=error.usage, model=error.model) from None
+            raise
 
     @abstractmethod
     async def _request_completion(self, request: OpenAIRequest, call: ModelCall) -> Completion:

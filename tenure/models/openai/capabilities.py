@@ -51,6 +51,10 @@ class Capabilities(BaseModel):
     """Whether the token usage of a streamed answer can be requested."""
     tools: ToolChoice = "required"
     """Way to offer functions."""
+    reasoning: bool = False
+    """Whether the model was seen to reason before its answers, which takes tokens of their limit."""
+    max_output: int | None = None
+    """Largest limit of an answer that the server accepts; None if no limit was too large."""
     since: float = 0.0
     """Time of the first rejection, in seconds since 1970."""
 
@@ -62,6 +66,8 @@ class Capabilities(BaseModel):
             streaming=self.streaming and other.streaming,
             stream_usage=self.stream_usage and other.stream_usage,
             tools=max(self.tools, other.tools, key=TOOL_CHOICES.index),
+            reasoning=self.reasoning or other.reasoning,
+            max_output=min((n for n in (self.max_output, other.max_output) if n is not None), default=None),
             since=min((at for at in (self.since, other.since) if at), default=0.0),
         )
 

@@ -41,10 +41,7 @@ class OpenAIChat(OpenAIBackend):
         if failure := reply.failure:
             raise classify_error(self._server, failure.status, failure.model_dump(), {}, request)
         await self._check_length(request, reply)
-        chat_request = request.chat_request
-        completion = reply.to_completion(
-            request.route.model, chat_request.prompt_tokens, offers_functions=bool(chat_request.functions)
-        )
+        completion = await self._build_completion(request, reply)
         return replace(completion, first_token_seconds=first_token)
 
     async def _check_length(self, request: OpenAIRequest, reply: ChatReply) -> None:

@@ -10,15 +10,17 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, WrapValidator, field_validator
 
 from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.control.stream_repetition import is_repetitive
 from tenure.models.chat import Completion, FinishReason
-from tenure.models.errors import EMPTY_ANSWER, UnusableAnswer
+from tenure.models.errors import CUT_OFF, EMPTY_ANSWER, REPEATED_ITSELF, UnusableAnswer
 from tenure.models.usage import TokenUsage
 
-CUT_OFF = "answer cut off at the length limit"
-"""Reason of an answer that ends in the middle or before its first token."""
+REPETITION: Final = "repetition"
+"""Finish reason of a stream that was closed because its text repeated itself; no server sends it."""
 
 _FILTERED = "answer stopped by the content filter"
 _ENDINGS = {
+    REPETITION: REPEATED_ITSELF,
     "length": CUT_OFF,
     "max_tokens": CUT_OFF,
     "model_length": CUT_OFF,
@@ -176,12 +178,24 @@ class PromptTokensDetails(BaseModel):
     cached_tokens: OptionalCount = None
 
 
+class CompletionTokensDetails(BaseModel):
+    """Composition of the tokens of an answer."""
+
+    reasoning_tokens: OptionalCount = None
+
+
 class ReplyUsage(BaseModel):
     """Token usage as the server reports it."""
 
     prompt_tokens: OptionalCount = None
     completion_tokens: OptionalCount = None
     prompt_tokens_details: Annotated[PromptTokensDetails | None, LENIENT] = None
+    completion_tokens_details: Annotated[CompletionTokensDetails | None, LENIENT] = None
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """Tokens of hidden reasoning; 0 if none are reported."""
+        return (self.completion_tokens_details and self.completion_tokens_details.reasoning_tokens) or 0
 
     @property
     def token_usage(self) -> TokenUsage:
@@ -220,6 +234,21 @@ class ChatReply(BaseModel):
         usage = self.usage.token_usage if self.usage else TokenUsage()
         return usage if usage.tokens_in or usage.tokens_out else None
 
+    @property
+    def lacks_call(self) -> bool:
+        """Whether the model answered in words, without any function call."""
+        choice = self.choices[0] if self.choices else None
+        message = (choice.message if choice else None) or AssistantMessage()
+        return bool(message.content_text.strip()) and not message.function_calls
+
+    @property
+    def has_reasoning(self) -> bool:
+        """Whether the model reasoned before its answer, visibly or not."""
+        choice = self.choices[0] if self.choices else None
+        message = (choice.message if choice else None) or AssistantMessage()
+        is_shown = bool(message.reasoning_text.strip()) or message.content_text.lstrip().startswith("<think")
+        return is_shown or bool(self.usage and self.usage.reasoning_tokens)
+
     def to_completion(self, requested_model: str, prompt_tokens: int, *, offers_functions: bool = False) -> Completion:
         """Return the completion.
 
@@ -246,8 +275,11 @@ def _describe_problem(ending: str, answer: AssistantMessage, text: str) -> str:
     """Return the reason why an answer cannot be used; empty for none."""
     if answer.refusal_text:
         return "the model refused"
-    if ending.lower() in _ENDINGS:
-        return _ENDINGS[ending.lower()]
+    problem = _ENDINGS.get(ending.lower(), "")
+    if problem == CUT_OFF and is_repetitive(answer.full_text):
+        return REPEATED_ITSELF
+    if problem:
+        return problem
     if text:
         return ""
     return EMPTY_ANSWER if answer.content is None or isinstance(answer.content, str | list) else _UNEXPECTED_TYPE

@@ -1,18 +1,31 @@
 """Build the parameters of a request from the capabilities of its server."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest
 from tenure.models.openai.capabilities import Capabilities, OutputMode
 from tenure.models.openai.json_schema import build_strict_schema, with_instruction, with_schema
 from tenure.models.routes import ModelRoute
+from tenure.settings import ReasoningEffort
 
 Parameters = dict[str, Any]
+
+REASONING_TOKENS: Final[Mapping[ReasoningEffort | None, int]] = {
+    None: 16_384,
+    "none": 0,
+    "minimal": 2_048,
+    "low": 8_192,
+    "medium": 16_384,
+    "high": 32_768,
+    "xhigh": 65_536,
+    "max": 65_536,
+}
+"""Room for hidden reasoning before the answer, by reasoning effort; None for the server's default effort."""
 
 
 @dataclass(frozen=True)
@@ -28,12 +41,29 @@ class OpenAIRequest:
         """Limit of the answer in tokens; None for no limit."""
         if self.capabilities.output_limit == "none":
             return None
-        return self.route.limit_output(self.chat_request.max_output)
+        limit, ceiling = self.route.limit_output(self.chat_request.max_output, self._needed_tokens), None
+        if limit is not None and limit != self.route.max_output:
+            ceiling = self.capabilities.max_output
+        return limit if limit is None or ceiling is None else min(limit, ceiling)
 
     @property
-    def is_budgeted(self) -> bool:
-        """Whether a budget limits the answer more than the settings do."""
+    def is_limit_derived(self) -> bool:
+        """Whether the limit comes from a budget or from the schema, and not from the settings."""
         return self.limit is not None and self.limit != self.route.max_output
+
+    @property
+    def lacks_room_for_reasoning(self) -> bool:
+        """Whether the limit follows from the schema alone, because no reasoning of the model is known."""
+        is_known = self.capabilities.reasoning or self.route.reasoning_effort is not None
+        return not is_known and self.limit is not None and self.limit == self.chat_request.answer_tokens
+
+    @property
+    def _needed_tokens(self) -> int | None:
+        """Tokens of the longest answer and of the reasoning before it; None if they are unknown."""
+        needed, effort = self.chat_request.answer_tokens, self.route.reasoning_effort
+        if needed is None or not (self.capabilities.reasoning or effort):
+            return needed
+        return needed + REASONING_TOKENS[effort]
 
     @property
     def is_streamed(self) -> bool:

@@ -59,10 +59,7 @@ class OpenAIResponses(OpenAIBackend):
         if response.get("status") not in ("completed", "incomplete"):
             await call.save_response_id("")
             raise self._classify_failure(response, request)
-        chat_request = request.chat_request
-        return to_chat_reply(response).to_completion(
-            request.route.model, chat_request.prompt_tokens, offers_functions=bool(chat_request.functions)
-        )
+        return await self._build_completion(request, to_chat_reply(response))
 
     async def _resume_response(self, call: ModelCall) -> dict[str, Any] | None:
         """Return the response that an earlier attempt started, or None if it does not exist any more."""
@@ -202,6 +199,7 @@ def to_chat_reply(response: dict[str, Any]) -> ChatReply:
         "prompt_tokens": usage.get("input_tokens"),
         "completion_tokens": usage.get("output_tokens"),
         "prompt_tokens_details": usage.get("input_tokens_details"),
+        "completion_tokens_details": usage.get("output_tokens_details"),
     }
     return ChatReply.model_validate(
         {

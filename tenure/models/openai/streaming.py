@@ -8,7 +8,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.control.stream_repetition import TAIL_CHARACTERS, is_repetitive
 from tenure.models.openai.reply import (
+    REPETITION,
     AssistantMessage,
     ChatReply,
     CompletionChoice,
@@ -21,6 +23,7 @@ from tenure.models.openai.reply import (
 PROGRESS_INTERVAL_SECONDS: Final = 0.5
 """Minimum time between two reports of the received tokens."""
 
+_CHECK_CHARACTERS: Final = 500
 _DONE: Final = "[DONE]"
 
 
@@ -68,6 +71,9 @@ class ReplyAssembler:
         self._reasoning: list[str] = []
         self._calls: dict[int, list[str]] = {}
         self._has_choice = False
+        self._tail = ""
+        self.length = 0
+        """Characters of the generated text."""
 
     @property
     def message(self) -> AssistantMessage:
@@ -95,6 +101,15 @@ class ReplyAssembler:
         """Whether the token usage has been received."""
         return self._usage is not None
 
+    @property
+    def tail(self) -> str:
+        """End of the generated text."""
+        return self._tail
+
+    def close_repetition(self) -> None:
+        """End the answer, whose text repeats itself."""
+        self._finish_reason = REPETITION
+
     def add(self, event: ChatReply) -> None:
         """Add an event."""
         self._model = event.model or self._model
@@ -115,9 +130,15 @@ class ReplyAssembler:
         for received, text in parts:
             if text:
                 received.append(text)
+                self._extend_tail(text)
         for position, call in enumerate(piece.function_calls):
             if call.function and call.function.text:
                 self._calls.setdefault(position if call.index is None else call.index, []).append(call.function.text)
+                self._extend_tail(call.function.text)
+
+    def _extend_tail(self, text: str) -> None:
+        self.length += len(text)
+        self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
 
     def build_reply(self) -> ChatReply:
         """Return the reply that a whole response would contain."""
@@ -140,11 +161,12 @@ class StreamedReply:
         self._idle_timeout = idle_timeout
         self._started_at = self._reported_at = time.monotonic()
         self._assembler = ReplyAssembler()
+        self._checked_length = 0
         self.first_token_seconds: float | None = None
         """Time to the first token; None before it."""
 
     async def read(self, body: AsyncIterator[bytes]) -> ChatReply:
-        """Read the stream to its end.
+        """Read the stream to its end, or until its text repeats itself.
 
         Raises:
             BrokenStream: the stream was silent for too long, is malformed, or ended before the answer did.
@@ -166,7 +188,7 @@ class StreamedReply:
             raise BrokenStream("stopped sending in the middle of its answer") from None
 
     def _add_events(self, events: list[str]) -> bool:
-        """Add events; return whether the last one marks the end of the stream."""
+        """Add events; return whether the stream is over, because it says so or because its text repeats itself."""
         for data in events:
             if data.strip() == _DONE:
                 return True
@@ -174,8 +196,18 @@ class StreamedReply:
                 self._assembler.add(ChatReply.model_validate_json(data))
             except ValidationError:
                 raise BrokenStream("sent a broken stream") from None
+            if self._is_repetitive():
+                self._assembler.close_repetition()
+                return True
         self._report_progress()
         return False
+
+    def _is_repetitive(self) -> bool:
+        """Examine the end of the text each time that it has grown enough."""
+        if self._assembler.length - self._checked_length < _CHECK_CHARACTERS:
+            return False
+        self._checked_length = self._assembler.length
+        return is_repetitive(self._assembler.tail)
 
     def _report_progress(self) -> None:
         """Record the time of the first token, and report the received tokens at most once per interval."""

@@ -22,7 +22,7 @@ from tenure.contracts.result.diff import (
 )
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultContradiction
 from tenure.report.render import program
-from tenure.report.render.layout import split_synthesis
+from tenure.report.render.layout import SYNTHESIS_PARTS, split_synthesis
 
 MIN_OVERLAP = 0.6
 """Minimum share of common stems for two versions of one finding."""
@@ -84,8 +84,8 @@ def _stated(result: Result, parts: Iterable[tuple[str, Iterable[ResultClaim]]]) 
     for topic, claims in parts:
         for claim in claims:
             quotes = tuple(quote(citation) for citation in claim.citations)
-            stated = DiffStatement(topic=topic, text=claim.text, status=claim.status, quotes=quotes)
-            said.setdefault(normalize_sentence(claim.text), stated)
+            stated = DiffStatement(topic=topic, text=claim.statement, status=claim.status, quotes=quotes)
+            said.setdefault(normalize_sentence(claim.statement), stated)
     return tuple(said.values())
 
 
@@ -173,16 +173,11 @@ def _compare_conclusions(a: Result, b: Result) -> Iterator[ChangedConclusion]:
 
 def _concluded(result: Result) -> dict[ConclusionPart, str]:
     parts = split_synthesis(result.synthesis) if result.synthesis else {}
-    return {
-        "abstract": _text(result.abstract_claims),
-        "situation": _text(parts.get("Situation", ())),
-        "complication": _text(parts.get("Complication", ())),
-        "resolution": _text(parts.get("Resolution", ())),
-    }
+    return {"abstract": _text(result.abstract_claims), **{name: _text(parts.get(name, ())) for name in SYNTHESIS_PARTS}}
 
 
 def _text(claims: Iterable[ResultClaim]) -> str:
-    return " ".join(claim.text for claim in claims)
+    return " ".join(claim.statement for claim in claims)
 
 
 def _compare_figures(a: Result, b: Result) -> Iterator[ChangedMetric]:
@@ -201,6 +196,7 @@ def _read_figures(result: Result) -> dict[str, float]:
         "sources": float(len(result.sources)),
         "cycles of research": float(len(result.information_gain)),
         "model calls": float(usage.model_calls),
+        "critical path in model calls": float(usage.critical_path),
         "tokens": float(usage.tokens_in + usage.tokens_out),
         "cost in USD": usage.cost_usd,
         "evaluation": scores.overall if scores else None,

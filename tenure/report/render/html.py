@@ -10,12 +10,14 @@ from functools import cache
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path, PurePath
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from tenure.contracts.result.result import Result
 from tenure.report.render.marks import UNSOURCED, CitationStyle
-from tenure.report.render.view import Remark, build_page
+from tenure.report.render.page import Remark, ReportPage
+from tenure.report.render.view import build_page
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -29,21 +31,34 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
         style: format of citation marks.
     """
     sheet = _sheet()
-    return _template().render(
-        page=build_page(result, base, style),
+    return render_page(
+        make_environment(TEMPLATES).get_template("report.html.jinja"),
+        build_page(result, base, style),
         style=sheet,
         policy=_build_content_security_policy(sheet),
-        unsourced=UNSOURCED,
     )
+
+
+def render_page(template: Template, page: ReportPage, *, documents: str = "", **values: Any) -> str:
+    """Render the view of a result document with the template of the report, or with one that extends it.
+
+    Args:
+        template: the template.
+        page: the view.
+        documents: path below which a server shows the passages of sources; empty for a page without a server.
+        values: further values of the template.
+    """
+    return template.render(page=page, documents=documents, unsourced=UNSOURCED, **values)
 
 
 @cache
-def _template() -> Template:
+def make_environment(*folders: Path) -> Environment:
+    """Return the environment of templates in folders, in which all values are escaped."""
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
     environment.filters["groupby_kind"] = _group_by_kind
-    return environment.get_template("report.html.jinja")
+    return environment
 
 
 @cache

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import remove_control_characters
+from tenure.contracts.evidence.passages import ClaimKind
 from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.render import reasoning
 from tenure.report.render.disputes import DisputesPart, list_disputes
 from tenure.report.render.escaping import escape, flatten
-from tenure.report.render.layout import split_synthesis
-from tenure.report.render.limits import describe_no_answer, list_evidence_limits, list_web_limits
-from tenure.report.render.marks import CitationMarks, CitationStyle, make_marks, to_markdown
+from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, WHAT_FOLLOWS, order_synthesis
+from tenure.report.render.limits import describe_no_answer, list_all_claims, list_evidence_limits, list_web_limits
+from tenure.report.render.marks import CitationMarks, CitationStyle, explain_marks, make_marks, to_markdown
 from tenure.report.render.news import HEADING, render_news
 from tenure.report.render.program import render_files, render_program_body
 from tenure.report.render.provenance import render_provenance
@@ -36,8 +37,8 @@ CONSIDERATIONS_NOTE = "These thoughts go beyond the sources and are not cited."
 """Remark before thoughts that no source supports."""
 
 QUOTES_NOTE = (
-    "Every citation mark above leads to words of its source, quoted here verbatim "
-    "(except for white space) with their position in the stored text."
+    "Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their "
+    "place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading."
 )
 """Remark before the quotes."""
 
@@ -81,9 +82,13 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
         yield f"## {HEADING}\n\n{told}"
     if result.mode == "CODE":
         yield from render_program_body(result)
-    yield from _body(result, make_marks(result.sources, style))
+    named = make_marks(result.sources, style)
+    yield from _body(result, named)
     for part in list_disputes(result):
-        yield f"## {part.heading}\n\n{_disputes(part, result, make_marks(result.sources, style))}"
+        yield f"## {part.heading}\n\n{_disputes(part, result, named)}"
+    for heading, claims in order_synthesis(result.synthesis).closing.items():
+        expected: ClaimKind = "inference" if heading == WHAT_FOLLOWS else "gap"
+        yield f"## {heading}\n\n*{CLOSING_NOTES[heading]}*\n\n{to_markdown(claims, named, expected)}"
     if limits := list_evidence_limits(result):
         yield "## Limits of the evidence\n\n" + "\n".join(f"- {escape(limit)}" for limit in limits)
     if result.further_considerations:
@@ -95,6 +100,7 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
     if result.sources:
         yield f"## References\n\n{render_references(result, base, style)}"
         yield f"## Quotes\n\n{QUOTES_NOTE}\n\n{render_quotes(result, style)}"
+    yield from _background(result, named)
     yield f"## How this report was made\n\n{render_provenance(result)}"
 
 
@@ -107,16 +113,27 @@ def _body(result: Result, named: CitationMarks) -> Iterator[str]:
         yield f"**{SHORT_ANSWER}:** {to_markdown([result.short_answer], named)}"
     if result.abstract_claims:
         yield f"## Abstract\n\n{to_markdown(result.abstract_claims, named)}"
+    synthesis = order_synthesis(result.synthesis)
+    yield "\n".join(f"- {escape(line)}" for line in explain_marks(list_all_claims(result)))
+    if synthesis.comparison:
+        yield f"## {COMPARISON}\n\n{to_markdown(synthesis.comparison, named)}"
     for section in result.sections:
         yield f"## {escape(section.topic)}\n\n{to_markdown(section.claims, named)}"
-    if result.reasoning:
-        yield f"## {reasoning.HEADING}\n\n{reasoning.to_text(result.reasoning, named)}"
-    if result.synthesis:
+    if synthesis.parts:
         yield "## Synthesis"
-        parts = split_synthesis(result.synthesis)
-        yield from (f"**{name}.** {to_markdown(claims, named)}" for name, claims in parts.items())
+        yield from (f"**{name}.** {to_markdown(claims, named)}" for name, claims in synthesis.parts.items())
     if result.artifacts and result.mode != "CODE":
         yield f"## Figures and files\n\n{FILES_NOTE}\n\n{render_files(result)}"
+
+
+def _background(result: Result, named: CitationMarks) -> Iterator[str]:
+    """Yield the steps of the reasoning, and the parts of the synthesis that its conclusions are drawn from."""
+    background = order_synthesis(result.synthesis).background
+    if result.reasoning or background:
+        yield f"## {reasoning.HEADING}"
+    if result.reasoning:
+        yield reasoning.to_text(result.reasoning, named)
+    yield from (f"**{name}.** {to_markdown(claims, named)}" for name, claims in background.items())
 
 
 def _disputes(part: DisputesPart, result: Result, named: CitationMarks) -> str:

@@ -1,12 +1,14 @@
 """Format citation marks, and render claims as Markdown with them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from tenure.contracts.evidence.passages import ClaimStatus
+from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
+from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
-from tenure.report.render.escaping import escape
-from tenure.report.render.layout import ClaimRun, LayoutBlock, split_into_blocks
+from tenure.report.render.escaping import escape, escape_cell, escape_sentence
+from tenure.report.render.layout import CitedClaim, LayoutBlock, split_into_blocks
+from tenure.report.render.program import format_code_block
 from tenure.report.render.sources.bibliography import make_author_year_labels
 
 CitationStyle = Literal["numeric", "author-year"]
@@ -27,8 +29,20 @@ STATUS_WORDS: Mapping[ClaimStatus, str] = {
 """Remark on a sentence's support; none if it is supported."""
 
 
+STATUS_MEANINGS: Mapping[ClaimStatus, str] = {
+    "neutral": "the check did not find the statement in the quoted words: read the quote before you rely on it",
+    "refuted": "the quoted words say otherwise",
+    "missing_citation": "no passage of a source was named for the statement",
+    "invalid_source": "the named quote is not in its source",
+}
+"""Explanations of the marks of doubtful sentences."""
+
 TAINTED = "a source gives instructions to language models"
 """Remark on a sentence that such a source may have influenced."""
+
+
+INFERENCE = "inference"
+"""Remark on a conclusion or recommendation of the writer."""
 
 
 class CitationMarks(NamedTuple):
@@ -65,32 +79,84 @@ def make_marks(sources: Sequence[SourceEntry], style: CitationStyle) -> Citation
     )
 
 
-def to_markdown(claims: Sequence[ResultClaim], marks: CitationMarks) -> str:
+def to_markdown(claims: Sequence[ResultClaim], marks: CitationMarks, expected: ClaimKind = "fact") -> str:
     """Render claims as Markdown with citation marks.
 
     Args:
         claims: the sentences, in reading order.
         marks: the citation marks.
+        expected: kind of claims that the heading of the text explains already, so that they have no remark.
     """
-    return "\n\n".join(_passage(passage, marks) for passage in split_into_blocks(claims))
+    return "\n\n".join(part for block in split_into_blocks(claims) for part in _render_block(block, marks, expected))
 
 
-def _passage(passage: LayoutBlock, marks: CitationMarks) -> str:
-    runs = [_run(run, marks) for run in passage.runs]
-    return " ".join(runs) if passage.kind == "paragraph" else "\n".join(f"- {run}" for run in runs)
+def _render_block(block: LayoutBlock, marks: CitationMarks, expected: ClaimKind) -> Iterator[str]:
+    if block.heading:
+        yield f"### {escape(block.heading)}"
+    if block.kind == "table":
+        yield _render_table(block, marks, expected)
+    elif block.kind == "definitions":
+        yield "\n".join(
+            f"- **{escape(row.label)}:** {_render_cell(row.cells[0], marks, expected)}" for row in block.rows
+        )
+    elif block.kind == "code":
+        for one in block.claims:
+            yield format_code_block(one.claim.text)
+            yield " ".join(_remarks(one, marks, expected))
+    elif block.kind == "paragraph":
+        yield " ".join(_render_claim(one, marks, expected) for one in block.claims)
+    else:
+        yield "\n".join(
+            f"{f'{number}.' if block.kind == 'numbered' else '-'} {_render_claim(one, marks, expected)}"
+            for number, one in enumerate(block.claims, 1)
+        )
 
 
-def describe_status(claim: ResultClaim, run: ClaimRun) -> str:
-    """Return the remarks on a sentence: its status, unless the mark shows it already, and whether it is tainted."""
-    is_marked = not run.sources and claim.status in ("missing_citation", "invalid_source")
+def _render_table(block: LayoutBlock, marks: CitationMarks, expected: ClaimKind) -> str:
+    rows = [
+        ["", *map(escape, block.columns)],
+        ["---"] * (len(block.columns) + 1),
+        *(
+            [f"**{escape(row.label)}**", *(_render_cell(cell, marks, expected) or "–" for cell in row.cells)]
+            for row in block.rows
+        ),
+    ]
+    return "\n".join(f"| {' | '.join(map(escape_cell, row))} |" for row in rows)
+
+
+def _render_cell(cell: Sequence[CitedClaim], marks: CitationMarks, expected: ClaimKind) -> str:
+    return " ".join(_render_claim(one, marks, expected) for one in cell)
+
+
+def _render_claim(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) -> str:
+    return " ".join([escape_sentence(one.claim.text), *_remarks(one, marks, expected)])
+
+
+def _remarks(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) -> Iterator[str]:
+    """Yield the remark on a claim and its citation mark."""
+    if doubt := describe_status(one, expected):
+        yield f"[{doubt}]"
+    if one.sources or needs_source(one.claim):
+        yield marks.render_markdown(one.sources)
+
+
+def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
+    """Return the meanings of the marks of doubt that occur in claims, one line each."""
+    found = {claim.status for claim in claims if needs_source(claim)}
+    return tuple(
+        f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found
+    )
+
+
+def needs_source(claim: ResultClaim) -> bool:
+    """Return whether a claim without a source is marked as unsourced; gaps and lead-ins need none."""
+    return claim.kind in KINDS_WITH_SOURCES or claim.status != "unverified"
+
+
+def describe_status(one: CitedClaim, expected: ClaimKind = "fact") -> str:
+    """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
+    claim = one.claim
+    is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
-    return "; ".join(filter(None, (status, TAINTED if claim.tainted else "")))
-
-
-def _run(run: ClaimRun, marks: CitationMarks) -> str:
-    return " ".join([*(_sentence(claim, run) for claim in run.claims), marks.render_markdown(run.sources)])
-
-
-def _sentence(claim: ResultClaim, run: ClaimRun) -> str:
-    doubt = describe_status(claim, run)
-    return f"{escape(claim.text)} [{doubt}]" if doubt else escape(claim.text)
+    kind = INFERENCE if claim.kind == "inference" != expected else ""
+    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted else "")))

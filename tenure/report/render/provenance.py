@@ -3,10 +3,21 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.escaping import escape, flatten, format_code_span
+from tenure.report.render.limits import UNCONFIRMED, is_picture, list_all_claims
+from tenure.report.render.marks import STATUS_WORDS
 
+SCORE_MEANINGS = {
+    "consistency": "agreement of several retellings of the answer",
+    "completeness": "parts of the question that are answered",
+    "factuality": "sentences that their quotes support",
+}
+"""Meanings of the scores of a self-evaluation; the overall score is their mean."""
+MIN_SHARED_STEMS = 0.7
+"""Minimum share of the words of a sentence that a remark contains if it repeats the sentence."""
 MAX_SKIPPED_SHOWN = 20
 """Maximum number of skipped files that are named; the others are counted."""
 
@@ -62,9 +73,14 @@ def _numbers(usage: Usage) -> str:
     if usage.tokens_in or usage.tokens_out:
         figures.append(f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
     if usage.model_calls:
-        figures.append(_count(usage.model_calls, "model call"))
+        chain = f" ({usage.critical_path} one after the other)" if usage.critical_path else ""
+        figures.append(_count(usage.model_calls, "model call") + chain)
     if usage.cost_usd is not None:
         figures.append(f"{usage.cost_usd:.4f} USD")
+    if saved := usage.saved.answers:
+        cost = "" if usage.saved.cost_usd is None else f" and {usage.saved.cost_usd:.4f} USD"
+        tokens = usage.saved.tokens_in + usage.saved.tokens_out
+        figures.append(f"{_count(saved, 'cached answer')} (saved {tokens} tokens{cost})")
     return "Used: " + ", ".join([*figures, f"{usage.seconds:.1f} s"])
 
 
@@ -74,7 +90,8 @@ def _count(n: int, one: str, many: str = "") -> str:
 
 def _coverage(result: Result) -> Iterator[str]:
     if result.coverage:
-        yield "Coverage: " + ", ".join(f"{escape(topic)} {share:.0%}" for topic, share in result.coverage.items())
+        shares = ", ".join(f"{escape(topic)} {share:.0%}" for topic, share in result.coverage.items())
+        yield f"Coverage, by the number and relevance of the passages found on a topic: {shares}"
 
 
 def list_scores(evaluation: Evaluation) -> dict[str, float]:
@@ -83,25 +100,40 @@ def list_scores(evaluation: Evaluation) -> dict[str, float]:
     return {name: score for name, score in named.items() if score is not None}
 
 
+def mark_doubt(text: str, result: Result) -> str:
+    """Return a remark of the evaluation, marked if it repeats a sentence that its sources do not support."""
+    stems = set(stem_words(text))
+    for claim in list_all_claims(result):
+        own = set(stem_words(claim.statement))
+        if claim.status in UNCONFIRMED and own and len(own & stems) >= MIN_SHARED_STEMS * len(own):
+            return f"{text} [{STATUS_WORDS[claim.status]}]"
+    return text
+
+
 def _evaluation(result: Result) -> Iterator[str]:
     if scores := result.evaluation:
-        yield "Self-evaluation: " + ", ".join(f"{name} {score:.0%}" for name, score in list_scores(scores).items())
+        named = list_scores(scores)
+        yield "Self-evaluation: " + ", ".join(f"{name} {score:.0%}" for name, score in named.items())
+        meanings = "; ".join(f"{name}: {SCORE_MEANINGS[name]}" for name in named if name in SCORE_MEANINGS)
+        if meanings:
+            yield f"Meaning of the scores: {meanings}."
         if scores.completeness_error is not None:
             yield (
                 "Self-evaluation: the completeness is an estimate without a model; such estimates differ by "
                 f"{100 * scores.completeness_error:.0f} percentage points on average from the share of known answers."
             )
-        yield from (f"Self-evaluation: {escape(issue)}" for issue in scores.issues)
-        yield from (f"Suggestion: {escape(suggestion)}" for suggestion in scores.suggestions)
+        yield from (f"Self-evaluation: {escape(mark_doubt(issue, result))}" for issue in scores.issues)
+        yield from (f"Suggestion: {escape(mark_doubt(suggestion, result))}" for suggestion in scores.suggestions)
 
 
 def _skipped(result: Result) -> Iterable[str]:
-    named = [
-        f"Not read: {format_code_span(file.path)} ({escape(file.reason)})"
-        for file in result.skipped[:MAX_SKIPPED_SHOWN]
-    ]
-    more = len(result.skipped) - len(named)
-    return [*named, f"Not read: {_count(more, 'more file')}"] if more else named
+    others = [file for file in result.skipped if not is_picture(file.path)]
+    named = [f"Not read: {format_code_span(file.path)} ({escape(file.reason)})" for file in others[:MAX_SKIPPED_SHOWN]]
+    if more := len(others) - len(named):
+        named.append(f"Not read: {_count(more, 'more file')}")
+    if pictures := len(result.skipped) - len(others):
+        named.append(f"Not read: {_count(pictures, 'picture')}, which a report does not need unless text is in them")
+    return named
 
 
 def _web(result: Result) -> Iterator[str]:

@@ -45,7 +45,7 @@ KINDS: Mapping[StepKind, str] = {
 
 def describe_method(reasoning: ResultReasoning) -> str:
     """Return the reasoning method and its confidence."""
-    return f"{HOW[reasoning.strategy]}; confidence {reasoning.confidence:.0%}."
+    return f"{HOW[reasoning.strategy]}; estimated probability that the conclusion is right: {reasoning.confidence:.0%}."
 
 
 def label(step: ResultStep, *, concludes: bool = False) -> str:

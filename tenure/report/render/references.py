@@ -4,6 +4,7 @@ The list of references is short; the quotes follow source by source, in the orde
 in the stored text and the parts of the report that use it.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import NamedTuple
@@ -11,8 +12,13 @@ from typing import NamedTuple
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, SourceEntry
 from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
+from tenure.report.render.layout import COMPARISON, order_synthesis
 from tenure.report.render.marks import CitationStyle, make_marks
 from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.places import describe_place
+
+_CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
+"""Beginning of a line of code in the stored text of a source."""
 
 
 class QuotePlace(NamedTuple):
@@ -26,6 +32,12 @@ class QuotePlace(NamedTuple):
     """The quoted text."""
     page: int | None
     """Page on which the quote begins, or None if the source has no pages."""
+    line: int | None
+    """Line of the file on which the quote begins, or None if it is unknown."""
+    file_start: int | None
+    """Offset of the quote in the file, or None if it is unknown."""
+    heading: str
+    """Nearest heading before the quote; empty if there is none."""
 
 
 def render_references(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
@@ -64,6 +76,11 @@ def render_address(uri: str, base: PurePath | None = None) -> str:
     return f"<{uri}>" if is_web(uri) else format_code_span(format_path(uri, base))
 
 
+def render_quote(quote: str) -> str:
+    """Return a quote on one line in quotation marks, or as a code span if its lines are code."""
+    return format_code_span(quote) if _CODE_LINE.search(quote) else f"“{escape(quote)}”"
+
+
 def _label(label: str, style: CitationStyle) -> str:
     return f"[{label}]" if style == "numeric" else f"{escape(label)}:"
 
@@ -96,7 +113,15 @@ def collect_uses(result: Result) -> dict[int, dict[QuotePlace, list[str]]]:
     used: dict[int, dict[QuotePlace, list[str]]] = {}
     for part, citations in _parts(result):
         for citation in citations:
-            place = QuotePlace(citation.start, citation.end, citation.quote, citation.page)
+            place = QuotePlace(
+                citation.start,
+                citation.end,
+                citation.quote,
+                citation.page,
+                citation.line,
+                citation.file_start,
+                citation.heading,
+            )
             parts = used.setdefault(citation.source, {}).setdefault(place, [])
             if part not in parts:
                 parts.append(part)
@@ -104,13 +129,18 @@ def collect_uses(result: Result) -> dict[int, dict[QuotePlace, list[str]]]:
 
 
 def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
+    synthesis = order_synthesis(result.synthesis)
     yield "Abstract", _cited(result.abstract_claims)
+    yield COMPARISON, _cited(synthesis.comparison)
     for section in result.sections:
         yield section.topic, _cited(section.claims)
-    yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
-    yield "Synthesis", _cited(result.synthesis.claims if result.synthesis else ())
+    yield "Synthesis", _cited(claim for claims in synthesis.parts.values() for claim in claims)
     for part in list_disputes(result):
         yield part.heading, [side.citation for dispute in part.disputes for side in dispute.sides]
+    for heading, claims in synthesis.closing.items():
+        yield heading, _cited(claims)
+    yield "Reasoning", _cited(result.reasoning.claims if result.reasoning else ())
+    yield "Reasoning", _cited(claim for claims in synthesis.background.values() for claim in claims)
 
 
 def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:
@@ -118,9 +148,8 @@ def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:
 
 
 def _lines(source: SourceEntry, places: dict[QuotePlace, list[str]]) -> Iterable[str]:
-    for place in sorted(places):
+    for place in sorted(places, key=lambda place: (place.start, place.end)):
         parts = "; ".join(escape(part) for part in places[place])
         link = build_text_fragment(source.uri, place.quote)
         opened = f"; <{link}>" if link else ""
-        page = f"page {place.page}, " if place.page else ""
-        yield f"- “{escape(place.quote)}” ({page}characters {place.start}-{place.end}; in: {parts}{opened})"
+        yield f"- {render_quote(place.quote)} ({escape(describe_place(place))}; in: {parts}{opened})"

@@ -6,8 +6,7 @@ parsed from it, so that each is worded once.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Literal
@@ -15,14 +14,15 @@ from typing import Literal
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tenure.contracts.evidence.passages import ClaimStatus
+from tenure.algorithms.text.printable import remove_control_characters
+from tenure.contracts.evidence.passages import ClaimKind
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultReasoning, SourceEntry
 from tenure.contracts.run.budget import BudgetResource
 from tenure.report.render import figures, layout, reasoning
 from tenure.report.render.disputes import ShownDispute, Side, list_disputes
-from tenure.report.render.escaping import TextSpan, flatten, split_spans
-from tenure.report.render.layout import split_synthesis
-from tenure.report.render.limits import describe_no_answer, list_evidence_limits
+from tenure.report.render.escaping import TextSpan, flatten, split_sentence_spans, split_spans
+from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, WHAT_FOLLOWS, SynthesisLayout, order_synthesis
+from tenure.report.render.limits import describe_no_answer, list_all_claims, list_evidence_limits
 from tenure.report.render.markdown import (
     CONSIDERATIONS_NOTE,
     FILES_NOTE,
@@ -32,14 +32,40 @@ from tenure.report.render.markdown import (
     render_feedback,
     render_no_evidence,
 )
-from tenure.report.render.marks import STATUS_WORDS, CitationMarks, CitationStyle, describe_status, make_marks
+from tenure.report.render.marks import (
+    STATUS_WORDS,
+    CitationMarks,
+    CitationStyle,
+    describe_status,
+    explain_marks,
+    make_marks,
+    needs_source,
+)
 from tenure.report.render.news import HEADING, render_news
+from tenure.report.render.page import (
+    BlockView,
+    ChapterView,
+    CitedQuoteView,
+    DisagreementsView,
+    DisagreementView,
+    FigureView,
+    MarkView,
+    PartView,
+    QuoteView,
+    ReasoningView,
+    ReferenceView,
+    Remark,
+    ReportPage,
+    RowView,
+    SentenceView,
+    SideView,
+    ThoughtView,
+)
 from tenure.report.render.program import render_files, render_program_body
 from tenure.report.render.provenance import list_scores, render_provenance
 from tenure.report.render.references import collect_uses, sort_sources_by_label
 from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
-
-Line = tuple[TextSpan, ...]
+from tenure.report.render.sources.places import describe_place
 
 _READER = MarkdownIt("commonmark", {"html": False})
 
@@ -52,270 +78,6 @@ _UNITS: dict[BudgetResource, str] = {
 }
 
 
-@dataclass(frozen=True)
-class QuoteView:
-    """Quote with its context."""
-
-    before: str
-    """Words of the source before the quote; empty if there are none."""
-    words: str
-    """The quoted words."""
-    after: str
-    """Words after the quote."""
-    place: str
-    """Position in the stored text."""
-    link: str
-    """URL that opens the page at the quote; empty if the source is not a page."""
-    verdict: str = ""
-    """Remark on the support that it gives."""
-
-
-@dataclass(frozen=True)
-class MarkView:
-    """Citation mark of one source."""
-
-    id: str
-    """Identifier, unique on the page."""
-    label: str
-    """Text of the mark."""
-    source: int
-    """Number of the source."""
-    title: str
-    """Title of the source."""
-    quotes: tuple[QuoteView, ...]
-    """Quotes that support the sentences."""
-
-
-@dataclass(frozen=True)
-class SentenceView:
-    """One claim."""
-
-    spans: Line
-    """Its words."""
-    status: ClaimStatus
-    """Status of its support."""
-    note: str
-    """Remark on the status if a reader must see it; empty otherwise."""
-
-
-@dataclass(frozen=True)
-class SentenceRun:
-    """Sentences that share citation marks."""
-
-    sentences: tuple[SentenceView, ...]
-    """The sentences."""
-    marks: tuple[MarkView, ...]
-    """One mark for each source; empty for sentences without citations."""
-
-
-@dataclass(frozen=True)
-class BlockView:
-    """Paragraph or list."""
-
-    kind: Literal["paragraph", "bullets"]
-    """Paragraph or list."""
-    runs: tuple[SentenceRun, ...]
-    """Its runs."""
-
-
-@dataclass(frozen=True)
-class PartView:
-    """Part of the report with a heading."""
-
-    id: str
-    """Identifier, unique on the page."""
-    heading: str
-    """The heading."""
-    passages: tuple[BlockView, ...]
-    """The text."""
-
-
-@dataclass(frozen=True)
-class ThoughtView:
-    """Step of the reasoning."""
-
-    label: str
-    """Kind of the step and the steps it rests on."""
-    run: SentenceRun
-    """Its sentence."""
-
-
-@dataclass(frozen=True)
-class ReasoningView:
-    """Line of reasoning."""
-
-    heading: str
-    opening: str
-    """Description of the method."""
-    steps: tuple[ThoughtView, ...]
-    conclusion: ThoughtView | None
-    considered_heading: str
-    considered: tuple[Line, ...]
-    """Discarded alternatives."""
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Paragraph, list item, code block or heading."""
-
-    kind: Literal["paragraph", "bullet", "code", "heading"]
-    """Kind of the remark."""
-    spans: Line
-    """The words; a code block is one span with its lines."""
-
-
-@dataclass(frozen=True)
-class ChapterView:
-    """Part of a report on a program."""
-
-    id: str
-    """Identifier, unique on the page."""
-    heading: str
-    """The heading; empty for the text before the first heading."""
-    remarks: tuple[Remark, ...]
-    """Its remarks."""
-
-
-@dataclass(frozen=True)
-class SideView:
-    """A quote on one side of a dispute."""
-
-    position: str
-    """Words that place the quote: for, against; empty for a statement of a contradiction."""
-    note: str
-    """Date and origin of the source; empty if unknown."""
-    label: str
-    """Label of its source."""
-    source: int
-    """Number of the source."""
-    title: str
-    """Title of the source."""
-    quote: QuoteView
-    """The quote."""
-
-
-@dataclass(frozen=True)
-class DisagreementView:
-    """Dispute between sources."""
-
-    words: str
-    """Its subject."""
-    sides: tuple[SideView, ...]
-    """Quotes of both sides."""
-    outcome: str
-    """Outcome of the search for a primary or newer source; empty if it is unknown."""
-
-
-@dataclass(frozen=True)
-class DisagreementsView:
-    """Part of a report with disputes."""
-
-    id: str
-    """Identifier, unique on the page."""
-    heading: str
-    """Its heading."""
-    disputes: tuple[DisagreementView, ...]
-    """Its disputes."""
-
-
-@dataclass(frozen=True)
-class CitedQuoteView:
-    """Entry of the list of quotes."""
-
-    quote: QuoteView
-    """The quote."""
-    parts: str
-    """Parts of the report that use it."""
-
-
-@dataclass(frozen=True)
-class ReferenceView:
-    """Entry of the list of references, with its quotes."""
-
-    n: int
-    """Number of the source."""
-    label: str
-    """Label in marks."""
-    title: str
-    """Title."""
-    origin: str
-    """Author and date."""
-    address: str
-    """Path or URL as text."""
-    link: str
-    """URL to open; empty if the source is not on the web."""
-    accessed: str
-    """Day of reading."""
-    suspicious: bool
-    """Whether it contains instructions to language models."""
-    gone: bool
-    """Whether it was unavailable when the report was finished."""
-    archived: str
-    """URL of an archived copy; empty without one."""
-    quotes: tuple[CitedQuoteView, ...]
-    """Quotes that the report uses."""
-
-
-@dataclass(frozen=True)
-class FigureView:
-    """Figure with its name and its number in words."""
-
-    name: str
-    """Name of the figure."""
-    value: str
-    """Most important number in words; empty if the figure shows it."""
-    svg: str
-    """SVG image; empty if there is nothing to draw."""
-    words: str
-    """Description of the figure."""
-
-
-@dataclass(frozen=True)
-class ReportPage:
-    """View of a report."""
-
-    title: str
-    question: str
-    remark: str
-    """First remark on the status of the run."""
-    summary: str
-    """Number of supported sentences."""
-    opening: str
-    """Text before the first label of a mark."""
-    between: str
-    """Text between two labels."""
-    closing: str
-    """Text after the last label."""
-    news: tuple[Remark, ...]
-    """Changes since the last report of a scheduled question."""
-    news_heading: str
-    nothing_found: tuple[Remark, ...]
-    chapters: tuple[ChapterView, ...]
-    no_answer: str
-    """Remark on a report that answers no part of its question."""
-    short_answer_label: str
-    short_answer: tuple[BlockView, ...]
-    """The answer in a few words; empty if there is none."""
-    abstract: tuple[BlockView, ...]
-    sections: tuple[PartView, ...]
-    reasoning: ReasoningView | None
-    synthesis: tuple[PartView, ...]
-    files: tuple[Remark, ...]
-    """Files that a program made for the report."""
-    disagreements: tuple[DisagreementsView, ...]
-    limits: tuple[Line, ...]
-    beyond: str
-    further: tuple[Line, ...]
-    feedback: tuple[Remark, ...]
-    coverage: tuple[FigureView, ...]
-    gain: FigureView | None
-    budget: tuple[FigureView, ...]
-    evaluation: tuple[FigureView, ...]
-    how_to_check: str
-    references: tuple[ReferenceView, ...]
-    provenance: tuple[Remark, ...]
-
-
 def build_page(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> ReportPage:
     """Build the view of a result document.
 
@@ -326,6 +88,7 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
     """
     named = make_marks(result.sources, style)
     setter = _PageBuilder({source.n: source for source in result.sources}, named)
+    synthesis = order_synthesis(result.synthesis)
     return ReportPage(
         title=flatten(result.title),
         question=flatten(result.question),
@@ -344,12 +107,15 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
         short_answer_label=SHORT_ANSWER,
         short_answer=setter.build_blocks([result.short_answer] if result.short_answer else []),
         abstract=setter.build_blocks(result.abstract_claims),
+        meanings=explain_marks(list_all_claims(result)),
+        comparison=PartView("comparison", COMPARISON, setter.build_blocks(synthesis.comparison))
+        if synthesis.comparison
+        else None,
         sections=tuple(
             PartView(f"section-{n}", flatten(section.topic), setter.build_blocks(section.claims))
             for n, section in enumerate(result.sections, 1)
         ),
-        reasoning=_reasoning(result.reasoning, setter) if result.reasoning else None,
-        synthesis=_synthesis(result, setter),
+        synthesis=_list_parts(synthesis.parts, setter),
         files=parse_remarks(f"{FILES_NOTE}\n\n{render_files(result)}")
         if result.artifacts and result.mode != "CODE"
         else (),
@@ -357,6 +123,16 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
             DisagreementsView(part.id, part.heading, tuple(map(setter.build_dispute, part.disputes)))
             for part in list_disputes(result)
         ),
+        endings=tuple(
+            PartView(
+                "follows" if name == WHAT_FOLLOWS else "unknown",
+                name,
+                setter.build_blocks(claims, "inference" if name == WHAT_FOLLOWS else "gap"),
+                CLOSING_NOTES[name],
+            )
+            for name, claims in synthesis.closing.items()
+        ),
+        reasoning=_reasoning(result.reasoning, synthesis, setter) if result.reasoning or synthesis.background else None,
         limits=tuple(split_spans(text) for text in list_evidence_limits(result)),
         beyond=CONSIDERATIONS_NOTE,
         further=tuple(split_spans(text) for text in result.further_considerations),
@@ -407,16 +183,33 @@ class _PageBuilder:
         self._sources, self._marks = sources, marks
         self._count = 0
 
-    def build_blocks(self, claims: Sequence[ResultClaim]) -> tuple[BlockView, ...]:
-        """Return claims as paragraphs and lists."""
+    def build_blocks(self, claims: Sequence[ResultClaim], expected: ClaimKind = "fact") -> tuple[BlockView, ...]:
+        """Return claims as paragraphs, lists, tables, definitions and code.
+
+        Args:
+            claims: the claims.
+            expected: kind of claims that the heading of the text explains already, so that they have no remark.
+        """
         return tuple(
-            BlockView(passage.kind, tuple(self._run(run) for run in passage.runs))
-            for passage in layout.split_into_blocks(claims)
+            BlockView(
+                kind=block.kind,
+                heading=flatten(block.heading),
+                sentences=() if block.rows else tuple(self._sentence(one, expected) for one in block.claims),
+                columns=tuple(map(split_spans, block.columns)),
+                rows=tuple(
+                    RowView(
+                        split_spans(row.label),
+                        tuple(tuple(self._sentence(one, expected) for one in cell) for cell in row.cells),
+                    )
+                    for row in block.rows
+                ),
+            )
+            for block in layout.split_into_blocks(claims)
         )
 
-    def build_sentence(self, claim: ResultClaim) -> SentenceRun:
+    def build_sentence(self, claim: ResultClaim) -> SentenceView:
         """Return a single sentence."""
-        return self._run(layout.make_claim_run([claim]))
+        return self._sentence(layout.cite(claim), "fact")
 
     def build_dispute(self, dispute: ShownDispute) -> DisagreementView:
         """Return a dispute with the quotes of its sides."""
@@ -435,24 +228,30 @@ class _PageBuilder:
             before=_before(citation),
             words=flatten(citation.quote),
             after=flatten(citation.after),
-            place=(f"page {citation.page}, " if citation.page else "") + f"characters {citation.start}–{citation.end}",
+            place=describe_place(citation),
             link=build_text_fragment(self._sources[citation.source].uri, citation.quote),
+            source=citation.source,
+            span=(citation.start, citation.end),
             verdict=verdict,
         )
 
-    def _run(self, run: layout.ClaimRun) -> SentenceRun:
-        return SentenceRun(
-            tuple(
-                SentenceView(split_spans(claim.text), claim.status, describe_status(claim, run)) for claim in run.claims
-            ),
-            tuple(self._mark(source, run.claims) for source in run.sources),
+    def _sentence(self, one: layout.CitedClaim, expected: ClaimKind) -> SentenceView:
+        claim = one.claim
+        is_code = claim.begins == "code"
+        return SentenceView(
+            spans=(TextSpan(remove_control_characters(claim.text), "code"),)
+            if is_code
+            else split_sentence_spans(claim.text),
+            status=claim.status if needs_source(claim) else "supported",
+            note=describe_status(one, expected),
+            marks=tuple(self._mark(source, claim) for source in one.sources),
+            lacks_source=not one.sources and needs_source(claim),
         )
 
-    def _mark(self, number: int, claims: Sequence[ResultClaim]) -> MarkView:
+    def _mark(self, number: int, claim: ResultClaim) -> MarkView:
         self._count += 1
         quotes = {
             (citation.start, citation.end): self.build_quote(citation, _verdict(claim))
-            for claim in claims
             for citation in claim.citations
             if citation.source == number
         }
@@ -472,11 +271,8 @@ def _verdict(claim: ResultClaim) -> str:
 
 
 def _summary(result: Result) -> str:
-    """Count the sentences by their status."""
-    sections = [claim for section in result.sections for claim in section.claims]
-    thoughts = result.reasoning.claims if result.reasoning else ()
-    synthesis = result.synthesis.claims if result.synthesis else ()
-    times = Counter(claim.status for claim in (*result.abstract_claims, *sections, *thoughts, *synthesis))
+    """Count the sentences that need sources by their status."""
+    times = Counter(claim.status for claim in list_all_claims(result) if needs_source(claim))
     if not times:
         return ""
     counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
@@ -484,24 +280,26 @@ def _summary(result: Result) -> str:
     return f"{total} sentence{'' if total == 1 else 's'}: {counted}. {len(result.sources)} sources."
 
 
-def _reasoning(line: ResultReasoning, setter: _PageBuilder) -> ReasoningView:
+def _reasoning(line: ResultReasoning | None, synthesis: SynthesisLayout, setter: _PageBuilder) -> ReasoningView:
+    conclusion = line.conclusion if line else None
     return ReasoningView(
         heading=reasoning.HEADING,
-        opening=reasoning.describe_method(line),
-        steps=tuple(ThoughtView(reasoning.label(step), setter.build_sentence(step.claim)) for step in line.steps),
-        conclusion=ThoughtView(
-            reasoning.label(line.conclusion, concludes=True), setter.build_sentence(line.conclusion.claim)
-        )
-        if line.conclusion
+        opening=reasoning.describe_method(line) if line else "",
+        steps=tuple(
+            ThoughtView(reasoning.label(step), setter.build_sentence(step.claim))
+            for step in (line.steps if line else ())
+        ),
+        conclusion=ThoughtView(reasoning.label(conclusion, concludes=True), setter.build_sentence(conclusion.claim))
+        if conclusion
         else None,
         considered_heading=reasoning.NOT_FOLLOWED,
-        considered=tuple(split_spans(reasoning.describe_alternatives(one)) for one in line.rejected),
+        considered=tuple(split_spans(reasoning.describe_alternatives(one)) for one in (line.rejected if line else ())),
+        background=_list_parts(synthesis.background, setter),
     )
 
 
-def _synthesis(result: Result, setter: _PageBuilder) -> tuple[PartView, ...]:
-    """Return the parts of the synthesis."""
-    parts = split_synthesis(result.synthesis) if result.synthesis else {}
+def _list_parts(parts: Mapping[str, Sequence[ResultClaim]], setter: _PageBuilder) -> tuple[PartView, ...]:
+    """Return parts of the synthesis."""
     return tuple(PartView(name.lower(), name, setter.build_blocks(claims)) for name, claims in parts.items())
 
 
@@ -523,7 +321,7 @@ def _references(
     for source, label in sort_sources_by_label(result, style):
         web = is_web(source.uri)
         origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())
-        cited = sorted(used.get(source.n, {}).items())
+        cited = sorted(used.get(source.n, {}).items(), key=lambda item: (item[0].start, item[0].end))
         yield ReferenceView(
             n=source.n,
             label=label,

@@ -31,6 +31,7 @@ from tenure.contracts.research.spiral import (
     SpiralResult,
     SubagentRequest,
     SubagentResult,
+    SynthesisQuality,
 )
 from tenure.contracts.research.trace import (
     ControlRecord,
@@ -91,6 +92,8 @@ class _Decided(Contract):
     needs_more_research: bool = False
     reasoning: str = ""
     key_factors: tuple[str, ...] = ()
+    overall_quality: SynthesisQuality | None = None
+    logic_issues: tuple[str, ...] = ()
 
 
 class _Named(Contract):
@@ -302,6 +305,7 @@ def _cycle(
 ) -> TracedCycle:
     written = [h for h in recorded_events if h.name != "synthesizer" or not _input(h, _SynthesizerAsked).resolve]
     synthesis = _output(_find_last_call(written, "synthesizer"), SynthesisDraft)
+    # Earlier runs had a role of its own for the reflection.
     reflected, decider = _find_last_call(written, "synthesis_reflector"), _find_last_call(written, "decider")
     gains = _input(decider, _DeciderAsked).gains if decider else ()
     decided = _output(decider, _Decided)
@@ -317,10 +321,17 @@ def _cycle(
         latent_topics=tuple(topic.heading for topic in _output(_find_last_call(written, "topic_namer"), _Named).topics),
         situation=synthesis.situation.text,
         complication=synthesis.complication.text,
-        reflection=_output(reflected, Reflection) if reflected else None,
+        reflection=_output(reflected, Reflection) if reflected else _read_reflection(decided),
         decision=decision if decider else None,
         failures=tuple(f"{h.name}: {h.failure}" for h in recorded_events if h.kind == "call" and h.failure),
     )
+
+
+def _read_reflection(decided: _Decided) -> Reflection | None:
+    """Return the judgement of a decision on the synthesis; None without a decision."""
+    if decided.overall_quality is None:
+        return None
+    return Reflection(overall_quality=decided.overall_quality, depth_assessment="", logic_issues=decided.logic_issues)
 
 
 def _coverage(recorded_events: Sequence[RecordedEvent]) -> dict[str, float]:

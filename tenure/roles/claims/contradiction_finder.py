@@ -1,4 +1,4 @@
-"""Find statements of different sources on the same subject that cannot both be true.
+"""Find statements of the sources on the same subject that cannot both be true.
 
 The role receives pairs that were chosen by similarity, so that the work grows linearly with the number of sources. Both
 sides of a contradiction are quotes, since a pair consists of two pieces of stored text.
@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, detect_contradiction, find_claim_pairs
+from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, detect_contradiction, find_disputable_pairs
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.evidence.disputes import Contradiction, Contradictions
 from tenure.contracts.evidence.passages import Citation
@@ -25,8 +25,9 @@ from tenure.roles.base import (
 )
 from tenure.roles.prompting import join_parts, render_list
 
-SYSTEM = f"""You look for contradictions between sources. You are given a question and statements of different sources
-as numbered passages, two by two: passages 1 and 2 are pair 1, passages 3 and 4 are pair 2, and so on.
+SYSTEM = f"""You look for contradictions between sources. You are given a question and statements of sources as
+numbered passages, two by two: passages 1 and 2 are pair 1, passages 3 and 4 are pair 2, and so on. Both may be from
+different places of one source.
 
 Report a pair only if both statements cannot be true of the same thing at the same time: one denies what the other
 affirms, they give different numbers or dates for the same quantity or event, or they claim opposite effects. Statements
@@ -70,7 +71,7 @@ class ContradictionFinderOutput(RoleOutput):
 
 def pair_statements(evidence: Evidence) -> Evidence:
     """Return the statements to compare as evidence, two by two."""
-    chosen = find_claim_pairs(evidence.passages, evidence.embed)
+    chosen = find_disputable_pairs(evidence.passages, evidence.embed)
     return replace(evidence, passages=tuple(side for pair in chosen for side in (pair.a, pair.b)))
 
 
@@ -98,7 +99,7 @@ def fallback(input: ContradictionFinderInput, evidence: Evidence) -> Contradicti
 
 
 def has_pairs(input: ContradictionFinderInput, evidence: Evidence) -> bool:
-    """Return whether two sources make statements on the same subject."""
+    """Return whether there are statements on the same subject."""
     return bool(evidence.passages)
 
 

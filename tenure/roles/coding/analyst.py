@@ -1,10 +1,13 @@
 """Write a program that computes from tables what SQL cannot."""
 
+from typing import Annotated
+
 from pydantic import Field
 
 from tenure.contracts.evidence.computing import FailedProgram
 from tenure.contracts.evidence.tables import TableInfo
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages, neutralise, wrap_in_tag
 from tenure.roles.code_prompting import MAX_FILE_CHARACTERS
 from tenure.roles.prompting import join_parts
@@ -59,7 +62,7 @@ class AnalystOutput(RoleOutput):
 
     shows: str = Field(max_length=160)
     """A title for its output; empty if there is no program."""
-    inputs: tuple[str, ...] = Field(max_length=3)
+    inputs: tuple[Annotated[str, SchemaLimit(4000)], ...] = Field(max_length=3)
     """One SELECT for each file that it reads; none if there is no program."""
     code: str = Field(max_length=MAX_FILE_CHARACTERS)
     """The program, without fences around it; empty if none is needed."""

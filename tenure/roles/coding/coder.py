@@ -1,5 +1,7 @@
 """Write a program, and its next version after a failed attempt."""
 
+from typing import Annotated
+
 from pydantic import Field, ValidationError
 
 from tenure.algorithms.coding.programs import hash_file
@@ -13,6 +15,7 @@ from tenure.algorithms.text.code_blocks import (
 from tenure.contracts.messages import Message
 from tenure.contracts.result.programs import Attempt, CodingTask, SourceFile, parse_cases
 from tenure.contracts.sandbox import CallCase
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.code_prompting import (
     DATA_RULE,
@@ -78,7 +81,7 @@ class CoderOutput(RoleOutput):
     """New or changed files; none if there is no program."""
     entry: str = Field(max_length=120)
     """The file to run once the tests have passed; empty for a library."""
-    args: tuple[str, ...] = Field(max_length=20)
+    args: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=20)
     """Arguments of that run."""
     stdin: str = Field(max_length=4000)
     """Standard input of that run."""

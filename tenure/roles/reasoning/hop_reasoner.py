@@ -1,11 +1,14 @@
 """Extract the fact that one hop of a multi-hop question needs, and name the next hop."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.fallback.thoughts import find_next_hop
 from tenure.contracts.evidence.reasoning import ReasoningHop
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -51,7 +54,7 @@ class HopReasonerOutput(RoleOutput):
 
     fact: str = Field(max_length=1200)
     """The new fact, without citation marks and without Markdown; empty for none."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_CITATIONS)]
     """Numbers of the passages it rests on."""
     link: str = Field(max_length=200)
     """The name that the next hop is about; empty for none."""

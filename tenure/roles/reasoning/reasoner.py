@@ -5,11 +5,11 @@ passages, and the earlier steps it follows from.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.fallback.analogies import find_analogy
 from tenure.algorithms.fallback.causes import explain_causes
 from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
@@ -25,6 +25,7 @@ from tenure.contracts.evidence.reasoning import (
     StepKind,
 )
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -49,12 +50,13 @@ Write two to {MAX_REASONING_STEPS} steps. For each step give:
 
 The last step draws the conclusion. Then give:
 - conclusion: the number of the step that answers the question; 0 if the evidence allows no conclusion.
-- answer: the answer in at most ten words; empty if there is none.
+- answer: the answer in at most ten words; empty if there is none, or if the question has several parts or asks for an
+  explanation.
 - confidence: how likely the conclusion is right, from 0 to 1, given how well the passages support every step.
 
 Take no step that the passages and earlier steps do not allow, and fill no gap with what you know. If the evidence does
 not allow any reasoning, return no steps. Say nothing twice, and do not retell the passages: a step that leads nowhere
-is left out. {EVIDENCE_RULE}"""
+is left out. Use only the kinds of steps that the way to reason names. {EVIDENCE_RULE}"""
 
 STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "chain": "Think step by step. Steps are `premise` (a fact from the passages) and `inference` (what follows). For a "
@@ -64,7 +66,8 @@ STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "them up.",
     "analogical": "Reason by analogy between the things that the question compares. First `pattern`: a principle or "
     "mechanism of the one. Then `mapping`: what corresponds to it in the other, following from the pattern. Then "
-    "`limit`: where the likeness ends. The conclusion is an `inference`: what carries over and what does not.",
+    "`limit`: where the likeness ends. Of more than two things, the `pattern` is common to all, and each `mapping` is "
+    "one true difference. The conclusion is an `inference`: what carries over and what does not.",
     "causal": "Reason from causes to effects. Every step is a `cause` that names what brings what about, and the "
     "effect of one is the cause of the next where that is so. Keep apart what sources call a cause and what merely "
     "goes along with it.",
@@ -100,9 +103,9 @@ class ReasonerStep(BaseModel):
     """Kind of the step."""
     text: str = Field(min_length=1, max_length=1200)
     """The step as one sentence, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_CITATIONS)]
     """Numbers of the passages it rests on; empty for a step that only follows from others."""
-    follows: tuple[int, ...]
+    follows: Annotated[tuple[int, ...], SchemaLimit(MAX_REASONING_STEPS)]
     """Numbers, from 1, of the earlier steps it follows from."""
     link: str = Field(max_length=200)
     """Connection to the step before it, in a few words; may be empty."""

@@ -1,11 +1,14 @@
 """Propose thoughts that start or continue a line of thought (Tree of Thoughts, Yao et al., 2023)."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.fallback.thoughts import propose_thoughts
 from tenure.contracts.evidence.reasoning import ArgumentStance, ReasoningStep, ThoughtProposals
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -53,7 +56,7 @@ class ProposedThought(BaseModel):
     """Its position on the subject of the question."""
     text: str = Field(min_length=1, max_length=1200)
     """The thought as one sentence, without citation marks and without Markdown."""
-    passages: tuple[int, ...]
+    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_CITATIONS)]
     """Numbers of the passages it rests on."""
 
 

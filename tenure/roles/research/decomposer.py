@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_vali
 from tenure.algorithms.research.dependencies import sort_into_layers
 from tenure.algorithms.retrieval.decomposition import MAX_SUB_QUESTION_CHARACTERS, MAX_SUB_QUESTIONS, decompose_question
 from tenure.contracts.messages import Message
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 
 SYSTEM = """You break a research question into the smaller questions that must be answered on the way.
@@ -15,8 +16,8 @@ Rules:
 - Between one and six sub-questions; one if the question has a single part.
 - Each stands alone, the subject named in full; only one that needs an earlier answer may point to it ("that author").
 - Together they cover the question, and nothing else.
-- For a comparison ask about each side, then for the difference.
-- No two may have the same answer.
+- For a comparison ask about each side, then for the difference by the criteria that the question names.
+- No two may have the same answer: parts that one page would answer together are one sub-question.
 - Number them from 1 in the order in which they are best answered. In `dependencies` list each sub-question that cannot
   even be asked before others are answered, with the numbers of those. Most need none. They never go in a circle.
 
@@ -45,7 +46,7 @@ class SubQuestionDependency(BaseModel):
 
     question: int = Field(ge=2)
     """Number of the sub-question that waits, from 1; the first one never waits."""
-    needs: tuple[Annotated[int, Field(ge=1)], ...] = Field(min_length=1)
+    needs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], SchemaLimit(MAX_SUB_QUESTIONS)] = Field(min_length=1)
     """Numbers of the sub-questions whose answers it needs."""
 
 
@@ -54,7 +55,7 @@ class DecomposerOutput(RoleOutput):
 
     sub_questions: tuple[SubQuestionText, ...] = Field(min_length=1, max_length=MAX_SUB_QUESTIONS)
     """Sub-questions in the order in which they are best answered."""
-    dependencies: tuple[SubQuestionDependency, ...] = ()
+    dependencies: Annotated[tuple[SubQuestionDependency, ...], SchemaLimit(MAX_SUB_QUESTIONS)] = ()
     """Sub-questions that need the answers of others first; empty if each can be asked immediately."""
 
     @model_validator(mode="after")

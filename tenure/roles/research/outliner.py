@@ -11,10 +11,14 @@ SYSTEM = f"""You plan a research report: its topics, in reading order. You are g
 it and passages that show what the sources hold.
 
 Rules:
-- At most the given number of topics; fewer if the question is small. Together they answer the question.
+- At most the given number of topics; fewer if the question is small. Together they answer the question, and each
+  part that it asks about belongs to one of them.
 - Every topic is about the question; none is about a document as such, and none is called introduction, overview,
   conclusion, summary or references.
-- No two topics overlap: a fact has one place.
+- No two topics overlap: a fact has one place. The questions inside the question are no outline; where they overlap,
+  merge them.
+- A reader's order: what it is, how the subjects compare, what they demand, their limits, what to choose. Leave out what
+  the question does not ask for.
 - Plan only what the passages can carry, but leave no part of the question out.
 - heading: two to eight words, as a reader would search for it. question: one full sentence that says what the section
   has to answer, with the subject named.
@@ -40,6 +44,13 @@ class OutlinerInput(RoleInput):
 MAX_QUESTION_CHARACTERS = 1000
 """Maximum length of a topic's question; the question of a run may be longer."""
 
+MAX_TOPICS = 16
+"""Topics of the longest answer; the limit of sections of a run is smaller."""
+
+
+MAX_TOPICS = 12
+"""Maximum number of topics of an outline, whatever the effort."""
+
 
 class PlannedTopic(BaseModel):
     """A topic."""
@@ -55,7 +66,7 @@ class PlannedTopic(BaseModel):
 class OutlinerOutput(RoleOutput):
     """The outline."""
 
-    topics: tuple[PlannedTopic, ...] = Field(min_length=1)
+    topics: tuple[PlannedTopic, ...] = Field(min_length=1, max_length=MAX_TOPICS)
     """Topics in reading order."""
 
 
@@ -64,7 +75,9 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
-        wrap_in_tag("topics", render_list("Questions inside it", input.sub_questions)),
+        wrap_in_tag("sub_questions", render_list("Questions inside it", input.sub_questions))
+        if len(input.sub_questions) > 1
+        else "",
         wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
         render_preferences(input.preferences),
         f"At most {input.max_topics} topics.",

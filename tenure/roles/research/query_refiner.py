@@ -5,6 +5,7 @@ from typing import Final
 
 from pydantic import Field
 
+from tenure.algorithms.research.open_parts import MIN_SHARE, list_parts, select_open_parts
 from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
 from tenure.algorithms.retrieval.query_expansion import extract_feedback_terms
@@ -12,16 +13,26 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.retrieval import QueryPurpose
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    Role,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    neutralise,
+    wrap_in_tag,
+)
 from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You search a document collection for a task, one query after the other. You are given the task, the
 queries made so far, passages that were found, and what the next query is for.
 
-- complete: true if the passages hold all that the query could bring, or if nothing suggests that another query would
-  find more.
-- query: else the next query, a full question or a dense phrase with its subject named. Never a query that was made
-  before. Empty if complete.
+- complete: true only if every subject and every part of the task has a passage that answers it, or if nothing suggests
+  that the collection holds more.
+- query: else the next query, a full question or a dense phrase with its subject named. If the task names several
+  subjects, ask about one that has no passage yet. Use names and terms of the task or of the passages, never a list of
+  guessed names, and never a query that was made before. Empty if complete.
 
 {EVIDENCE_RULE}"""
 
@@ -52,6 +63,8 @@ class QueryRefinerInput(RoleInput):
     """Queries so far, the task first."""
     purpose: QueryPurpose = "next_hop"
     """Purpose of the next query."""
+    only_open_parts: bool = False
+    """Whether another query is made only if the passages do not speak of a part of the task."""
 
 
 class QueryRefinerOutput(RoleOutput):
@@ -59,29 +72,60 @@ class QueryRefinerOutput(RoleOutput):
 
     complete: bool
     """Whether the search is complete."""
-    query: str = Field(max_length=1000)
+    query: str = Field(default="", max_length=1000)
     """The next query; empty if complete."""
 
 
 def render(input: QueryRefinerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
+    further = _list_further_queries(input)
     user = join_parts(
         mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
-        wrap_in_tag("topic", input.task),
-        wrap_in_tag("queries", render_list("Queries made", input.queries)),
+        wrap_in_tag("task", input.task),
+        wrap_in_tag("queries", render_list("Queries made besides the task itself", further) or "None besides the task"),
+        _render_open_parts(input, evidence),
         PURPOSE_PROMPTS[input.purpose],
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
+MIN_SHARE_OF_HOP: Final = 0.75
+"""Minimum share of the words of a part in one passage, so that no further hop is needed for it: a passage on the first
+link of a chain contains most of the words of the question."""
+
+
+def _list_further_queries(input: QueryRefinerInput) -> tuple[str, ...]:
+    return tuple(query for query in input.queries if query != input.task)
+
+
+def find_open_parts(input: QueryRefinerInput, evidence: Evidence) -> tuple[str, ...]:
+    """Return the parts of the task that neither a passage nor a query after the first speaks of."""
+    said = (*(f"{passage.title} {passage.text}" for passage in evidence.passages), *_list_further_queries(input))
+    min_share = MIN_SHARE_OF_HOP if input.purpose == "next_hop" else MIN_SHARE
+    return select_open_parts(list_parts(input.task), said, min_share)
+
+
+def _render_open_parts(input: QueryRefinerInput, evidence: Evidence) -> str:
+    if input.purpose in ("supporting", "contradicting"):
+        return ""
+    return neutralise(render_list("No passage speaks of", find_open_parts(input, evidence)))
+
+
+def needs_model(input: QueryRefinerInput, evidence: Evidence) -> bool:
+    """Return whether a model can add a query: always, unless only a part without a passage calls for one."""
+    return not input.only_open_parts or bool(find_open_parts(input, evidence))
+
+
 def fallback(input: QueryRefinerInput, evidence: Evidence) -> QueryRefinerOutput:
     """Return the first proposal for the purpose that is not an earlier query."""
+    if input.only_open_parts and not find_open_parts(input, evidence):
+        return QueryRefinerOutput(complete=True)
     for wanted in _PROPOSERS[input.purpose](input, evidence.passages):
         query = shorten(wanted, 1000)
         if not any(is_same_query(query, before) for before in input.queries):
             return QueryRefinerOutput(complete=False, query=query)
-    return QueryRefinerOutput(complete=True, query="")
+    return QueryRefinerOutput(complete=True)
 
 
 def _propose_bridges(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
@@ -121,4 +165,4 @@ _PROPOSERS: Final[Mapping[QueryPurpose, Callable[[QueryRefinerInput, Sequence[Pa
 }
 
 
-ROLE = Role("query_refiner", "fast", QueryRefinerInput, QueryRefinerOutput, render, fallback)
+ROLE = Role("query_refiner", "fast", QueryRefinerInput, QueryRefinerOutput, render, fallback, needs_model=needs_model)

@@ -9,11 +9,13 @@ from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 
-SYSTEM = f"""You rewrite a question so that it can be looked up on its own. It points to the answers of earlier
+SYSTEM = f"""You rewrite the sub-question so that it can be looked up on its own. It points to the answers of earlier
 questions, and you are given passages that were found on those.
 
 Rules:
+- If the sub-question already stands alone, return it unchanged.
 - Put the name, place, date or thing that the passages give as the answer in place of the words that point to it.
+- Keep a general term that stands for several things, such as "these options", unless the passages name all of them.
 - Change nothing else: same meaning, same scope, one sentence.
 - If the passages do not contain the answer, keep the question and name what it points to in the earlier question's
   words.
@@ -51,8 +53,8 @@ def render(input: QuestionRewriterInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
-        wrap_in_tag("queries", render_list("Earlier questions inside it", input.earlier_questions)),
-        wrap_in_tag("topic", f"To be rewritten: {input.sub_question}"),
+        wrap_in_tag("earlier_questions", render_list("Earlier questions inside it", input.earlier_questions)),
+        wrap_in_tag("sub_question", input.sub_question),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 

@@ -1,7 +1,8 @@
 """Classify a request: research or code, its complexity, and the type of answer."""
 
 import re
-from typing import Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -12,16 +13,31 @@ from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 
-SYSTEM = """You are the router of a research and coding agent. You read one request and decide how it is handled.
+QUERY_TYPES: Final[Mapping[QueryType, str]] = {
+    "causal": "why something is so, or what it leads to",
+    "comparative": "how two or more named things differ, or which of them is more of something",
+    "temporal": "when something happened, in which order, or how it changed over time",
+    "hypothetical": "what would happen if something were otherwise",
+    "procedural": "how to do something, step by step",
+    "evaluative": "whether something is good, right or advisable, for one thing without a rival",
+    "factual": "a fact, a name, a number, a definition or a list of them",
+    "analytical": "how something works or is made up; every other question",
+}
+"""Definition of each type of answer."""
+_QUERY_TYPE_LINES = "\n".join(f"  {name}: {definition}." for name, definition in QUERY_TYPES.items())
+
+SYSTEM = f"""You are the router of a research and coding agent. You read one request and decide how it is handled.
 
 Decide:
 - mode: CODE only if the person wants a program written, changed or repaired and run; RESEARCH for everything else,
   including questions about code, libraries or algorithms.
 - complexity: simple (one fact or definition), moderate (one subject with several sides), complex (several subjects, a
   comparison over several criteria, or a question whose parts depend on each other).
-- query_type: the kind of answer that is wanted.
+- query_type: the kind of answer that is wanted; of several that fit, the first in this list.
+{_QUERY_TYPE_LINES}
 - calculation: if the request asks for a figure that follows from numbers, units or dates which it names itself, the
   expression for the calculator, as in `15% of 2400`, `5 mi to km` or `2024-03-15 - 2024-02-01`; otherwise empty.
 - reason: one sentence.
@@ -45,7 +61,7 @@ class RouterOutput(RoleOutput):
     """simple, moderate or complex."""
     query_type: QueryType
     """The kind of answer that is wanted."""
-    reason: str
+    reason: Annotated[str, SchemaLimit(500)]
     """One sentence."""
     calculation: str = Field(default="", max_length=MAX_EXPRESSION_LENGTH)
     """The expression of a calculation whose numbers the request names; empty for none."""

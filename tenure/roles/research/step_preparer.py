@@ -1,6 +1,7 @@
 """Insert the names that earlier steps of a plan have found into the query of a step that depends on them."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import InsertedName, StepPreparation
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -66,7 +68,7 @@ class StepPreparerOutput(RoleOutput):
 
     query: str = Field(min_length=1, max_length=MAX_CHARACTERS)
     """The query, with the names that the passages give."""
-    names: tuple[str, ...] = Field(max_length=6)
+    names: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(max_length=6)
     """Inserted names."""
     answered_by: int
     """Number of the passage that already answers the query; 0 for none."""

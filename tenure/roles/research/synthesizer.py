@@ -1,20 +1,22 @@
-"""Write Situation and Complication during the research, and the Resolution at its end (SCR structure)."""
+"""Write Situation and Complication during the research, and at its end Resolution, gaps and a comparison (SCR)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Annotated
 
 from pydantic import Field
 
-from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words, stem_words
-from tenure.contracts.evidence.passages import Block, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
+from tenure.contracts.run.limit_fields import ReportLength
+from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import (
     EVIDENCE_RULE,
     Evidence,
@@ -26,29 +28,57 @@ from tenure.roles.base import (
 )
 from tenure.roles.prompting import (
     CITING_RULE,
+    FORM_RULE,
+    KIND_RULE,
+    WrittenBlock,
+    WrittenRow,
     WrittenSentence,
+    cite_block,
+    cite_sentence,
     find_passage_numbers,
     join_parts,
     render_list,
     render_preferences,
 )
 
-SYSTEM = f"""You keep the synthesis of a research project up to date, as a senior adviser would put it to a busy reader.
-Turn by turn you are given new findings; you answer with the whole current synthesis.
+MAX_SENTENCES = 6
+"""Maximum sentences of a part of the synthesis."""
 
-- situation: what is the case, as far as the findings show it: the facts that everything else rests on.
+SYSTEM = f"""You keep the synthesis of a research project up to date, as a senior adviser would put it to a busy
+reader. Turn by turn you are given new findings; you answer with the whole current synthesis.
+
+- situation: the facts that everything else rests on, as far as the findings show them. A rule that several subjects
+  share is stated once for all of them, so that only true differences set them apart.
 - complication: what makes it hard, contested or incomplete: limits, conflicts between sources, exceptions, costs.
-- resolution: what follows for the question: the answer, and what to do or to conclude. Empty unless you are asked for
-  it.
 
 Work the new findings in; keep what still holds, correct what they change, and drop what they make unimportant. Two to
-six sentences to a part, each a full statement with its subject named. If a reflection or a decision says what is
-missing, put it right as far as the findings allow.
+{MAX_SENTENCES} sentences to a part, each a full statement with its subject named. If a reflection or a decision says
+what is missing, put it right as far as the findings allow; where they do not allow it, one sentence of kind `gap` says
+what they leave open.
 
-{CITING_RULE} Passage numbers stay the same through the whole conversation. {EVIDENCE_RULE}"""
+When the research is finished, give three parts more, which close the report; until then they are
+empty:
+- resolution: what follows for the reader. First the answer to the question; then recommendations by the reader's
+  situation (if this is your case, choose that, because of these facts). Each is of kind `inference` and names all
+  passages it rests on.
+- gaps: what the findings leave open and a reader who has to decide needs to know: one specific thing to a sentence,
+  each of kind `gap`, at most {MAX_SENTENCES}, the most important first; no general caution.
+- comparison: one table of subjects and criteria, if the question compares several subjects, with the criteria by
+  which they differ: the smaller number of the two as `columns`, the others as `rows`, a few words to a cell, each with
+  its passages. A cell about which nothing was found is a `gap`. Without a comparison there are no columns and no rows.
 
-RESOLUTION_RULE = "The research is finished: write the resolution, too."
+{CITING_RULE} Passage numbers stay the same through the whole conversation.
+{KIND_RULE} {FORM_RULE}
+{EVIDENCE_RULE}"""
+
+RESOLUTION_RULE = "The research is finished: write resolution, gaps and, for a comparison, its table, too."
 """Addition to the prompt if the resolution is due."""
+RESOLUTION_LENGTHS: Mapping[ReportLength, str] = {
+    "short": "Length: short. At most two recommendations, two gaps and three criteria.",
+    "standard": "",
+    "long": "Length: long. Cover every situation and every criterion for which the findings suffice.",
+}
+"""Additions to the prompt on the length of the closing parts."""
 
 
 class SynthesizerInput(RoleInput):
@@ -72,17 +102,25 @@ class SynthesizerInput(RoleInput):
     """Whether the resolution is due."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
+    length: ReportLength = "standard"
+    """Length of the report."""
 
 
 class SynthesizerOutput(RoleOutput):
     """The synthesis."""
 
-    situation: tuple[WrittenSentence, ...] = Field(max_length=12)
+    situation: tuple[WrittenSentence, ...] = Field(max_length=MAX_SENTENCES)
     """The facts."""
-    complication: tuple[WrittenSentence, ...] = Field(max_length=12)
+    complication: tuple[WrittenSentence, ...] = Field(max_length=MAX_SENTENCES)
     """Difficulties, conflicts and limits; empty for none."""
-    resolution: tuple[WrittenSentence, ...] = Field(max_length=12)
-    """Conclusions; empty unless requested."""
+    resolution: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
+    """The answer and recommendations; empty unless requested."""
+    gaps: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
+    """Specific things that the findings leave open; empty unless requested."""
+    columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=8)
+    """Names of the columns of the comparison; empty without one."""
+    rows: tuple[WrittenRow, ...] = Field(default=(), max_length=16)
+    """Rows of the comparison; empty without one."""
 
 
 def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
@@ -98,7 +136,9 @@ def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
         else "",
         wrap_in_tag("feedback", render_list("People said", input.feedback)) if input.feedback else "",
         "" if going_on else render_preferences(input.preferences),
-        RESOLUTION_RULE if input.resolve else "Bring situation and complication up to date.",
+        join_parts(RESOLUTION_RULE, RESOLUTION_LENGTHS[input.length])
+        if input.resolve
+        else "Bring situation and complication up to date.",
     )
     return [Message(role="system", content=SYSTEM), *evidence.history, Message(role="user", content=user)]
 
@@ -114,6 +154,7 @@ def render_synthesis(synthesis: SynthesisDraft, passages: Sequence[Passage] = ()
         "Situation": synthesis.situation,
         "Complication": synthesis.complication,
         "Resolution": synthesis.resolution,
+        "Gaps": synthesis.gaps,
     }
     return "\n\n".join(
         f"{name}: "
@@ -138,22 +179,55 @@ def _render_reflection(reflection: Reflection) -> str:
 
 MAX_PART_CHARACTERS = 12_000
 """Maximum length of a part with its quotes; the synthesis is passed on from cycle to cycle."""
+MIN_LISTED = 2
+"""Minimum number of recommendations or gaps that are shown as a list."""
+MAX_COMPARISON_CHARACTERS = 60_000
+"""Length of a comparison with its quotes from which its cells keep one quote each."""
 
 
 def build_synthesis(input: SynthesizerInput, output: SynthesizerOutput, evidence: Evidence) -> SynthesisDraft:
     """Return a synthesis with verbatim citations; a part has at most `MAX_PART_CHARACTERS`."""
 
     def draft(sentences: Sequence[WrittenSentence]) -> Draft:
-        claims = [cite_claim(s.text.strip(), s.passages, evidence.passages) for s in sentences]
+        claims = [cite_sentence(sentence, evidence.passages) for sentence in sentences]
         sizes = accumulate(len(claim.model_dump_json()) for claim in claims)
         kept = tuple(claim for claim, size in zip(claims, sizes, strict=True) if size <= MAX_PART_CHARACTERS)
-        return Draft(blocks=(Block(claims=kept),)) if kept else Draft()
+        return Draft(blocks=_list_recommendations(kept))
 
     return SynthesisDraft(
         situation=draft(output.situation),
         complication=draft(output.complication),
-        resolution=draft(output.resolution),
+        resolution=draft(output.resolution) if input.resolve else Draft(),
+        gaps=draft([gap if gap.passages else gap.model_copy(update={"kind": "gap"}) for gap in output.gaps])
+        if input.resolve
+        else Draft(),
+        comparison=_compare(output, evidence.passages) if input.resolve else Draft(),
     )
+
+
+def _list_recommendations(claims: tuple[Claim, ...]) -> tuple[Block, ...]:
+    """Return claims as a paragraph, with several recommendations or gaps at its end as a list."""
+    start = next((n for n, claim in enumerate(claims) if claim.kind in ("inference", "gap")), len(claims))
+    if len(claims) - start < MIN_LISTED or any(claim.kind in ("fact", "lead_in") for claim in claims[start:]):
+        start = len(claims)
+    blocks = (Block(claims=claims[:start]), Block(kind="bullets", claims=claims[start:]))
+    return tuple(block for block in blocks if block.claims)
+
+
+def _compare(output: SynthesizerOutput, passages: Sequence[Passage]) -> Draft:
+    """Return the table of a comparison; the cells of a large one keep one quote each."""
+    if not output.columns or not output.rows:
+        return Draft()
+    table = WrittenBlock(kind="table", columns=output.columns, rows=output.rows)
+    draft = Draft(blocks=cite_block(table, passages))
+    if len(draft.model_dump_json()) <= MAX_COMPARISON_CHARACTERS:
+        return draft
+    return Draft(blocks=tuple(map(_keep_first_citations, draft.blocks)))
+
+
+def _keep_first_citations(block: Block) -> Block:
+    claims = (claim.model_copy(update={"citations": claim.citations[:1]}) for claim in block.claims)
+    return block.model_copy(update={"claims": tuple(claims)})
 
 
 _DIFFICULTY = re.compile(

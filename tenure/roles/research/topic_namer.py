@@ -9,7 +9,7 @@ from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutp
 from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You name topics that a research project came across and that its outline does not have. You are given the
-question, the outline, and groups of passages that resemble each other.
+question, the outline with what each topic asks, and groups of passages that resemble each other.
 
 For every group that a reader of this report would want to have a section on, give:
 - group: its number.
@@ -28,9 +28,13 @@ class TopicNamerInput(RoleInput):
     question: str
     """The question."""
     outline: tuple[str, ...]
-    """Headings of the outline."""
+    """Topics of the outline, each with the question that it answers."""
     group_sizes: tuple[int, ...]
     """Number of passages, in order, of each group."""
+
+
+MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS = 160, 1000
+"""Maximum lengths of a heading and of a question."""
 
 
 class NamedTopic(BaseModel):
@@ -40,9 +44,9 @@ class NamedTopic(BaseModel):
 
     group: int
     """Number of the group, from 1."""
-    heading: str = Field(min_length=1)
+    heading: str = Field(min_length=1, max_length=MAX_HEADING_CHARACTERS)
     """Two to eight words."""
-    question: str = Field(min_length=1)
+    question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)
     """The question that a section on it would have to answer."""
 
 
@@ -58,7 +62,7 @@ def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
-        wrap_in_tag("topics", render_list("Outline", input.outline)),
+        wrap_in_tag("outline", render_list("Outline", input.outline)),
         "\n".join(
             f"Group {n}: passages {first + 1} to {last}"
             for n, (first, last) in enumerate(_iterate_bounds(input.group_sizes), 1)

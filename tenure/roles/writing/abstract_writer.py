@@ -4,21 +4,31 @@ import re
 
 from pydantic import Field
 
+from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import AbstractDraft, Claim
+from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
-from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
+from tenure.contracts.run.limit_fields import ReportLength
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
 from tenure.roles.prompting import (
     CITING_RULE,
-    WrittenBlock,
+    FORM_RULE,
+    KIND_RULE,
     WrittenSentence,
-    WrittenText,
-    add_citations,
+    cite_sentence,
     find_passage_numbers,
     join_parts,
     render_draft,
@@ -27,19 +37,26 @@ from tenure.roles.prompting import (
 
 MAX_SHORT_ANSWER_CHARACTERS = 200
 """Maximum characters of the short answer."""
+MAX_SHORT_ANSWER_WORDS = 12
+"""Maximum words of the short answer."""
+MAX_SENTENCES = max(most for _, most in ABSTRACT_SENTENCES.values())
+"""Maximum sentences of an abstract of any length."""
 
 Lead = list[WrittenSentence]
 """A self-contained sentence, followed by the sentences that depend on it."""
 
-SYSTEM = f"""You write the abstract of a finished research report: one paragraph of 80 to 150 words that answers the
-question directly, gives the findings that carry the answer, and names what stays open. A reader who reads nothing else
-must come away with the right answer.
+SYSTEM = f"""You write the abstract of a finished research report, with which the report opens. The first sentence
+answers the question directly. Then come the findings that decide it and, if the answer depends on the reader's
+situation, each answer with its situation; last, one `gap`, if something important stays open. A reader who reads
+nothing else must come away with the right answer, and with no more certainty than the sections have.
 
-Give the short answer to the question as well, in at most twelve words that the abstract contains: the name, number,
-date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract. Leave it empty
-if the question asks for an explanation, or if the sections do not answer it.
+Give the short answer to the question as well, in at most {MAX_SHORT_ANSWER_WORDS} words that the abstract contains: the
+name, number, date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract.
+Leave it empty if the question asks for an explanation, or if the sections do not answer it.
 
 Say only what the sections say, and what text inside <reasoning> concludes from the passages. {CITING_RULE}
+{KIND_RULE}
+{FORM_RULE}
 {EVIDENCE_RULE}"""
 
 
@@ -54,13 +71,17 @@ class AbstractWriterInput(RoleInput):
     """The line of thought over all evidence."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
+    length: ReportLength = "standard"
+    """Length of the report."""
 
 
-class AbstractWriterOutput(WrittenText):
+class AbstractWriterOutput(RoleOutput):
     """The abstract with its short answer."""
 
+    sentences: tuple[WrittenSentence, ...] = Field(max_length=MAX_SENTENCES)
+    """The abstract, sentence by sentence; none if the sections say nothing."""
     short_answer: str = Field(default="", max_length=MAX_SHORT_ANSWER_CHARACTERS)
-    """The answer in at most twelve words; empty if there is none."""
+    """The answer in a few words; empty if there is none."""
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
@@ -75,6 +96,7 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
         wrap_in_tag("draft", body),
         thought,
         render_preferences(input.preferences),
+        "Length: {} to {} sentences.".format(*ABSTRACT_SENTENCES[input.length]),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -82,15 +104,18 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
 def fallback(input: AbstractWriterInput, evidence: Evidence) -> AbstractWriterOutput:
     """Select from each section the sentences that answer its part of the question best, the short answer's first."""
     written = [section for section in input.sections if len(section.draft.claims) >= MIN_SECTION_SENTENCES]
-    leads = [_select_leads(section, input.question, evidence, MAX_WORDS // max(1, len(written))) for section in written]
+    max_words = scale_words(MAX_WORDS, input.length) // max(1, len(written))
+    leads = [_select_leads(section, input.question, evidence, max_words) for section in written]
     chosen = [lead for of_section in leads for lead in of_section]
     stated = [(_get_title(lead, evidence), sentence.text) for lead in chosen for sentence in lead]
     found = find_short_answer(input.question, stated)
     if found:
         chosen.sort(key=lambda lead: all(sentence.text != stated[found.sentence][1] for sentence in lead))
-    sentences = tuple(sentence for lead in chosen for sentence in lead)
+    sentences: list[WrittenSentence] = []
+    for lead in chosen:
+        sentences += lead if len(sentences) + len(lead) <= MAX_SENTENCES else []
     return AbstractWriterOutput(
-        blocks=(WrittenBlock(kind="paragraph", sentences=sentences),) if sentences else (),
+        sentences=tuple(sentences),
         short_answer=found.text if found else "",
     )
 
@@ -162,7 +187,8 @@ MIN_SECTION_SENTENCES = 2
 
 def build_abstract(input: AbstractWriterInput, output: AbstractWriterOutput, evidence: Evidence) -> AbstractDraft:
     """Return the abstract with verbatim citations of all passages it names, and the short answer."""
-    blocks = add_citations(input, output, evidence).blocks
+    claims = tuple(cite_sentence(sentence, evidence.passages) for sentence in output.sentences)
+    blocks = (Block(claims=claims),) if claims else ()
     return AbstractDraft(blocks=blocks, short_answer=" ".join(output.short_answer.split()))
 
 

@@ -1,29 +1,44 @@
 """Reflect on a whole report: criticise it, and suggest considerations beyond its sources."""
 
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
+from tenure.algorithms.claims.verification import UNCONFIRMED, is_unconfirmed
 from tenure.algorithms.fallback.facets import find_facets
 from tenure.algorithms.text.questions import format_heading as as_heading
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import split_words, stem_words
+from tenure.contracts.evidence.passages import Claim, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
-from tenure.roles.prompting import join_parts, render_draft, render_list
+from tenure.contracts.schema_limit import SchemaLimit
+from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
+from tenure.roles.prompting import join_parts, render_list
+from tenure.roles.research.synthesizer import render_synthesis
 from tenure.roles.writing.section_reviewer import MIN_SECTION_WORDS
 
+MAX_CRITIQUES, MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 6, 1000, 300
+"""Maximum number of critiques, and maximum lengths of a critique and of its query."""
+MAX_CONSIDERATIONS = 3
+"""Maximum number of further considerations."""
+
 SYSTEM = f"""You reflect on a research report as a whole, before it is delivered. You are given the question, the
-sections and passages of the sources.
+synthesis of the findings if there is one, the sections, and the titles of the available sources. Each sentence was
+checked against its passages already; sentences marked [not confirmed] were not supported.
 
-First, criticise: contradictions between sections, the same thing said twice, parts of the question that no section
-answers, conclusions that go further than the evidence, sections with too little text. Each critique names the section
-it concerns by its exact heading; leave the heading empty only to ask for a section that is missing, and then say in
-`query` what it is about. `query` says what to search for where evidence is lacking, else it is empty. No critique if
-nothing matters. Do not repeat critiques that were already made.
+First, criticise, with at most {MAX_CRITIQUES} critiques. A critique either asks for a search or names an error:
+- query: what to search for, if a part of the question has no answer in the report; else empty.
+- error: contradiction, if two statements of the report cannot both be true; overreach, if a conclusion goes further
+  than the sentences that it rests on; repetition, if two sections say the same; else none.
+A critique names the section it concerns by its exact heading; leave the heading empty only to ask for a section that is
+missing, and then `query` says what it is about. Quote the words that a critique is about. Without a query and without
+an error there is no critique: no matters of style, and none of the critiques that were already made.
 
-Then, separately, think beyond the sources: a framework, a connection, a next question that would help this reader.
-These further considerations are your own and will be marked so; write each as one or two sentences, without citations;
-none is better than a weak one.
+Then, separately, think beyond the sources: a framework, a connection, a next question that would help this reader, at
+most {MAX_CONSIDERATIONS}. These further considerations are your own and will be marked so; write each as one or two
+sentences, without citations; none is better than a weak one.
 
 {EVIDENCE_RULE}"""
 
@@ -41,14 +56,12 @@ class ReportReflectorInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...]
     """The sections."""
+    synthesis: SynthesisDraft = SynthesisDraft()
+    """Synthesis of the findings."""
     earlier_critiques: tuple[str, ...] = ()
     """Earlier critiques."""
     running_low: bool = False
     """Whether most of the run's budget is used."""
-
-
-MAX_CRITIQUES, MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 12, 2000, 1000
-"""Maximum number of critiques, and maximum lengths of a critique and of its query."""
 
 
 class ReportCritique(BaseModel):
@@ -60,6 +73,8 @@ class ReportCritique(BaseModel):
     """Exact heading of the section concerned; empty to ask for a section that is missing."""
     critique: str = Field(min_length=1, max_length=MAX_CRITIQUE_CHARACTERS)
     """The error or the gap."""
+    error: Literal["none", "contradiction", "overreach", "repetition"] = "none"
+    """Error that is named; `none` for a critique that only asks for a search."""
     query: str = Field(max_length=MAX_QUERY_CHARACTERS)
     """The query for missing evidence; empty if the evidence suffices."""
 
@@ -69,25 +84,39 @@ class ReportReflectorOutput(RoleOutput):
 
     critiques: tuple[ReportCritique, ...] = Field(max_length=MAX_CRITIQUES)
     """Critiques of the report; empty if it needs no change."""
-    further_considerations: tuple[str, ...] = Field(max_length=5)
+    further_considerations: tuple[Annotated[str, SchemaLimit(1000)], ...] = Field(max_length=MAX_CONSIDERATIONS)
     """Thoughts beyond the sources."""
 
 
 def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
-    """Render the prompt."""
-    body = "\n\n".join(
-        f"{section.topic}\n{render_draft(section.draft, evidence.passages)}" for section in input.sections
-    )
+    """Render the prompt; the sentences are checked already, so only the titles of the passages are shown."""
+    said = render_synthesis(input.synthesis)
+    titles = dict.fromkeys(" – ".join((p.title, *p.heading_path)) for p in evidence.passages)
     user = join_parts(
-        mark_passages(evidence.passages),
+        wrap_in_tag("evidence", render_list("Titles of the available passages", list(titles))) if titles else "",
         wrap_in_tag("question", input.question),
-        wrap_in_tag("draft", body),
+        wrap_in_tag("synthesis", said) if said else "",
+        wrap_in_tag("draft", render_sections(input.sections)),
         wrap_in_tag("critiques", render_list("Critiques already made", input.earlier_critiques))
         if input.earlier_critiques
         else "",
         RUNNING_LOW_RULE if input.running_low else "",
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
+
+
+def render_sections(sections: Sequence[SectionDraft]) -> str:
+    """Render sections for a role that reads the whole report; unsupported sentences are marked."""
+    return "\n\n".join(
+        "\n".join((section.topic, *(_render_block(block.claims) for block in section.draft.blocks)))
+        for section in sections
+    )
+
+
+def _render_block(claims: Sequence[Claim]) -> str:
+    return " ".join(
+        f"{claim.statement} {UNCONFIRMED}" if is_unconfirmed(claim) else claim.statement for claim in claims
+    )
 
 
 def fallback(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorOutput:
@@ -134,6 +163,22 @@ def _criticise_missing_words(input: ReportReflectorInput) -> list[ReportCritique
     ]
 
 
-ROLE = Role(
-    "report_reflector", "main", ReportReflectorInput, ReportReflectorOutput, render, fallback, read_by_people=True
+def keep_actionable_critiques(
+    input: ReportReflectorInput, output: ReportReflectorOutput, evidence: Evidence
+) -> ReportReflectorOutput:
+    """Return the reflection without critiques that neither ask for a search nor name an error."""
+    kept = tuple(one for one in output.critiques if one.query.strip() or one.error != "none")
+    return output.model_copy(update={"critiques": kept})
+
+
+ROLE = PostprocessedRole(
+    "report_reflector",
+    "main",
+    ReportReflectorInput,
+    ReportReflectorOutput,
+    render,
+    fallback,
+    keep_actionable_critiques,
+    ReportReflectorOutput,
+    read_by_people=True,
 )

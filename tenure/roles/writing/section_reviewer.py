@@ -1,108 +1,259 @@
-"""Review the draft of a section and choose an action: none, rewrite, or search."""
+"""Review a section against its passages and answer with verdicts and edits, by the numbers of its sentences.
 
-from typing import Literal
+The review continues the conversation in which the section was written: the same system prompt, then passages, brief and
+text as its author wrote it, then this request. Only new passages, and sentences that the conversation does not contain,
+are shown.
+"""
 
-from pydantic import Field
+import json
+from collections.abc import Sequence
+from typing import Any
 
+from tenure.algorithms.claims.verification import (
+    find_unchecked_claims,
+    find_uncited_claims,
+)
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import Draft
+from tenure.algorithms.text.sentences import is_non_english, normalize_sentence, split_words, stem_words
+from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose
+from tenure.contracts.evidence.passages import Claim, Draft
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
-from tenure.roles.prompting import join_parts, render_draft, render_list
+from tenure.contracts.research.report import SectionReview
+from tenure.roles.base import Evidence, PostprocessedRole, mark_passages, wrap_in_tag
+from tenure.roles.claims.claim_checker import (
+    describe_claim,
+    judge_without_model,
+    quote_similar_sentences,
+)
+from tenure.roles.prompting import (
+    WrittenText,
+    add_citations,
+    build_written_text,
+    find_passage_numbers,
+    join_parts,
+    render_list,
+)
+from tenure.roles.section_edits import (
+    MAX_ADDITIONS,
+    MAX_BLOCKS,
+    MAX_CRITIQUE_CHARACTERS,
+    MAX_EDITS,
+    MAX_QUERY_CHARACTERS,
+    SectionReviewerOutput,
+    SentenceReplacement,
+    SentenceVerdict,
+    build_review,
+)
+from tenure.roles.writing import section_writer
+from tenure.roles.writing.section_writer import (
+    SectionWriterInput,
+    add_missing_sides,
+    render_brief,
+    render_positions,
+)
 
-SYSTEM = f"""You review one section of a research report against the passages it was written from. Be strict and brief.
+SYSTEM = section_writer.SYSTEM
+"""System prompt of the writer, whose conversation a review continues."""
 
-Look for, in this order: statements the cited passages do not support; the section's question left unanswered; feedback
-of people that was ignored; something important in the passages that is missing; repetition; unclear wording.
+REVIEW_RULE = f"""Review the section above as a strict and fair editor, sentence by sentence, against its passages.
+Change only what matters to a reader who relies on it, and answer with edits by the numbers of the sentences, never with
+a new version of the whole text. Look for, in this order: statements that the cited passages do not support; the
+section's question left unanswered although passages answer it; feedback and critiques that are not met; repetition;
+unclear wording.
 
-Decide on one action:
-- NONE: nothing that matters is wrong. Then `critique` is empty.
-- REWRITE: the passages suffice, the text does not. `critique` says what to change, point by point.
-- SEARCH: evidence is missing. `critique` says what is missing, `query` is what to search for, in words a source would
-  use.
+- critique: errors and gaps that matter, in at most three sentences; empty for none.
+- verdicts: only sentences that their passages do not plainly support, with your confidence in the verdict: refuted if
+  the passages say the contrary, neutral if they leave any part open. Look hard at numbers, dates, names, units,
+  negations, directions and conditions. An inference is supported if it follows from all passages that it cites
+  together. Gaps and lead-ins state no facts and get no verdict, unless a passage closes the gap.
+- replace: new sentences for numbered ones, each with its passages. Change no more of a sentence than you must.
+- delete: numbers of sentences that cannot be corrected, or that repeat another one.
+- add: new sentences, each after a numbered one; 0 stands for the start of the text.
+- blocks: new paragraphs or lists, each after the block of a numbered sentence.
+- query: one search, in words that a source would use, if something that the section's question asks for has no
+  passage; else empty.
+- unfinished: whether something that matters is still wrong after your edits, apart from what the search is for.
 
-If the text before the last rewriting is shown as well and was the better one, set `worse`: the section then keeps it.
+Each sentence must read well after the one before it once your edits are made. A statement on this section's own
+topic stays here, even if another section mentions it. Replace or delete at most {MAX_EDITS}, add
+at most {MAX_ADDITIONS}, and at most {MAX_BLOCKS} blocks; matters of taste need no edit."""
+"""Instruction of a review; it follows the conversation of the writer, whose prompt stays unchanged."""
 
-Do not ask for matters of taste. Do not repeat a critique that was already made. {EVIDENCE_RULE}"""
+AGAIN_RULE = "Review the current section by the same rules. Do not repeat a critique that was made."
+"""Instruction of a further review in the same conversation."""
+
+LAST_SEARCH_RULE = "No further search is possible: leave `query` empty."
+"""Addition if the results of a further search could not be read."""
 
 
-class SectionReviewerInput(RoleInput):
+class SectionReviewerInput(SectionWriterInput):
     """Section to review."""
 
-    question: str
-    """The question of the whole report."""
-    topic: str
-    """Heading of the section."""
-    topic_question: str
-    """The question that the section has to answer."""
     draft: Draft
-    """The current draft."""
-    previous: Draft | None = None
-    """The draft before the last rewriting; None before the first."""
-    feedback: tuple[str, ...] = ()
-    """Feedback of people on this section."""
+    """The current text."""
+    requests: tuple[str, ...] = ()
+    """Critiques and feedback that the edits have to meet."""
+    query: str = ""
+    """Search that was made since the last review; empty for none."""
     earlier_critiques: tuple[str, ...] = ()
-    """Earlier critiques."""
-
-
-MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 4000, 1000
-"""Maximum lengths of a critique and of a query; feedback may be longer."""
-
-
-class SectionReviewerOutput(RoleOutput):
-    """The review."""
-
-    critique: str = Field(max_length=MAX_CRITIQUE_CHARACTERS)
-    """Errors and gaps, point by point; empty with NONE."""
-    action: Literal["NONE", "REWRITE", "SEARCH"]
-    """The action."""
-    query: str = Field(max_length=MAX_QUERY_CHARACTERS)
-    """The query; empty unless the action is SEARCH."""
-    worse: bool = False
-    """Whether the draft is worse than the previous one; false if none is shown."""
+    """Earlier critiques of reviewers."""
+    other_sections: tuple[str, ...] = ()
+    """Digest of the other sections: a heading and its sentences nearest to this topic, one a line, in each entry."""
+    shown_passages: int = 0
+    """Number of passages that the conversation contains already."""
+    may_search: bool = True
+    """Whether a search can follow."""
 
 
 def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
-    """Render the prompt."""
+    """Render the prompt without passages and texts that the conversation contains already."""
+    said = "\n".join(message.content for message in evidence.history)
+    going_on = bool(evidence.history)
     user = join_parts(
-        mark_passages(evidence.passages),
-        wrap_in_tag("question", input.question),
-        wrap_in_tag("topic", f"{input.topic}\n{input.topic_question}"),
-        wrap_in_tag("draft", render_draft(input.draft, evidence.passages)),
-        wrap_in_tag("previous", render_draft(input.previous, evidence.passages)) if input.previous else "",
-        wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
-        wrap_in_tag("critiques", render_list("Critiques already made", input.earlier_critiques))
-        if input.earlier_critiques
+        mark_passages(evidence.passages, input.shown_passages if going_on else 0),
+        "" if going_on else render_positions(input.positions, evidence.passages),
+        wrap_in_tag("topic", input.topic) if going_on else render_brief(input),
+        _render_digest(input.other_sections),
+        _render_critiques(input.requests, () if going_on else input.earlier_critiques),
+        wrap_in_tag("queries", f"Searched for: {input.query}\nThe passages with the highest numbers are its results.")
+        if input.query
         else "",
+        wrap_in_tag("draft", _number_sentences(input.draft, evidence, said)),
+        AGAIN_RULE if REVIEW_RULE in said else REVIEW_RULE,
+        "" if input.may_search else LAST_SEARCH_RULE,
     )
-    return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
+    system = Message(role="system", content=SYSTEM)
+    return [system, *evidence.history, Message(role="user", content=user)]
+
+
+def _render_digest(other_sections: Sequence[str]) -> str:
+    """Render the digest of the other sections; empty for none."""
+    entries = [entry.partition("\n") for entry in other_sections]
+    lines = [f"{heading}: {' '.join(said.split())}" for heading, _, said in entries]
+    return wrap_in_tag("gist", render_list("What the other sections say", lines)) if lines else ""
+
+
+def _render_critiques(requests: Sequence[str], earlier: Sequence[str]) -> str:
+    """Render requests to the edits, and critiques that are not to be repeated; empty for neither."""
+    asked = render_list("Requests to this section, to be met by your edits", requests)
+    made = render_list("Critiques already made, not to be repeated", earlier)
+    return wrap_in_tag("critiques", join_parts(asked, made)) if asked or made else ""
+
+
+MAX_CHARACTERS_SHOWN = 60
+"""Characters of a sentence that is shown only to give its number."""
+
+
+def _number_sentences(draft: Draft, evidence: Evidence, said: str) -> str:
+    """Number the sentences of a draft; those that the conversation contains are shortened."""
+    lines: list[str] = []
+    number = 0
+    for block in draft.blocks:
+        lines += [""] if lines else []
+        for claim in block.claims:
+            number += 1
+            text = " ".join(claim.statement.split())
+            is_known = json.dumps(claim.text, ensure_ascii=False)[1:-1] in said
+            marks = "".join(f"[{n}]" for n in find_passage_numbers(claim, evidence.passages))
+            shown = shorten(text, MAX_CHARACTERS_SHOWN) if is_known else text
+            lines.append(f"{number}. {shown} {marks}{_remark(claim, evidence)}")
+    return "\n".join(["The sentences by number, long known ones shortened:" if said else "The section:", *lines])
+
+
+def _remark(claim: Claim, evidence: Evidence) -> str:
+    """Return a remark on a sentence: its kind, and the reason that it is not confirmed."""
+    remarks = describe_claim(claim, evidence.passages, "shown")[1:] if claim.status != "supported" else []
+    missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
+    kind = [] if claim.kind in ("fact", "inference") else [claim.kind.replace("_", "-")]
+    found = [*kind, *missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
+    return f" ({'; '.join(found)})" if found else ""
 
 
 MIN_SECTION_WORDS = 60
 """Minimum length of a section in words."""
-_NO_CRITIQUE = SectionReviewerOutput(critique="", action="NONE", query="")
 
 
 def fallback(input: SectionReviewerInput, evidence: Evidence) -> SectionReviewerOutput:
-    """Check for unanswered feedback, missing words of the topic, and too little text."""
-    text = input.draft.text
+    """Check claims without a model, compose the section again after a search, and search for what it lacks.
+
+    A section is incomplete if it does not use the words of feedback or of its topic, or if it is short.
+    """
+    written = build_written_text(_compose(input, evidence)) if input.requests or input.query else WrittenText(blocks=())
+    if written.blocks:
+        critique, query = _find_gap(input, add_citations(input, written, evidence))
+        return SectionReviewerOutput(critique=critique, query=query, composed=written.blocks, searches_freely=True)
+    critique, query = _find_gap(input, input.draft)
+    return SectionReviewerOutput(
+        critique=critique, query=query, searches_freely=True, **_correct_without_model(input, evidence)
+    )
+
+
+def _compose(input: SectionReviewerInput, evidence: Evidence) -> list[ComposedBlock]:
+    brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
+    said = {normalize_sentence(sentence) for entry in input.other_sections for sentence in entry.split("\n")[1:]}
+    blocks = compose(brief, evidence.passages, evidence.embed, used_sentences=said)
+    return add_missing_sides(blocks, input.positions, evidence.passages)
+
+
+def _find_gap(input: SectionReviewerInput, draft: Draft) -> tuple[str, str]:
+    """Return a critique that was not made before with its query; empty texts if the section has no gap."""
+    text = draft.text
     said = set(stem_words(text))
-    for feedback in input.feedback:
-        critique = shorten(f"Feedback that is not addressed: {feedback}", MAX_CRITIQUE_CHARACTERS)
-        if critique not in input.earlier_critiques and not set(stem_words(feedback)) <= said:
-            query = shorten(feedback, MAX_QUERY_CHARACTERS)
-            return SectionReviewerOutput(critique=critique, action="SEARCH", query=query)
+    found: list[tuple[str, str]] = [
+        (f"Feedback that is not addressed: {feedback}", feedback)
+        for feedback in input.feedback
+        if not set(stem_words(feedback)) <= said
+    ]
     missing = [word for word in dict.fromkeys(split_words(input.topic)) if set(stem_words(word)) - said]
     if missing:
-        critique = f"The topic's own terms are not mentioned: {', '.join(missing)}"
-        if critique not in input.earlier_critiques:
-            return SectionReviewerOutput(critique=critique, action="SEARCH", query=f"{input.topic} {' '.join(missing)}")
+        terms = ", ".join(missing)
+        found.append((f"The topic's own terms are not mentioned: {terms}", f"{input.topic} {' '.join(missing)}"))
     if len(split_words(text)) < MIN_SECTION_WORDS:
-        critique = f"There is little on {input.topic}"
-        if critique not in input.earlier_critiques:
-            return SectionReviewerOutput(critique=critique, action="SEARCH", query=input.topic_question)
-    return _NO_CRITIQUE
+        found.append((f"There is little on {input.topic}", input.topic_question))
+    gaps = ((shorten(why, MAX_CRITIQUE_CHARACTERS), shorten(query, MAX_QUERY_CHARACTERS)) for why, query in found)
+    return next((gap for gap in gaps if gap[0] not in input.earlier_critiques), ("", ""))
 
 
-ROLE = Role("section_reviewer", "main", SectionReviewerInput, SectionReviewerOutput, render, fallback)
+def _correct_without_model(input: SectionReviewerInput, evidence: Evidence) -> dict[str, Any]:
+    """Return verdicts on unchecked claims, and the most similar sentences of passages for unsupported ones."""
+    claims = input.draft.claims
+    unchecked = find_unchecked_claims([input.draft])
+    judged = judge_without_model([(claims[n], evidence.passages) for n in unchecked], evidence)
+    verdicts: dict[int, SentenceVerdict] = {}
+    for n, judgement in zip(unchecked, judged, strict=True):
+        unreadable = is_non_english(claims[n].text)
+        if unreadable or judgement.verdict != "supported":
+            verdicts[n] = SentenceVerdict(
+                sentence=n + 1,
+                verdict="refuted" if judgement.verdict == "refuted" and not unreadable else "neutral",
+                confidence=0.0 if unreadable else round(judgement.confidence, 3),
+            )
+    wrong = {n + 1: claims[n] for n in sorted({*verdicts, *find_uncited_claims([input.draft])})[:MAX_EDITS]}
+    other = [claim.text for n, claim in enumerate(claims, 1) if n not in wrong]
+    found = quote_similar_sentences(wrong, other, evidence)
+    return {
+        "verdicts": tuple(verdicts.values())[:MAX_EDITS],
+        "replace": tuple(
+            SentenceReplacement(sentence=one.claim, text=one.text, passages=one.passages) for one in found if one.text
+        ),
+        "delete": tuple(one.claim for one in found if not one.text),
+    }
+
+
+def apply_review(input: SectionReviewerInput, output: SectionReviewerOutput, evidence: Evidence) -> SectionReview:
+    """Return the section with the verdicts and edits of its review."""
+    return build_review(input.draft, output, evidence)
+
+
+ROLE = PostprocessedRole(
+    "section_reviewer",
+    "main",
+    SectionReviewerInput,
+    SectionReviewerOutput,
+    render,
+    fallback,
+    apply_review,
+    SectionReview,
+    streamed=True,
+    read_by_people=True,
+)

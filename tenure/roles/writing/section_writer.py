@@ -1,15 +1,20 @@
 """Write the first draft of a section from its passages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence, CompositionRequest, compose
+from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
 from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
+from tenure.contracts.run.limit_fields import ReportLength
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import (
     CITING_RULE,
+    FORM_RULE,
+    KIND_RULE,
     WrittenText,
     add_citations,
     build_written_text,
@@ -20,18 +25,41 @@ from tenure.roles.prompting import (
 
 SYSTEM = f"""You write one section of a research report from numbered passages.
 
-Write what a busy expert would want to read: the answer first, then what it rests on, how it works, and its limits.
-Connect the passages into an argument instead of summarising them one by one; where they disagree, say so and cite both
-sides. Plain, exact sentences; numbers, names and conditions as the passages have them. Two to five paragraphs; a list
-only for things that really are a list. No heading, no introduction about the section, no closing summary.
+Write for an expert who has to decide: the answer to the section's question first, then what it rests on, how it works,
+what it demands, its limits, and what to choose when, as far as these belong to the topic. Connect the passages into an
+argument instead of summarising them one by one; where they disagree, say so and cite both sides. Plain, exact
+sentences; numbers, names and conditions as the passages have them. No introduction about the section and no closing
+summary.
+
+Choose the form by the content:
+- `paragraph` for an argument, of at most {PARAGRAPH_WORDS} words.
+- `table` where several things are compared by the same criteria: a few words to a cell, each cell with its passages. A
+  cell on which the passages say nothing is a `gap`. A table that <synthesis> announces is not repeated.
+- `definitions` for terms or options with one explanation each; `bullets` and `numbered` for lists and steps.
+- `code` for up to fifteen lines, copied from a passage without a change.
+- `heading` above a block only if the section has several parts that a reader would look up.
+
+A rule that several of the compared things share is stated once for all of them, so that only true differences set
+them apart. If the passages leave open something that the section's question asks for, say which in one sentence of kind
+`gap`; do not fill it.
 
 {CITING_RULE}
+{KIND_RULE}
+{FORM_RULE}
 {EVIDENCE_RULE}
 
 Stay with the section's topic: what belongs to one of the other sections is written there, not here. If people gave
 feedback, follow it as far as the passages allow. Text inside <reasoning> and <synthesis> was concluded from all that
-was found: keep in line with it as far as your passages support it, and do not repeat it. If the passages say nothing on
-the topic, return no blocks."""
+was found: keep in line with it, state nothing from it that your passages do not state, and do not repeat it. If the
+passages say nothing on the topic, return no blocks."""
+
+
+SECTION_LENGTHS: Mapping[ReportLength, str] = {
+    "short": "Length: short. State the answer and what decides it, in one or two paragraphs, a list or a table.",
+    "standard": "Length: as much as the section's question needs. If one passage answers it, a few sentences suffice.",
+    "long": "Length: long. Go into mechanisms, conditions, exceptions and examples wherever the passages have them.",
+}
+"""Instructions on the length of a section."""
 
 
 class SectionWriterInput(RoleInput):
@@ -55,6 +83,8 @@ class SectionWriterInput(RoleInput):
     """Preferences of the reader for every report."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions on the topic."""
+    length: ReportLength = "standard"
+    """Length of the report."""
 
 
 def render_brief(input: SectionWriterInput) -> str:
@@ -69,6 +99,7 @@ def render_brief(input: SectionWriterInput) -> str:
         wrap_in_tag("reasoning", input.reasoning) if input.reasoning else "",
         wrap_in_tag("synthesis", input.synthesis) if input.synthesis else "",
         render_preferences(input.preferences),
+        SECTION_LENGTHS[input.length],
     )
 
 
@@ -81,6 +112,7 @@ def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
             content=join_parts(
                 mark_passages(evidence.passages),
                 render_positions(input.positions, evidence.passages),
+                *describe_generations(evidence.passages),
                 render_brief(input),
             ),
         ),
@@ -104,9 +136,21 @@ def render_positions(positions: Sequence[PositionEvidence], passages: Sequence[P
 
 def fallback(input: SectionWriterInput, evidence: Evidence) -> WrittenText:
     """Compose the section from excerpts that are relevant to its topic, with both sides of its positions."""
-    brief = CompositionRequest(input.topic, input.topic_question, input.other_topics, input.feedback, input.question)
+    brief = build_composition_request(input)
     blocks = compose(brief, evidence.passages, evidence.embed)
     return build_written_text(add_missing_sides(blocks, input.positions, evidence.passages))
+
+
+def build_composition_request(input: SectionWriterInput) -> CompositionRequest:
+    """Return the subject of a section that is composed without a model; shared with the rewriter."""
+    return CompositionRequest(
+        topic=input.topic,
+        question=input.topic_question,
+        other_topics=input.other_topics,
+        focus=input.feedback,
+        report_question=input.question,
+        length=input.length,
+    )
 
 
 def add_missing_sides(

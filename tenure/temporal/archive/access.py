@@ -10,6 +10,7 @@ from pathlib import Path
 from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
+from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
@@ -96,6 +97,8 @@ def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
 def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
     """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
 
+    The cached answers of models in these runs are deleted as well.
+
     Raises:
         ArchiveUnreadable: the archive cannot be written, or the run belongs to another owner.
     """
@@ -105,6 +108,7 @@ def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
         described = runs.describe_related_runs(run_id) if runs else []
         if runs:
             runs.delete_runs([run.execution for run in described])
+            delete_answers(Store(settings.knowledge_uri), run_id)
         return tuple(dict.fromkeys(run.id for run in described))
 
 

@@ -5,7 +5,7 @@ network: on the port of the Temporal server, for programs of the same user; on t
 with the home's cookie; and on a Unix socket in the home, for Tenure's own client and worker.
 
 On a system without network namespaces, the server listens on addresses of the loopback interface that change with
-every start; `python client.py status` says so.
+every start; the command `status` says so.
 """
 
 import argparse

@@ -15,8 +15,9 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from tenure.installation import PROGRAM
 from tenure.private_files import read_or_create_secret
-from tenure.temporal.gate.http_server import HttpError, Request, Response
+from tenure.temporal.gate.http_server import HttpError, RequestHead, Response
 
 KEY_FILE = "access.key"
 """File in the home with the key of its local services."""
@@ -37,7 +38,7 @@ SECURITY_HEADERS = (
 )
 """Headers of every response, against other pages and against content types that browsers guess."""
 
-HINT = "Run `python client.py status` as that user and open the link that it prints."
+HINT = f"Run `{PROGRAM} status` as that user and open the link that it prints."
 
 _MIN_KEY_LENGTH = 32
 _SIGNATURE_DIGITS = 32
@@ -86,7 +87,7 @@ class AccessPolicy:
         self._cookie = _sign(key, f"cookie {port}")
         self._origins = {self.origin, *origins}
 
-    def check(self, request: Request) -> Response | None:
+    def check(self, request: RequestHead) -> Response | None:
         """Return None for a request that may proceed, and otherwise the response to it.
 
         Raises:
@@ -123,7 +124,7 @@ class AccessPolicy:
         """Return whether pages of an origin may send requests."""
         return origin in self._origins
 
-    def _check_host(self, request: Request) -> Response | None:
+    def _check_host(self, request: RequestHead) -> Response | None:
         """Redirect from `localhost` to the address; refuse every other name.
 
         Raises:
@@ -136,7 +137,7 @@ class AccessPolicy:
             return Response(HTTPStatus.TEMPORARY_REDIRECT, headers=(("location", self.origin + request.target),))
         raise HttpError(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
 
-    def _enter(self, request: Request) -> Response | None:
+    def _enter(self, request: RequestHead) -> Response | None:
         """Answer a request with a token: set the cookie, and lead to the same address without the token."""
         parts = urlsplit(request.target)
         query = parse_qsl(parts.query, keep_blank_values=True)
@@ -152,12 +153,12 @@ class AccessPolicy:
             HTTPStatus.OK, "Opening the web UI …", refresh=target, headers=(("set-cookie", self.make_cookie()),)
         )
 
-    def _carries_key(self, request: Request) -> bool:
+    def _carries_key(self, request: RequestHead) -> bool:
         """Return whether a request carries the home's key."""
         scheme, _, credential = request.get_header("authorization").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(credential.strip().encode(), self._key.encode())
 
-    def _carries_cookie(self, request: Request) -> bool:
+    def _carries_cookie(self, request: RequestHead) -> bool:
         """Return whether a request carries the cookie of this service."""
         parts = (part for name, value in request.headers if name == "cookie" for part in value.split(";"))
         pairs = (part.strip().partition("=")[::2] for part in parts)
@@ -166,7 +167,7 @@ class AccessPolicy:
             for name, value in pairs
         )
 
-    def _check_origin(self, request: Request, site: str, *, navigates: bool, has_key: bool) -> None:
+    def _check_origin(self, request: RequestHead, site: str, *, navigates: bool, has_key: bool) -> None:
         """Check that no page of another origin caused the request.
 
         Raises:

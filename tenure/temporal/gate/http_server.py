@@ -7,7 +7,7 @@ method, path, headers and body are read, checked and written again.
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -58,8 +58,8 @@ class Response:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Request:
-    """A request whose body has not been read yet.
+class RequestHead:
+    """Line and headers of a request.
 
     Attributes:
         method: method.
@@ -67,11 +67,9 @@ class Request:
         headers: names in lower case, and values.
     """
 
-    def __init__(self, conversation: "_Conversation", event: h11.Request) -> None:
-        self.method = event.method.decode("ascii")
-        self.target = event.target.decode("ascii")
-        self.headers = tuple((name.decode("ascii"), value.decode("latin-1")) for name, value in event.headers)
-        self._conversation = conversation
+    def __init__(self, method: str, target: str, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        self.method, self.target = method, target
+        self.headers = tuple((name.decode("ascii"), value.decode("latin-1")) for name, value in headers)
         if not self.target.startswith("/") or self.target.startswith("//") or "\\" in self.target:
             raise HttpError(HTTPStatus.BAD_REQUEST, "the address of the request must be a path")
         if self.get_header("content-length") and self.get_header("transfer-encoding"):
@@ -92,6 +90,14 @@ class Request:
         if len(values) > 1:
             raise HttpError(HTTPStatus.BAD_REQUEST, f"the header {name} occurs more than once")
         return values[0] if values else ""
+
+
+class Request(RequestHead):
+    """A request whose body has not been read yet."""
+
+    def __init__(self, conversation: "_Conversation", event: h11.Request) -> None:
+        super().__init__(event.method.decode("ascii"), event.target.decode("ascii"), event.headers)
+        self._conversation = conversation
 
     async def read(self, max_bytes: int) -> bytes:
         """Read the body.

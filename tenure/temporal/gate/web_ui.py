@@ -10,6 +10,7 @@ from pathlib import Path
 
 import h11
 
+from tenure.installation import PROGRAM
 from tenure.temporal.gate.access import SECURITY_HEADERS, AccessPolicy
 from tenure.temporal.gate.http_server import HttpError, Request, Response
 from tenure.temporal.gate.peers import Address
@@ -64,7 +65,7 @@ class WebUi:
             streams = await asyncio.open_connection(*self._server, limit=_CHUNK_BYTES)
         except OSError:
             raise HttpError(
-                HTTPStatus.BAD_GATEWAY, "the Temporal server does not answer: run `python client.py status`"
+                HTTPStatus.BAD_GATEWAY, f"the Temporal server does not answer: run `{PROGRAM} status`"
             ) from None
         cookies = self._policy.remove_cookie("; ".join(value for name, value in request.headers if name == "cookie"))
         extra = (("cookie", cookies),) if cookies else ()
@@ -82,7 +83,7 @@ class WebUi:
             )
         except OSError:
             raise HttpError(
-                HTTPStatus.SERVICE_UNAVAILABLE, "no worker with encryption keys runs: run `python client.py up`"
+                HTTPStatus.SERVICE_UNAVAILABLE, f"no worker with encryption keys runs: run `{PROGRAM} up`"
             ) from None
         target = request.target.removeprefix(CODEC_PATH)
         return await send_request(streams, request, body, "codec", (), target)

@@ -17,6 +17,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
+from tenure.installation import PROGRAM, ROOT
 from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
 from tenure.temporal.gate.access import HOST, build_link, load_key
@@ -24,7 +25,6 @@ from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import StackRecord, clear, load, save
-from tenure.temporal.stack.source import ROOT
 from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
 from tenure.temporal.stack.workers import get_worker_log as get_worker_log
 
@@ -160,17 +160,17 @@ def get_status(settings: Settings) -> StackStatus:
     record = load(settings.home.absolute())
     notes = []
     if record.server and not processes.is_alive(record.server):
-        notes.append("the Temporal server has stopped: run `python client.py up`")
+        notes.append(f"the Temporal server has stopped: run `{PROGRAM} up`")
     if record.worker and not processes.is_alive(record.worker):
         last = processes.read_last_line(get_worker_log(settings.home))
-        notes.append(f"the worker has stopped (last log line: {last}): run `python client.py up`")
+        notes.append(f"the worker has stopped (last log line: {last}): run `{PROGRAM} up`")
     notes += [
-        f"the worker (process {worker.pid}) is frozen ({fault}): run `python client.py up`, which replaces it"
+        f"the worker (process {worker.pid}) is frozen ({fault}): run `{PROGRAM} up`, which replaces it"
         for worker in record.workers
         if (fault := find_worker_fault(settings.home, worker))
     ]
     notes += [
-        f"the worker of the earlier version {worker.build_id} has stopped: `python client.py up` starts it again if "
+        f"the worker of the earlier version {worker.build_id} has stopped: `{PROGRAM} up` starts it again if "
         "runs need it"
         for worker in record.draining
         if not processes.is_alive(worker.process)
@@ -253,7 +253,7 @@ def _other_port(record: StackRecord) -> str:
     """Return the message for a stack that runs on other ports."""
     return (
         f"this home's stack runs on ports {record.port} and {record.ui_port}: set TENURE_TEMPORAL_PORT={record.port} "
-        f"TENURE_UI_PORT={record.ui_port}, or run `python client.py down` first"
+        f"TENURE_UI_PORT={record.ui_port}, or run `{PROGRAM} down` first"
     )
 
 
@@ -268,8 +268,7 @@ def _check_strays(home: Path, record: StackRecord) -> None:
     if strays := processes.find_stack_processes(home):
         pids = ", ".join(str(process.pid) for process in strays)
         raise StackError(
-            f"a stack of this home is still running without its folder: pids {pids}; "
-            "stop it with `python client.py down`"
+            f"a stack of this home is still running without its folder: pids {pids}; stop it with `{PROGRAM} down`"
         )
 
 

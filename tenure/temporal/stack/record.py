@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tenure.installation import PROGRAM
 from tenure.private_files import open_private
 from tenure.temporal.stack.errors import StackError
 
@@ -86,7 +87,7 @@ def load(home: Path) -> StackRecord:
     except OSError as error:
         raise StackError(f"{path} cannot be read ({error.strerror}): make it readable or set TENURE_HOME") from error
     except ValidationError as error:
-        raise StackError(f"{path} is damaged: run `python client.py down`, which clears it, then `up`") from error
+        raise StackError(f"{path} is damaged: run `{PROGRAM} down`, which clears it, then `up`") from error
     if record.format > FORMAT:
         raise StackError(f"{path} was written by Tenure {record.tenure}, which is newer: stop its stack with that one")
     return record

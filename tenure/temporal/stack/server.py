@@ -17,12 +17,12 @@ from pathlib import Path
 
 import psutil
 
+from tenure.installation import PROGRAM, ROOT
 from tenure.settings import Settings
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import ProcessRecord
-from tenure.temporal.stack.source import ROOT
 
 SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 """Keyword attributes registered at start; the same as in `workflows/runtime/search_attributes.py`."""
@@ -117,8 +117,7 @@ def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_s
         if not processes.is_alive(record):
             raise StackError(_describe_end(settings, processes.read_last_line(log, log_start)))
     raise StackError(
-        f"the Temporal server does not answer after {START_TIMEOUT_SECONDS:.0f} s: "
-        f"see {log}, then run `python client.py down`"
+        f"the Temporal server does not answer after {START_TIMEOUT_SECONDS:.0f} s: see {log}, then run `{PROGRAM} down`"
     )
 
 

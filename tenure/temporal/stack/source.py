@@ -12,9 +12,7 @@ from pathlib import Path
 
 import tenure
 from tenure.extensions import get_plugin_folders
-
-ROOT = Path(tenure.__file__).parents[1]
-"""Folder of the installed source."""
+from tenure.installation import PACKAGED_FOLDER, ROOT, find_package
 
 WORKER_SOURCES = (
     "tenure",
@@ -29,7 +27,7 @@ WORKER_SOURCES = (
 PLUGIN_KINDS = ("roles", "tools", "strategies", "search_providers", "document_formats")
 """Folders that a worker reads in a folder of plugins."""
 
-SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".typ"})
+SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".js", ".typ"})
 """Suffixes of the files that a worker reads."""
 
 _HASH_LETTERS = 12
@@ -40,7 +38,7 @@ def compute_source_hash(root: Path = ROOT, plugins: Sequence[Path] | None = None
     """Return a hash of the names and contents of the files that a worker reads.
 
     Args:
-        root: folder of the source.
+        root: folder of the source, as `tenure.installation` describes it.
         plugins: folders of plugins; None for those of `TENURE_PLUGINS`.
     """
     found = hashlib.sha256()
@@ -63,7 +61,7 @@ def compute_build_id() -> str:
 
 def iterate_files(root: Path, plugins: Sequence[Path] | None = None) -> Iterator[tuple[str, Path]]:
     """Yield the files that a worker reads, with their path in a copy of the source, in a fixed order."""
-    parts = {name: root / name for name in WORKER_SOURCES}
+    parts = {name: find_package(root) if name == "tenure" else root / name for name in WORKER_SOURCES}
     for number, folder in enumerate(get_plugin_folders() if plugins is None else plugins):
         parts |= {f"plugins/{number}/{kind}": folder / kind for kind in PLUGIN_KINDS}
     for name, part in sorted(parts.items()):
@@ -75,4 +73,9 @@ def _list_files(part: Path) -> list[Path]:
     """Return the files of a package, or the file itself if it exists."""
     if not part.is_dir():
         return [part] if part.is_file() else []
-    return sorted(path for path in part.rglob("*") if path.suffix in SUFFIXES and path.is_file())
+    packaged = part / PACKAGED_FOLDER
+    return sorted(
+        path
+        for path in part.rglob("*")
+        if path.suffix in SUFFIXES and path.is_file() and not path.is_relative_to(packaged)
+    )

@@ -15,7 +15,8 @@ from tempfile import mkdtemp
 from typing import Literal
 
 from tenure.extensions import PLUGINS_VARIABLE
-from tenure.temporal.stack.source import ROOT, compute_source_hash, iterate_files, make_build_id
+from tenure.installation import ROOT
+from tenure.temporal.stack.source import compute_source_hash, iterate_files, make_build_id
 
 VERSIONS_FOLDER = "versions"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tenure
+from tenure.installation import PROGRAM, ROOT
 from tenure.settings import Settings
 from tenure.temporal.health.probe import LIVE_PATH, probe_worker
 from tenure.temporal.health.record import load_record
@@ -19,7 +20,7 @@ from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 from tenure.temporal.stack.record import DrainingWorker, ProcessRecord, StackRecord, save
-from tenure.temporal.stack.source import ROOT, compute_source_hash
+from tenure.temporal.stack.source import compute_source_hash
 from tenure.temporal.stack.versions import StoredVersion, VersionState, list_versions, store_version
 
 SHUTDOWN_MARGIN_SECONDS = 15.0
@@ -119,7 +120,7 @@ def ensure_workers(
     if record.owners and not settings.owners:
         raise StackError(
             "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
-            "`python client.py down`"
+            f"`{PROGRAM} down`"
         )
     fault = find_worker_fault(home, record.worker)
     reason = f"it was frozen ({fault})" if fault else _why_replace(record, today)

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.claims.citations import MAX_QUOTE_CHARACTERS, cite_claim
+from tenure.algorithms.claims.citations import (
+    MAX_CITATIONS,
+    MAX_CODE_CHARACTERS,
+    MAX_GAP_WORDS,
+    MAX_LEAD_IN_WORDS,
+    MAX_QUOTE_CHARACTERS,
+    cite_claim,
+    cite_code,
+)
+from tenure.contracts.evidence.passages import ClaimKind
 from tests.support.passages import passage
 
 RISES = "The dough rises for two hours."
@@ -121,3 +130,76 @@ def test_title_replaces_this_document() -> None:
     cited = cite_claim("PEP 8 gives conventions.", [1], [passage("This PEP gives conventions.", title="PEP 8: Style")])
 
     assert (cited.status, cited.citations[0].quote) == ("supported", "This PEP gives conventions.")
+
+
+def test_citations_are_limited_to_what_the_prompts_name() -> None:
+    """Of very many passages only the first are cited."""
+    assert len(cite_claim(RISES, range(1, 20), [DOUGH] * 20).citations) == MAX_CITATIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "kept"),
+    [
+        ("The passages do not say how hot the oven is.", "gap", True),
+        ("These are the steps of baking:", "lead_in", True),
+        ("The oven has 230 degrees.", "gap", False),
+        ("word " * (MAX_LEAD_IN_WORDS + 1), "lead_in", False),
+        ("word " * (MAX_GAP_WORDS + 1), "gap", False),
+        ("Bake it for two hours.", "inference", True),
+    ],
+)
+def test_a_claim_that_may_state_facts_is_a_fact(text: str, kind: ClaimKind, kept: bool) -> None:
+    """A gap or a lead-in with a figure of its own, or a long one, is a fact and needs a passage."""
+    claim = cite_claim(text, [], [DOUGH], kind=kind)
+
+    assert claim.kind == (kind if kept else "fact")
+    assert claim.status == ("unverified" if kept and kind != "inference" else "missing_citation")
+
+
+def test_a_gap_may_name_a_figure_of_a_passage() -> None:
+    """A figure that a passage contains does not make a gap a fact."""
+    claim = cite_claim("Why it takes 48 hours is not said.", [], [passage("It takes 48 hours.")], kind="gap")
+
+    assert claim.kind == "gap"
+
+
+def test_a_cell_is_quoted_with_its_row_and_column() -> None:
+    """Of several places with the words of a cell, the one that also names its row is quoted, also in a table."""
+    text = "Kafka allows 2 MB.\nRedis allows 2 MB.\n\n| Valkey | 2 MB |\n| KeyDB | 4 MB |\n"
+
+    quotes = [
+        cite_claim(cell, [1], [passage(text)], label=row, column="Limit").citations[0].quote
+        for row, cell in (("Redis", "2 MB"), ("Valkey", "2 MB"), ("KeyDB", "four"))
+    ]
+
+    assert quotes == ["Redis allows 2 MB.", "| Valkey | 2 MB |", "| KeyDB | 4 MB |"]
+    assert cite_claim("2 MB", [1], [passage("2 MB.")], label="Redis").status == "unverified"
+
+
+CODE = "Bake it so:\n\n    def bake(dough):\n        return oven(\n            dough)\n\nThen eat."
+
+
+def test_code_is_quoted_verbatim() -> None:
+    """Code with other white space is that of the passage without its indentation, and needs no check."""
+    claim = cite_code(
+        "```python\ndef bake(dough):\n  return oven( dough)\n```", [1], [passage("x"), passage(CODE, "s", 7)]
+    )
+
+    assert claim is not None
+    assert claim.text == "def bake(dough):\n    return oven(\n        dough)"
+    assert (claim.status, claim.citations[0].source) == ("supported", "s")
+    assert claim.citations[0].quote == CODE[claim.citations[0].start - 7 : claim.citations[0].end - 7]
+
+
+def test_code_in_the_middle_of_a_line_is_quoted() -> None:
+    """Code after other words starts where it starts."""
+    claim = cite_code("bake(dough)", [1, 9], [passage("Call bake(dough) twice.")])
+
+    assert claim is not None
+    assert claim.citations[0].quote == "bake(dough)"
+
+
+@pytest.mark.parametrize("code", ["", "``` ```", "def burn(dough): pass", "x " * MAX_CODE_CHARACTERS])
+def test_invented_code_is_no_quote(code: str) -> None:
+    """Code that no passage contains, very long code and no code are not quoted."""
+    assert cite_code(code, [1], [passage(CODE), passage("x " * MAX_CODE_CHARACTERS)]) is None

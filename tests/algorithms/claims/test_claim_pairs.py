@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.claims.claim_pairs import detect_contradiction, find_claim_pairs
+from tenure.algorithms.claims.claim_pairs import detect_contradiction, find_claim_pairs, find_disputable_pairs
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
@@ -33,6 +33,25 @@ def test_unrelated_claims_are_not_paired() -> None:
     assert find_claim_pairs([passage(RISES, "bread"), passage(OTHER, "cheese")], encode) == []
     assert find_claim_pairs([passage(RISES, "bread")], encode) == []
     assert find_claim_pairs([passage(f"{RISES} {LONGER}", "bread")], encode) == []
+
+
+def test_passages_of_one_source_may_contradict_each_other() -> None:
+    """Disputable pairs may be of one source, but not of one passage."""
+    apart, together = [passage(RISES, "bread"), passage(LONGER, "bread", 900)], [passage(f"{RISES} {LONGER}")]
+
+    assert [(pair.a.text, pair.b.text) for pair in find_disputable_pairs(apart, encode)] == [(RISES, LONGER)]
+    assert find_claim_pairs(apart, encode) == find_disputable_pairs(together, encode) == []
+
+
+def test_parallel_statements_are_not_disputable() -> None:
+    """Statements in nearly the same words are left out, unless a number, a negation or an antonym differs."""
+    wheat, never = RISES.replace("rye", "wheat"), RISES.replace("has to", "never has to")
+    given = [passage(text, f"s{n}") for n, text in enumerate((RISES, wheat, never))]
+
+    assert {(pair.a.text, pair.b.text) for pair in find_disputable_pairs(given, encode)} == {
+        (RISES, never),
+        (wheat, never),
+    }
 
 
 def test_pairs_are_bounded() -> None:

@@ -1,8 +1,10 @@
 """Tests of applying verdicts to claims."""
 
+import pytest
+
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimKind, ClaimStatus, Draft
 from tests.support.passages import passage
 
 
@@ -22,9 +24,43 @@ TEXTS = (
 
 
 def test_indexes_count_through_all_drafts() -> None:
-    """Unchecked claims have citations and no verdict; unsupported claims are all that are not supported."""
+    """Unchecked claims have citations and no verdict; uncited claims need passages and have none."""
     assert verification.find_unchecked_claims(TEXTS) == [1, 3]
-    assert verification.find_unsupported_claims(TEXTS) == [1, 2, 3, 4]
+    assert verification.find_uncited_claims(TEXTS) == [2]
+
+
+def test_gaps_and_lead_ins_are_not_checked() -> None:
+    """Facts and inferences are compared with passages and count; others only with a citation."""
+    kinds: tuple[ClaimKind, ...] = ("fact", "inference", "gap", "lead_in")
+    cited = draft(*(claim(kind).model_copy(update={"kind": kind}) for kind in kinds))
+    text = draft(*cited.claims[:2], *(one.model_copy(update={"citations": ()}) for one in cited.claims[2:]))
+
+    assert verification.find_unchecked_claims([text]) == [0, 1]
+    assert verification.find_unchecked_claims([cited]) == [0, 1, 2, 3]
+    assert verification.compute_factuality([draft(claim("a", "supported"), text.claims[2])]) == 1.0
+
+
+QUOTE = "The dough of the rye bread has to rise for two hours in a warm kitchen."
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (QUOTE.lower(), True),
+        ("The dough of rye bread rises for two hours in the warm kitchen.", True),
+        ("The dough of the rye bread has to rise for 2 hours in a warm kitchen.", False),
+        ("The dough of the rye bread never has to rise for two hours in a warm kitchen.", False),
+        ("The dough has to rise in a warm kitchen.", False),
+        ("Dough rises.", False),
+        ("Blue cheese ripens for two hours in a warm cellar with some mould.", False),
+    ],
+)
+def test_claims_close_to_a_quote_are_confirmed(text: str, expected: bool) -> None:
+    """A claim with the words, the order, the figures and the conditions of its quote needs no judge."""
+    cited = Citation(source=SourceId("bread"), start=0, end=len(QUOTE), quote=QUOTE)
+    found = verification.confirm_close_claims(draft(Claim(text=text, citations=(cited,))))
+
+    assert (found.claims[0].status == "supported") is expected
 
 
 def test_batches_are_bounded() -> None:
@@ -47,8 +83,8 @@ def test_cited_passages_are_listed_once() -> None:
     assert [ref.chunk for ref in verification.list_cited_passages([claim("a"), claim("b"), strange])] == ["bread:0"]
 
 
-def test_claim_with_unsourced_details_is_demoted() -> None:
-    """A number or name that the source lacks makes a supported claim neutral; headings count as source."""
+def test_claim_with_conflicting_details_is_demoted() -> None:
+    """A measure or name without a source makes a supported claim neutral; headings count as source."""
     source = passage("Bread rises for two hours.", headings=("Rye",))
     kept = claim("It takes 2 hours, as with Rye.", "supported", 0.8)
     wrong = claim("It takes 3 hours.", "supported", 0.8)
@@ -58,6 +94,16 @@ def test_claim_with_unsourced_details_is_demoted() -> None:
         update={"status": "neutral", "confidence": 1.0}
     )
     assert verification.demote_unsourced_claim(claim("It takes 3 hours."), [source]).status == "unverified"
+
+
+def test_an_inference_may_use_all_passages() -> None:
+    """The numbers of a conclusion may come from any passage that its author has read; those of a fact may not."""
+    read = [passage("Bread rises."), passage("Cheese ripens for 45 days.", "cheese")]
+    fact = claim("Cheese takes 45 days, bread less.", "supported", 0.9)
+    inference = fact.model_copy(update={"kind": "inference"})
+
+    assert verification.demote_unsourced_claim(fact, read).status == "neutral"
+    assert verification.demote_unsourced_claim(inference, read) == inference
 
 
 def test_unsupported_claims_are_removed_or_marked() -> None:
@@ -81,15 +127,29 @@ def test_unsupported_claims_are_removed_or_marked() -> None:
     )
 
 
-def test_unchanged_claims_keep_their_verdicts() -> None:
-    """A new version of a draft keeps the verdicts of its unchanged claims."""
-    before = draft(claim("a", "supported", 0.9))
-    after = draft(claim("a"), claim("b"))
-
-    assert [one.status for one in verification.keep_verdicts(before, after).claims] == ["supported", "unverified"]
-
-
 def test_factuality_is_the_share_of_supported_claims() -> None:
     """A draft without claims has a factuality of 1."""
     assert verification.compute_factuality(TEXTS) == 0.2
     assert verification.compute_factuality([Draft()]) is None
+
+
+def test_a_replacement_keeps_the_place_of_a_claim() -> None:
+    """A corrected cell stays in its row and column, and a corrected inference is one."""
+    cell = Claim(text="A", label="row", column="column", kind="inference")
+    before = Draft(blocks=(Block(kind="table", claims=(cell,)),))
+
+    (after,) = verification.replace_claims([before], {0: Claim(text="B")})[0].claims
+    (gap,) = verification.replace_claims([before], {0: Claim(text="B", kind="gap")})[0].claims
+
+    assert (after.text, after.label, after.column, after.kind) == ("B", "row", "column", "inference")
+    assert gap.kind == "gap"
+
+
+def test_gaps_and_lead_ins_need_no_support() -> None:
+    """A gap without a citation is neither checked nor counted."""
+    gap = Claim(text="Not said.", kind="gap")
+    draft = Draft(blocks=(Block(claims=(gap, Claim(text="So:", kind="lead_in"), Claim(text="A fact."))),))
+
+    assert [verification.needs_sources(claim) for claim in draft.claims] == [False, False, True]
+    assert verification.compute_factuality([draft]) == 0.0
+    assert verification.compute_factuality([Draft(blocks=(Block(claims=(gap,)),))]) is None

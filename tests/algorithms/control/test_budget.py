@@ -12,6 +12,7 @@ from tenure.algorithms.control.budget import (
     add_amounts,
     compute_call_budget,
     compute_cost,
+    compute_expected_amounts,
     compute_reservation,
     compute_used_amounts,
     compute_used_shares,
@@ -33,6 +34,15 @@ def draw(
     least: BudgetAmounts, wanted: BudgetAmounts | None = None, reporter: str = "a", *, closing: bool = False
 ) -> BudgetRequest:
     return BudgetRequest(reporter=reporter, number=1, minimum=least, wanted=wanted or least, for_writing=closing)
+
+
+def test_the_expected_usage_is_below_the_largest() -> None:
+    """A call is expected to use one answer and fewer tokens than the most that it can use."""
+    expected = compute_expected_amounts("What is rye? " * 100, 12, 500)
+    most = compute_reservation(RunLimits(), compute_call_budget(RunLimits(), "What is rye? " * 100, 12, 1, 500))
+
+    assert expected.calls == 1
+    assert 12 * 200 < expected.tokens < most.tokens
 
 
 def test_token_estimates_are_high() -> None:

@@ -29,7 +29,7 @@ def test_page_shows_the_state_of_a_run() -> None:
             revision=1,
             last="Bread is being written",
             topics=(TopicProgress(topic="Bread", phase="drafting", claims=3, sources=2, coverage=0.5),),
-            usage=Usage(calls=4, tokens_in=1200, tokens_out=34, searches=2),
+            usage=Usage(calls=4, critical_path=3, tokens_in=1200, tokens_out=34, searches=2),
             feedback=(FeedbackRecord(text="More on rye", at="2026-01-01T00:00:00+00:00", outcome="went to Bread"),),
         )
     )
@@ -43,7 +43,7 @@ def test_page_shows_the_state_of_a_run() -> None:
         "|---|---|---:|---:|---:|",
         "| Bread | drafting | 3 | 2 | 50% |",
         "",
-        "4 role calls, 2 searches, 1,234 tokens",
+        "4 role calls (3 model answers in a row), 2 searches, 1,234 tokens",
         "- More on rye → went to Bread",
     ]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.usage import add_call, add_search, merge_usage
-from tenure.contracts.run.role_calls import RoleReply
-from tenure.contracts.run.run import Feedback, RoleUsage, Usage
+from tenure.algorithms.control.usage import add_call, add_search, merge_usage, record_call, sum_run_usage
+from tenure.contracts.run.role_calls import RoleReply, SavedUsage
+from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
 from tests.support.tiers import slow
 
 CALLS = st.lists(
@@ -116,3 +116,29 @@ def test_lowest_share_of_vectors_is_kept() -> None:
 
     assert [part.embedded_share for part in parts] == [0.5, 0.4, 1.0]
     assert (merge_usage(parts).embedded_share, merge_usage(parts).searches) == (0.4, 3)
+
+
+def test_a_recorded_call_keeps_its_times() -> None:
+    """The usage of a workflow has the spans of answers, and that of the run the path through all workflows."""
+    first = record_call(WorkflowUsage(), "router", reply("gpt-5", 10, 2), (0, 10))
+    first = record_call(first, "planner", reply("gpt-5", 10, 2, model_calls=2), (10, 30))
+    first = record_call(first, "decider", reply("offline", 0, 0), (30, 40))
+    second = record_call(WorkflowUsage(), "section_writer", reply("gpt-5", 10, 2), (30, 50))
+    total = sum_run_usage([first, second])
+
+    assert first.call_spans == ((0, 10), (10, 20), (20, 30))
+    assert (total.calls, total.model_calls, total.critical_path) == (4, 4, 4)
+    assert sum_run_usage([]).critical_path == 0
+
+
+@pytest.mark.parametrize(("costs", "total"), [((), None), ((0.5, 0.25), 0.75), ((0.5, None), None)])
+def test_savings_are_summed(costs: tuple[float | None, ...], total: float | None) -> None:
+    """Cached answers are counted with what they had cost; the cost is unknown if one of them has no price."""
+    saved = [SavedUsage(answers=1, model_calls=2, tokens_in=10, tokens_out=5, cost_usd=cost) for cost in costs]
+    replies = [reply("m", 0, 0, model_calls=0, saved=one) for one in saved] + [reply("m", 3, 4)]
+
+    usage = merge_usage(add_call(Usage(), "router", one) for one in replies)
+
+    n = len(costs)
+    assert usage.saved == SavedUsage(answers=n, model_calls=2 * n, tokens_in=10 * n, tokens_out=5 * n, cost_usd=total)
+    assert (usage.tokens_in, usage.model_calls) == (3, 1)

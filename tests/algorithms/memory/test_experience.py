@@ -24,7 +24,7 @@ from tenure.algorithms.memory.experience import (
     select_advice,
     select_inherited_queries,
 )
-from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY
+from tenure.algorithms.research.effort import EFFORT_WITHOUT_MODEL
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
@@ -211,7 +211,7 @@ def test_known_queries_share_most_words(query: str, earlier: list[str], known: b
 
 def test_inherited_passages_reduce_the_effort() -> None:
     """Limits of the user are kept, and at least one cycle and one task remain."""
-    complex_, simple = EFFORT_BY_COMPLEXITY["complex"], EFFORT_BY_COMPLEXITY["simple"]
+    complex_, simple = EFFORT_WITHOUT_MODEL["complex"], EFFORT_WITHOUT_MODEL["simple"]
     less = reduce_effort(complex_, RunLimits(), experienced(3))
 
     assert (less.cycles, less.subagents) == (complex_.cycles - 1, complex_.subagents - 1)
@@ -224,7 +224,7 @@ def test_facts_do_not_reduce_the_effort() -> None:
     """Facts do not reduce the effort."""
     told = experienced(9).model_copy(update={"related": ()})
 
-    assert reduce_effort(EFFORT_BY_COMPLEXITY["complex"], RunLimits(), told) == EFFORT_BY_COMPLEXITY["complex"]
+    assert reduce_effort(EFFORT_WITHOUT_MODEL["complex"], RunLimits(), told) == EFFORT_WITHOUT_MODEL["complex"]
     assert len(build_inherited_candidates(told, "Bread")[0]) == 9
 
 

@@ -94,6 +94,14 @@ def test_only_supported_claims_are_saved() -> None:
     assert not only.rests_on_sources  # the computed result may come from another corpus
 
 
+def test_conclusions_are_not_saved_as_facts() -> None:
+    """An inference is no fact of a source, and a cell is saved with its row and column."""
+    cell = claim("The baker rests it for two hours.", 1, label="Dough of rye", column="Rest")
+
+    assert collect_facts(result((claim(RYE, 1, kind="inference"),)), ("kitchen",)) == ()
+    assert [fact.text for fact in collect_facts(result((cell,)), ("kitchen",))] == [cell.statement]
+
+
 def test_tainted_claims_are_not_saved() -> None:
     """A sentence that instructions in a source may have influenced is no fact."""
     assert collect_facts(result((claim(RYE, 1),)), ("c",))

@@ -1,11 +1,24 @@
 """Tests of the choice of effort and retrieval strategy."""
 
+from itertools import pairwise
+from typing import get_args
+
 import pytest
 
-from tenure.algorithms.research.effort import EFFORT_BY_COMPLEXITY, choose_effort, has_converged, resolve_strategy
+from tenure.algorithms.research.effort import (
+    EFFORT_WITH_MODEL,
+    EFFORT_WITHOUT_MODEL,
+    choose_effort,
+    choose_effort_bounds,
+    has_converged,
+    needs_decomposition,
+    resolve_strategy,
+)
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
-from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.control import BudgetBounds
+from tenure.contracts.run.limit_fields import Complexity, ReportLength
+from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 from tests.support.passages import reference
 
@@ -13,7 +26,7 @@ from tests.support.passages import reference
 @pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 6)])
 def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> None:
     """Without limits of the user the defaults apply, within the maximum number of sections."""
-    assert choose_effort(complexity, RunLimits()) == EFFORT_BY_COMPLEXITY[complexity].model_copy(
+    assert choose_effort(complexity, RunLimits()) == EFFORT_WITHOUT_MODEL[complexity].model_copy(
         update={"sections": sections}
     )
 
@@ -25,10 +38,19 @@ def test_limits_override_the_complexity() -> None:
     assert choose_effort("complex", limits) == ResearchEffort(cycles=9, subagents=7, hops=1, sections=1)
 
 
+def test_the_length_of_a_report_scales_its_sections() -> None:
+    """A short report has fewer sections and a long one more, within the maximum number of sections."""
+    lengths: tuple[ReportLength, ...] = get_args(ReportLength)
+
+    assert [choose_effort("moderate", RunLimits(length=length)).sections for length in lengths] == [2, 4, 6]
+    assert choose_effort("complex", RunLimits(length="long", max_sections=3)).sections == 3
+
+
 def test_effort_grows_with_complexity() -> None:
     """Effort grows with complexity."""
+    figures = ("cycles", "subagents", "hops", "sections")
     simple, moderate, complex_ = (
-        list(EFFORT_BY_COMPLEXITY[c].model_dump().values()) for c in ("simple", "moderate", "complex")
+        [getattr(EFFORT_WITHOUT_MODEL[c], figure) for figure in figures] for c in ("simple", "moderate", "complex")
     )
 
     assert all(a < b < c for a, b, c in zip(simple, moderate, complex_, strict=True))
@@ -86,3 +108,43 @@ def test_user_overrides_plan_and_plan_overrides_query() -> None:
 def test_same_results_have_converged(before: str, now: str, expected: bool) -> None:
     """The five best results decide, in any order."""
     assert has_converged(before, now) is expected
+
+
+@pytest.mark.parametrize("complexity", ["simple", "moderate", "complex"])
+def test_with_a_model_an_effort_has_bounds(complexity: Complexity) -> None:
+    """With a model the effort is one by worth, within bounds; limits of people leave only their own bounds."""
+    limits = RunLimits(has_model=True)
+    effort = choose_effort(complexity, limits)
+
+    assert effort == EFFORT_WITH_MODEL[complexity]
+    assert choose_effort_bounds(complexity, limits) == BudgetBounds(
+        max_calls=effort.max_calls, max_tokens=effort.max_tokens
+    )
+    assert choose_effort_bounds(complexity, limits.model_copy(update={"max_cost_usd": 1.0})) is None
+    assert choose_effort_bounds(complexity, RunLimits()) is None
+
+
+def test_every_effort_with_a_model_costs_less_than_the_next() -> None:
+    """Bounds and typical figures grow with the effort, and what is typical is within the bounds."""
+    costs = [EFFORT_COSTS[effort] for effort in ("simple", "moderate", "complex")]
+
+    assert all(all(a < b for a, b in zip(*pair, strict=True)) for pair in pairwise(costs))
+    assert all(cost.calls <= cost.max_calls for cost in costs)
+    assert all(cost.tokens_in + cost.tokens_out <= cost.max_tokens for cost in costs)
+    assert all(cost.chain <= cost.calls for cost in costs)
+
+
+@pytest.mark.parametrize(
+    ("question", "complexity", "limits", "expected"),
+    [
+        ("What is rye?", "simple", RunLimits(), True),
+        ("Who wrote Dune, and where was he born?", "moderate", RunLimits(has_model=True), False),
+        ("Who wrote Dune, and where was he born?", "moderate", RunLimits(has_model=True, effort="complex"), True),
+        ("What is rye?", "complex", RunLimits(has_model=True), False),
+    ],
+)
+def test_a_model_splits_complex_questions_with_parts(
+    question: str, complexity: Complexity, limits: RunLimits, expected: bool
+) -> None:
+    """Without a model every question is split; with one, only a complex question whose parts rules can see."""
+    assert needs_decomposition(question, complexity, limits) is expected

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.research import research_state
 from tenure.algorithms.research.coverage import compute_coverage
-from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
+from tenure.algorithms.research.outline_edits import OutlineChange, apply_outline, revise_outline
 from tenure.algorithms.research.planning import (
     ASSUMPTION_SEPARATOR,
     MAX_HEADING_LENGTH,
@@ -211,7 +211,8 @@ def test_most_relevant_findings_wait() -> None:
     found = [finding(reference(n / 100, chunk=f"c{n:02}")) for n in range(1, 61)]
     after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*found, finding(reference(0.6, chunk="c60")))))
 
-    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 52, -1)]
+    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 36, -1)]
+    assert research_state.select_new_findings(after, has_model=False) == after.unplanned[:8]
     assert chunks(after.unsynthesized) == [f"c{n}" for n in range(60, 12, -1)]
     assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
@@ -384,7 +385,10 @@ def test_stop_reasons(state: SpiralState, why: str) -> None:
 
 def test_decision_is_truncated() -> None:
     """Decision is truncated."""
-    after = research_state.apply_decision(BEGUN, "because " * 200, ["factor " * 50] * 9)
+    judged = Reflection(
+        overall_quality="good", depth_assessment="because " * 200, missing_core_insights=("factor " * 50,) * 9
+    )
+    after = research_state.apply_decision(BEGUN, judged)
 
     assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
     assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING_LENGTH for factor in after.key_factors)
@@ -523,7 +527,7 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
 
     def part(first: int) -> Draft:
         groups = (known[n : n + 4] for n in range(first, first + 48, 4))
-        claims = tuple(Claim(text="t" * 60, citations=tuple(map(cited, group))) for group in groups)
+        claims = tuple(Claim(text="t" * 20, citations=tuple(map(cited, group))) for group in groups)
         assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART_CHARACTERS
         return Draft(blocks=(Block(claims=claims),))
 
@@ -580,12 +584,11 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
         update={
             "turns": {**state.turns, SYNTHESIZER: turn.advance(10**6)},
             "synthesis": worst_synthesis(state.numbered_passages),
-            "reflection": research_state.shorten_reflection(reflection),
             "decisions": research_state.append_log(state.decisions, line),
             "notes": research_state.append_log(research_state.append_log(state.notes, line), line),
         }
     )
-    return research_state.apply_decision(state, line, [line] * 12)
+    return research_state.apply_decision(state, reflection)
 
 
 @slow
@@ -673,3 +676,59 @@ def test_positions_are_limited() -> None:
 
     assert [one.position for one in merged] == [f"Is {n} good?" for n in range(research_state.MAX_POSITIONS)]
     assert len(merged[0].supporting) == research_state.MAX_PASSAGES_PER_SIDE
+
+
+def test_findings_of_a_model_are_ordered_by_topic() -> None:
+    """With a model the findings come topic by topic; those that no topic has kept come last."""
+    found = [finding(reference(n / 10, chunk=f"c{n}"), topic=BEGUN.topics[n % 2].topic.heading) for n in range(1, 5)]
+    after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=tuple(found)))
+    stray = reference(0.95, chunk="stray")
+    after = after.model_copy(update={"unplanned": (stray, *after.unplanned)})
+    headings = [topic.topic.heading for topic in BEGUN.topics]
+
+    shown = research_state.select_new_findings(after, has_model=True)
+
+    assert chunks(shown) == ["c4", "c2", "c3", "c1", "stray"]
+    assert research_state.list_finding_topics(after, shown) == (*[headings[0]] * 2, *[headings[1]] * 2, "")
+
+
+def test_findings_keep_their_numbers() -> None:
+    """Findings that a planner was shown get the next numbers; those that rules planned with wait for a model."""
+    waiting = BEGUN.model_copy(update={"unplanned": (reference(0.9, chunk="a"), reference(0.8, chunk="b"))})
+    by_rule = research_state.apply_plan(waiting, ValidatedPlan(), "", 0, shown=())
+    shown = research_state.apply_plan(waiting, ValidatedPlan(), "", 0)
+    later = research_state.apply_plan(
+        shown.model_copy(update={"unplanned": (reference(0.7, chunk="c"),)}), ValidatedPlan(), "", 0
+    )
+
+    assert (chunks(by_rule.unplanned), by_rule.planned) == (["a", "b"], ())
+    assert (shown.unplanned, chunks(shown.planned)) == ((), ["a", "b"])
+    assert chunks(later.planned) == ["a", "b", "c"]
+
+
+def test_open_parts_follow_the_analysis() -> None:
+    """A topic has the open parts of the last analysis; a new question has none yet."""
+    first = BEGUN.topics[0].topic
+    after = research_state.apply_analysis(BEGUN, AnalysisReply(open_parts={first.heading: ("rye",)}))
+    asked_anew = OutlineChange(
+        topics=(first.model_copy(update={"question": "Anything else?"}),),
+        previous_headings={first.heading: first.heading},
+        dropped=(),
+    )
+    same = OutlineChange(topics=(first,), previous_headings={first.heading: first.heading}, dropped=())
+
+    assert [topic.open_parts for topic in after.topics][:2] == [("rye",), None]
+    assert research_state.align_topics(after.topics, asked_anew)[0].open_parts is None
+    assert research_state.align_topics(after.topics, same)[0].open_parts == ("rye",)
+
+
+def test_an_ending_without_a_situation_keeps_the_situation_before() -> None:
+    """The last turn may write recommendations and gaps alone."""
+    draft = Draft(blocks=(Block(claims=(Claim(text="Bread rises."),)),))
+    ending = Draft(blocks=(Block(claims=(Claim(text="So wait."),)),))
+    before = SynthesisDraft(situation=draft, complication=draft)
+
+    merged = research_state.merge_synthesis(before, SynthesisDraft(resolution=ending))
+
+    assert merged == SynthesisDraft(situation=draft, complication=draft, resolution=ending)
+    assert research_state.merge_synthesis(before, SynthesisDraft(situation=ending)).complication == Draft()

@@ -6,6 +6,7 @@ from tenure.algorithms.text.details import (
     NumberMention,
     extract_numbers,
     extract_proper_nouns,
+    find_conflicting_details,
     find_missing_names,
     find_missing_numbers,
     find_unsupported_details,
@@ -82,3 +83,25 @@ def test_names_match_in_any_case_and_form() -> None:
 def test_unsupported_details_are_listed(claim: str, source: str, expected: tuple[str, ...]) -> None:
     """Numbers, versions, months and names that the source lacks are listed."""
     assert find_unsupported_details(claim, source) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("These three options share 2 limits.", ()),
+        ("Dough rises for seven hours.", ("7 hour",)),
+        ("There are five ovens.", ("5 oven",)),
+        ("There are four ovens.", ()),
+        ("It costs 45 euros since 1999.", ("1999", "45")),
+        ("The Scottish baker Apicius sells it.", ("Apicius",)),
+        ("Rye from Genoa and Scotland is best.", ()),
+        ("It was baked in May, says https://a.example/b.", ("https://a.example/b",)),
+        ("“Never bake without salt at all”, it says.", ("Never bake without salt at all",)),
+    ],
+)
+def test_conflicting_details_are_listed(claim: str, expected: tuple[str, ...]) -> None:
+    """Counts and names from other passages are no conflict; measures, replaced numbers and inventions are."""
+    source = "Scottish bakers let dough rise for two hours in May. Salt is needed."
+    found = find_conflicting_details(claim, source, "A bakery in Genoa has four ovens.")
+
+    assert found == expected

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import normalize_sentence, split_words
-from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose
+from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose, compute_target_words
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
@@ -145,6 +145,14 @@ def test_text_has_about_the_target_length() -> None:
     )
 
     assert 20 <= short < 40 < long < 80
+
+
+def test_the_length_of_the_report_scales_the_target() -> None:
+    """A section of a short report is shorter than that of a standard one, and that of a long report longer."""
+    words = [compute_target_words(replace(BREAD, length=length)) for length in ("short", "standard", "long")]
+
+    assert words == [160, 320, 512]
+    assert compute_target_words(replace(BREAD, other_topics=tuple("abcde"))) == 180
 
 
 def test_list_follows_its_introduction() -> None:

@@ -135,7 +135,23 @@ def test_first_section_keeps_a_repeated_sentence() -> None:
     kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
 
     assert (kept["Bread"].draft.text, kept["Cheese"].draft.text) == ("Salt.", "Rennet.")
-    assert manuscript.collect_other_sentences(BREAD, kept) == ("Rennet.",)
+
+
+def test_a_sentence_stays_in_the_section_of_its_topic() -> None:
+    """A repeated sentence is removed from the first section if the later one's topic has more of its words."""
+    said = "The rennet of a calf curdles the milk of the cheese."
+    results = {"Bread": result(BREAD, "Salt.", said), "Cheese": result(CHEESE, said)}
+    kept = manuscript.deduplicate_claims([BREAD, CHEESE], results)
+
+    assert (kept["Bread"].draft.text, kept["Cheese"].draft.text) == ("Salt.", said)
+
+
+def test_the_digest_of_other_sections_has_their_nearest_sentences() -> None:
+    """Other sections with text are listed with the sentences that share words with the topic, in reading order."""
+    near = [f"Bread needs {what}." for what in ("salt", "yeast", "flour", "time")]
+    results = {"Bread": result(BREAD, "Salt."), "Cheese": result(CHEESE, "Rennet.", *near), "Wine": result(CHEESE)}
+
+    assert manuscript.build_digest(BREAD, results) == ("\n".join(["Cheese", *near[: manuscript.DIGEST_SENTENCES]]),)
 
 
 def test_regression_of_a_revision() -> None:
@@ -147,6 +163,9 @@ def test_regression_of_a_revision() -> None:
     assert manuscript.is_regression(draft("One."), uncited)
     assert manuscript.is_regression(two, Draft(blocks=(*two.blocks, *uncited.blocks)))
     assert not manuscript.is_regression(uncited, draft("One."))
+    assert manuscript.is_regression(two, Draft())
+    assert not manuscript.is_regression(two, draft("One."), ("Three.", "Four."))
+    assert not manuscript.is_regression(draft("One."), Draft(), ("One.",))
 
 
 def test_cited_passages_are_shown_first() -> None:
@@ -304,3 +323,43 @@ def test_both_sides_join_the_evidence_of_a_section() -> None:
 
     assert [one.source for one in found] == ["p0", "p1", "p2", "c"]
     assert manuscript.add_sided_passages(evidence, []) == tuple(evidence)
+
+
+ADVICE = Draft(blocks=(Block(claims=(Claim(text="Bake.", kind="inference"),)),))
+GAP = Draft(blocks=(Block(claims=(Claim(text="Not said.", kind="gap"),)),))
+TABLE = Draft(blocks=(Block(kind="table", claims=(Claim(text="hot", label="Rye", column="Oven"),)),))
+
+
+def test_recommendations_replace_their_basis() -> None:
+    """With recommendations or gaps a report shows those instead of situation and complication."""
+    full = SynthesisDraft(situation=draft("One."), complication=draft("Two."), resolution=ADVICE, comparison=TABLE)
+    plain = SynthesisDraft(situation=draft("One."), resolution=draft("Two."))
+
+    assert manuscript.select_closing(full) == SynthesisDraft(resolution=ADVICE, comparison=TABLE)
+    assert manuscript.select_closing(SynthesisDraft(situation=draft("One."), gaps=GAP)) == SynthesisDraft(gaps=GAP)
+    assert manuscript.select_closing(plain) == plain
+
+
+def test_the_abstract_is_written_from_conclusions_too() -> None:
+    """Recommendations and gaps are further sections for its writer; other syntheses are none."""
+    both = manuscript.list_conclusions(SynthesisDraft(resolution=ADVICE, gaps=GAP))
+
+    assert [(part.topic, part.draft) for part in both] == [("What follows", ADVICE), ("What is not known", GAP)]
+    assert len(manuscript.list_conclusions(SynthesisDraft(gaps=GAP))) == 1
+    assert manuscript.list_conclusions(SynthesisDraft(resolution=draft("Two."))) == ()
+
+
+def test_the_end_of_a_report_is_complete() -> None:
+    """Recommendations, gaps and the comparison stay, even if the abstract has the same sentences."""
+    closing = SynthesisDraft(resolution=ADVICE, gaps=GAP, comparison=TABLE)
+    plain = SynthesisDraft(situation=draft("One."), comparison=TABLE)
+
+    assert manuscript.remove_synthesis_repeats(closing, GAP, ()) == closing
+    assert manuscript.remove_synthesis_repeats(plain, draft("x"), ()) == SynthesisDraft(comparison=TABLE)
+
+
+def test_writers_know_gaps_and_the_comparison() -> None:
+    """The brief names the gaps, and the rows and columns of the table that the report has."""
+    brief = manuscript.render_synthesis_brief(SynthesisDraft(gaps=GAP, comparison=TABLE))
+
+    assert brief == "Gaps: Not said.\nThe report has a table that compares: Rye, Oven"

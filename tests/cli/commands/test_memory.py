@@ -93,7 +93,7 @@ def test_missing_memories_are_reported(running: CommandLine) -> None:
     ("arguments", "words"),
     [
         (["add", " "], "argument WHAT: must not be empty"),
-        (["add", "one", "--kind", "preferense"], "choose from"),
+        (["add", "one", "--kind", "preferense"], "did you mean preference?"),
     ],
 )
 def test_malformed_arguments_are_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    edits,
     in_turn,
     plans,
     says,
@@ -45,9 +46,12 @@ GREEDY = {"max_section_revisions": 10, "max_report_revisions": 10, "max_call_out
 
 def greedy() -> ScriptedChat:
     """Return a model whose reviewers and reflectors always request more, each time something else."""
-    more = [{"critique": f"More of {n}.", "action": "REWRITE", "query": ""} for n in range(50)]
+    more = [edits((1, f"More of {n}.", 1), critique=f"More of {n}.", unfinished=True) for n in range(50)]
     wanted: list[Any] = [
-        {"critiques": [{"topic": "Bread", "critique": f"Again {n}.", "query": ""}], "further_considerations": []}
+        {
+            "critiques": [{"topic": "Bread", "critique": f"Again {n}.", "error": "overreach", "query": ""}],
+            "further_considerations": [],
+        }
         for n in range(50)
     ]
     chat = ScriptedChat(

@@ -15,11 +15,13 @@ from tests.support.worlds import (
     KITCHEN,
     NO_CRITIQUE,
     NOTHING_TO_ADD,
+    ROUTE,
     Held,
     Line,
     MemoryKnowledge,
     Reply,
     ScriptedChat,
+    edits,
     in_turn,
     plans,
     says,
@@ -33,6 +35,7 @@ from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
 
 MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WRITTEN = text(("All about it.", 1))
+COMPLEX = {**ROUTE, "complexity": "complex"}
 
 
 async def offline(recorder: Recorder) -> None:
@@ -42,8 +45,11 @@ async def offline(recorder: Recorder) -> None:
 
 async def revised(recorder: Recorder) -> None:
     """Record a reviewed section, and a report that is written again after a critique."""
-    review = in_turn({"critique": "No mould.", "action": "SEARCH", "query": "mould"}, NO_CRITIQUE)
-    wanted = {"critiques": [{"topic": "Bread", "critique": "Too short.", "query": ""}], "further_considerations": []}
+    review = in_turn({"critique": "No mould.", "query": "mould"}, NO_CRITIQUE)
+    wanted = {
+        "critiques": [{"topic": "Bread", "critique": "Too bold.", "error": "overreach", "query": ""}],
+        "further_considerations": [],
+    }
     await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
 
 
@@ -270,47 +276,46 @@ async def failed_research(recorder: Recorder) -> None:
     await recorder.run(chat)
 
 
-async def worse_rewrite(recorder: Recorder) -> None:
-    """Record claims that are rewritten and removed, and a rewrite that is undone."""
+async def worse_edits(recorder: Recorder) -> None:
+    """Record claims that are corrected and removed, and edits that are undone."""
     review = in_turn(
-        {"critique": "No mould.", "action": "REWRITE", "query": ""},
-        {"critique": "Worse.", "action": "REWRITE", "query": "", "worse": True},
+        edits((1, "Bread is made from flour.", 1), critique="No flour.", query="mould"),
+        edits(critique="Worse.", delete=[1, 2]),
     )
 
     async def check(prompt: str) -> Reply:
         count = prompt.count("(cites ")
-        return {"verdicts": [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]}
+        corrections = [{"claim": 1, "problem": "all", "text": "Bread is made from flour.", "passages": [1]}]
+        verdicts = [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]
+        return {"verdicts": verdicts, "corrections": corrections}
 
-    rewrites = {"rewrites": [{"claim": 1, "text": "Bread is made from flour.", "passages": [1]}]}
-    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check, claim_rewriter=says(rewrites)))
+    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check))
     await recorder.run(chat, limit(REQUEST, max_sections=1, max_section_revisions=3))
 
 
 async def low_score(recorder: Recorder) -> None:
     """Record a report that is revised once because of its evaluation."""
     bad = {
-        "rephrasings": ["Wine ferments.", "Grapes grow.", "Casks are old."],
         "contradictions": ["Bread rises, bread falls."],
-        "components": [{"component": "How is bread made?", "addressed": False}],
+        "components": [{"component": "How is bread made?", "addressed": "no"}],
         "issues": ["It is vague."],
-        "suggestions": ["Say how bread is made."],
     }
-    await recorder.run(ScriptedChat(story(self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0))
-
-
-async def weak_synthesis(recorder: Recorder) -> None:
-    """Record a synthesis that is improved after a reflection."""
-    weak = {
-        "overall_quality": "shallow",
-        "depth_assessment": "It is thin.",
-        "missing_core_insights": ["Why dough rises."],
-        "logic_issues": [],
-        "improvement_suggestions": [],
-    }
-    planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
     await recorder.run(
-        ScriptedChat(story(planner=planner, synthesis_reflector=says(weak))), limit(REQUEST, effort="complex")
+        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0)
     )
+
+
+async def direct_answer(recorder: Recorder) -> None:
+    """Record a run of simple effort with a model, which is written from one search."""
+    await recorder.run(ScriptedChat(story()), limit(REQUEST, effort="simple", has_model=True))
+
+
+async def effort_by_worth(recorder: Recorder) -> None:
+    """Record a run of complex effort with a model: rules plan the first cycle, the model the others."""
+    planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
+    decider = says({**MORE, "overall_quality": "moderate", "logic_issues": ["It does not follow."]})
+    chat = ScriptedChat(story(planner=planner, decider=decider))
+    await recorder.run(chat, limit(REQUEST, effort="complex", has_model=True))
 
 
 async def outline_set(recorder: Recorder) -> None:

@@ -298,4 +298,5 @@ def test_deleted_candidates_are_omitted_from_the_analysis(cold: KnowledgeBase, m
     _read(cold, many)
     gone = PassageRef(chunk=ChunkId("gone"), source=SourceId("gone"), score=1.0, relevance=1.0)
 
-    assert cold.retrieval.analyze_candidates(_analysis((gone,), "run")) == AnalysisReply()
+    reply = cold.retrieval.analyze_candidates(_analysis((gone,), "run"))
+    assert reply == AnalysisReply(open_parts={"Topics": ("topic7 of document 3",)})

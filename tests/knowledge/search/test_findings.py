@@ -159,16 +159,29 @@ def test_deleted_passages_are_omitted(knowledge: KnowledgeBase, found: dict[str,
     assert chunks(knowledge.retrieval.analyze_candidates(request(gone, candidate(found["bees"]))).accepted) == {
         found["bees"].chunk
     }
-    assert knowledge.retrieval.analyze_candidates(request(gone)) == AnalysisReply()
+    assert knowledge.retrieval.analyze_candidates(request(gone)).accepted == ()
 
 
 def test_no_candidates_or_no_topics_accept_nothing(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """Without candidates or without topics nothing is accepted."""
-    assert (
-        knowledge.retrieval.analyze_candidates(request())
-        == knowledge.retrieval.analyze_candidates(request(candidate(found["bees"]), topics=()))
-        == AnalysisReply()
+    nothing = knowledge.retrieval.analyze_candidates(request())
+
+    assert nothing == AnalysisReply(open_parts=nothing.open_parts)
+    assert knowledge.retrieval.analyze_candidates(request(candidate(found["bees"]), topics=())) == AnalysisReply()
+
+
+def test_parts_without_a_passage_stay_open(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A part of a topic's question is open until an accepted passage speaks of it."""
+    asked = request()
+    first = knowledge.retrieval.analyze_candidates(asked)
+    heading = asked.topics[0].topic.heading
+    later = request(
+        candidate(found["bees"]),
+        topics=tuple(aim.model_copy(update={"open_parts": ("bees", "volcanoes")}) for aim in asked.topics),
     )
+
+    assert first.open_parts[heading]
+    assert knowledge.retrieval.analyze_candidates(later).open_parts[heading] == ("volcanoes",)
 
 
 def test_nothing_relevant_leaves_no_row(knowledge: KnowledgeBase, found: dict[str, PassageRef], uri: str) -> None:

@@ -90,9 +90,23 @@ async def test_an_unsupported_limit_is_omitted() -> None:
         assert sent(server, *LIMITS) == [{"max_completion_tokens": 300}, {"max_tokens": 300}, {}]
 
 
-async def test_a_budget_above_the_models_maximum_is_omitted() -> None:
-    """If the model's maximum is below the budget, the limit is omitted, and nothing is cached."""
+async def test_a_budget_above_the_models_maximum_is_lowered() -> None:
+    """If the model's maximum is below the budget, it is the limit of that request and of later ones."""
     said = "max_tokens is too large: 90000. This model supports at most 4096 completion tokens."
+    with ModelServer() as server:
+        server.fail(complaint(said))
+        chat = OpenAIChat(routes(), base_url=server.base_url)
+        for budget in (90_000, 300, 5_000):
+            await ask(chat, budget)
+        await chat.aclose()
+
+        limits = [request["max_completion_tokens"] for request in sent(server, *LIMITS)]
+        assert limits == [90_000, 4_096, 300, 4_096]
+
+
+async def test_a_budget_that_leaves_no_room_for_the_prompt_is_omitted() -> None:
+    """If limit and prompt exceed the context together, the limit is omitted, and nothing is cached."""
+    said = "max_tokens is too large: 90000. This model's maximum context length is 4096 tokens."
     with ModelServer() as server:
         server.fail(complaint(said))
         chat = OpenAIChat(routes(), base_url=server.base_url)

@@ -195,3 +195,19 @@ async def test_a_call_without_arguments_is_a_call() -> None:
 def test_the_fallback_needs_no_server() -> None:
     """Without a model the role answers in the same form."""
     assert react.fallback(INPUT, Evidence()).action == "hybrid_search"
+
+
+async def test_a_server_that_ignores_the_choice_gets_a_schema() -> None:
+    """If a model that has to call a function answers in words, the next request enforces a schema instead."""
+    with ModelServer() as server:
+        server.on("react", "I would rather talk about the weather.")
+        async with backend(server) as chat:
+            first = await execute_role(react.ROLE, INPUT, Evidence(), chat)
+            assert first.output.action == ""
+            server.on("react", MEANT.model_dump())
+            second = await execute_role(react.ROLE, INPUT, Evidence(), chat)
+
+        assert second.output == MEANT
+        first_sent, last_sent = server.requests[0].json, server.requests[-1].json
+        assert "tools" in first_sent and "tools" not in last_sent
+        assert last_sent["response_format"]["type"] == "json_schema"

@@ -1,52 +1,94 @@
 """Test the layout of claims."""
 
+from typing import Any
+
+import pytest
+
 from tenure.contracts.result.result import ResultCitation, ResultClaim, Synthesis
-from tenure.report.render.layout import split_into_blocks, split_synthesis
+from tenure.report.render.layout import NOT_KNOWN, WHAT_FOLLOWS, order_synthesis, split_into_blocks, split_synthesis
 
 
-def claim(text: str, begins: str | None = None, source: int = 0) -> ResultClaim:
-    cited = [{"source": source, "start": 0, "end": 1, "quote": "q"}] if source else []
-    return ResultClaim.model_validate({"text": text, "status": "supported", "citations": cited, "begins": begins})
+def claim(text: str, begins: str | None = None, **fields: Any) -> ResultClaim:
+    return ResultClaim.model_validate({"text": text, "status": "supported", "begins": begins, **fields})
 
 
 def shape(*claims: ResultClaim) -> list[tuple[str, list[str]]]:
-    return [
-        (passage.kind, ["".join(claim.text for claim in run.claims) for run in passage.runs])
-        for passage in split_into_blocks(claims)
-    ]
+    return [(block.kind, [one.claim.text for one in block.claims]) for block in split_into_blocks(claims)]
 
 
 def test_paragraphs_and_lists_end_at_the_next_block() -> None:
-    """A paragraph ends where the next block begins, and a list at its last bullet."""
+    """A paragraph ends where the next block begins, and a list at its last item."""
     claims = [claim("a", "paragraph"), claim("b"), claim("c", "paragraph"), claim("d", "bullet"), claim("e", "bullet")]
 
-    assert shape(*claims, claim("f")) == [
-        ("paragraph", ["ab"]),
+    assert shape(*claims, claim("f", "number"), claim("g")) == [
+        ("paragraph", ["a", "b"]),
         ("paragraph", ["c"]),
         ("bullets", ["d", "e"]),
-        ("paragraph", ["f"]),
+        ("numbered", ["f"]),
+        ("paragraph", ["g"]),
     ]
 
 
 def test_claims_without_a_block_are_one_paragraph() -> None:
     """Claims of an older document, which lack the field, are one paragraph."""
-    assert shape(claim("a"), claim("b")) == [("paragraph", ["ab"])]
+    assert shape(claim("a"), claim("b")) == [("paragraph", ["a", "b"])]
 
 
-def test_a_run_ends_where_the_sources_change() -> None:
-    """Sentences share a mark as long as they rest on the same sources; bullets never do."""
-    assert shape(claim("a", source=1), claim("b", source=1), claim("c", source=2), claim("d")) == [
-        ("paragraph", ["ab", "c", "d"])
+def test_each_code_block_is_shown_by_itself() -> None:
+    """Two pieces of code are two blocks."""
+    assert shape(claim("a", "code"), claim("b", "code")) == [("code", ["a"]), ("code", ["b"])]
+
+
+def test_cells_are_arranged_by_row_and_column() -> None:
+    """A table has its columns in order also if the first row lacks one, and a missing cell is empty."""
+    cells = [("A", "speed"), ("A", "cost"), ("B", "speed"), ("B", "size"), ("B", "cost"), ("B", "cost")]
+    claims = [claim(f"{row} {column}", "cell", label=row, column=column) for row, column in cells]
+
+    (table,) = split_into_blocks(claims)
+
+    assert table.columns == ("speed", "size", "cost")
+    assert [(row.label, [len(cell) for cell in row.cells]) for row in table.rows] == [
+        ("A", [1, 0, 1]),
+        ("B", [1, 1, 2]),
     ]
-    assert shape(claim("a", "bullet", 1), claim("b", "bullet", 1)) == [("bullets", ["a", "b"])]
 
 
-def test_a_run_names_each_source_once_in_order() -> None:
+def test_a_definition_may_have_several_sentences() -> None:
+    """A claim with the term of the definition before it continues it; one without a term is a paragraph."""
+    claims = [
+        claim("a", "definition", label="x"),
+        claim("b", label="x"),
+        claim("c", "definition", label="y"),
+        claim("d"),
+    ]
+
+    block, rest = split_into_blocks(claims)
+
+    assert [(row.label, [one.claim.text for one in row.cells[0]]) for row in block.rows] == [
+        ("x", ["a", "b"]),
+        ("y", ["c"]),
+    ]
+    assert (rest.kind, rest.rows) == ("paragraph", ())
+
+
+def test_a_sub_heading_is_shown_once() -> None:
+    """Blocks with the same sub-heading share it, and another one starts a block."""
+    claims = [
+        claim("a", "paragraph"),
+        claim("b", "paragraph", heading="Limits"),
+        claim("c", "bullet", heading="Limits"),
+        claim("d", "bullet", heading="Costs"),
+    ]
+
+    assert [block.heading for block in split_into_blocks(claims)] == ["", "Limits", "", "Costs"]
+
+
+def test_a_claim_names_each_source_once_in_order() -> None:
     """Several quotes of a source and sources in any order make one ascending list."""
     cited = tuple(ResultCitation(source=n, start=0, end=1, quote="q") for n in (3, 1, 3))
-    ((passage,),) = (tuple(split_into_blocks([claim("a").model_copy(update={"citations": cited})])),)
+    (block,) = split_into_blocks([claim("a").model_copy(update={"citations": cited})])
 
-    assert passage.runs[0].sources == (1, 3)
+    assert block.claims[0].sources == (1, 3)
 
 
 def test_the_parts_of_a_synthesis_have_their_sentences() -> None:
@@ -55,7 +97,28 @@ def test_the_parts_of_a_synthesis_have_their_sentences() -> None:
     synthesis = Synthesis(situation="a", complication="", resolution="b c", claims=claims, sentences=(1, 0, 2))
 
     assert {name: [c.text for c in part] for name, part in split_synthesis(synthesis).items()} == {
-        "Situation": ["a"],
-        "Resolution": ["b", "c"],
+        "situation": ["a"],
+        "resolution": ["b", "c"],
     }
-    assert len(split_synthesis(synthesis.model_copy(update={"sentences": (0, 0, 0)}))["Resolution"]) == 3
+    assert len(split_synthesis(synthesis.model_copy(update={"sentences": (0, 0, 0)}))["resolution"]) == 3
+
+
+@pytest.mark.parametrize(("kind", "gaps"), [("inference", 0), ("fact", 1)])
+def test_recommendations_and_gaps_close_a_report(kind: str, gaps: int) -> None:
+    """With a recommendation or a gap the conclusions close the report, and their basis is background."""
+    claims = (claim("s"), claim("c"), claim("r", kind=kind), *[claim("g", kind="gap")] * gaps, claim("t", "cell"))
+    synthesis = Synthesis(situation="", complication="", resolution="", claims=claims, sentences=(1, 1, 1, gaps, 1))
+
+    arranged = order_synthesis(synthesis)
+
+    assert list(arranged.closing) == [WHAT_FOLLOWS, NOT_KNOWN][: 1 + gaps]
+    assert list(arranged.background) == ["Situation", "Complication"]
+    assert (arranged.parts, [one.text for one in arranged.comparison]) == ({}, ["t"])
+
+
+def test_a_synthesis_of_facts_is_one_part_of_the_report() -> None:
+    """Without recommendations and gaps nothing closes the report, and a report without a synthesis has no parts."""
+    synthesis = Synthesis(situation="", complication="", resolution="", claims=(claim("s"), claim("r")), sentences=(1,))
+
+    assert list(order_synthesis(synthesis).parts) == ["Situation", "Resolution"]
+    assert order_synthesis(None).parts == order_synthesis(synthesis).closing == {}

@@ -74,8 +74,14 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
             {"usage": Usage(embedded_share=0.5)},
             "Some searches matched words only, because not all passages were embedded yet.",
         ),
-        ({"skipped": (SkippedFile(path="a", reason="b"),)}, "One file could not be read."),
-        ({"skipped": (SkippedFile(path="a", reason="b"),) * 2}, "2 files could not be read."),
+        (
+            {"skipped": (SkippedFile(path="a", reason="b"),)},
+            "One file could not be read, so this report lacks its content; the last part gives the reason.",
+        ),
+        (
+            {"skipped": (SkippedFile(path="a", reason="b"),) * 2},
+            "2 files could not be read, so this report lacks their content; the last part gives the reason.",
+        ),
     ],
 )
 def test_each_limit_is_one_sentence(fields: dict[str, Any], told: str) -> None:

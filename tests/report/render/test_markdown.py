@@ -12,7 +12,7 @@ from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.markdown import render_markdown
 from tests.report.render.test_escaping import ATTACKS
-from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report
+from tests.report.samples import NEAP, RISES, SOURCES, TIDES, StoredSource, full, hostile, paragraph, report, varied
 
 EXPECTED = """\
 # Why the sea moves
@@ -25,7 +25,7 @@ The Moon pulls the water towards it. [1]
 
 ## The rhythm
 
-The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
 
 ## Weak tides
 
@@ -36,7 +36,7 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 - The whole report rests on 2 sources.
 - The newest dated source is of 2024-05-01; 1 of 2 has no date.
-- One file could not be read.
+- One file could not be read, so this report lacks its content; the last part gives the reason.
 
 ## Further Considerations
 
@@ -56,18 +56,18 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 ## Quotes
 
 Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
-position in the stored text.
+place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading.
 
 **[1] The Moon's pull**
 
-- “The Moon pulls the water towards it.” (characters 0-36; in: Abstract; The rhythm; Weak tides; \
+- “The Moon pulls the water towards it.” (characters 0–36; in: Abstract; The rhythm; Weak tides; \
 <https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
 **[2] On tides**
 
-- “The sea rises twice a day.” (characters 9-35; in: The rhythm)
-- “The sea also falls twice a day.” (characters 36-67; in: The rhythm)
-- “Neap tides are weak.” (characters 68-88; in: Weak tides)
+- “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
+- “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
+- “Neap tides are weak.” (characters 68–88, under “Tides”; in: Weak tides)
 
 ## How this report was made
 
@@ -75,7 +75,7 @@ position in the stored text.
 - Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
 - The fallback answered instead of the model in one call of section writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
-- Coverage: The rhythm 80%, Weak tides 50%
+- Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)
 - Critique of Weak tides: Too short. → Two passages added.
 - Decision: Stopped: nothing left to improve.
@@ -154,18 +154,19 @@ def test_marks_can_name_author_and_year() -> None:
     """In the author-year style references are sorted alphabetically and have no numbers."""
     text = render_markdown(full(), style="author-year")
 
-    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
+    assert "The sea rises twice a day. (Author 2024) The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
     assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
     assert "[1]" not in text
 
 
 def test_a_doubtful_sentence_is_marked() -> None:
-    """A sentence that its source does not support is marked, and an unchecked one is not."""
+    """A sentence that its source does not support has a mark, which is explained; an unchecked one has none."""
     text = render_markdown(full())
 
-    assert "The sea is old. The sea is wide. [not confirmed] The sea never rises. [contradicted]" in text
+    assert "The sea is old. [2] The sea is wide. [not confirmed] [2] The sea never rises. [contradicted] [2]" in text
     assert "The sea is blue. [unsourced]" in text
+    assert text.count("read the quote before you rely on it") == 1
 
 
 def test_a_short_answer_stands_first() -> None:
@@ -196,7 +197,7 @@ def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
 
-    assert "“Neap tides are weak.” (characters 68-88; in: Synthesis)" in rendered(draft)
+    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: Synthesis)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:
@@ -232,3 +233,31 @@ def test_both_sides_of_a_position_are_shown() -> None:
     assert "- *Against, found by the last search:* On tides" in part
     assert part.rstrip().endswith("*Still disputed: Nothing decides.*")
     assert "For and against" not in rendered(report())
+
+
+def test_every_form_of_text_is_set() -> None:
+    """Lists, terms, code and tables are Markdown, and an inference that no heading explains has a remark."""
+    text = render_markdown(varied())
+    section = text.partition("## The rhythm\n\n")[2].partition("\n\n## ")[0]
+
+    assert section.startswith("The tides are these: The sea also falls twice a day. [inference] [2]\n\n### Two\n\n")
+    assert "1. The sea rises twice a day. [2]\n2. The sea also falls twice a day. [2]" in section
+    assert r"- **Neap \*tide\*:** Neap tides are weak. [2]" in section
+    assert "### Code\n\n```\n@tide.rise\ndef rise(sea):\n    return '[1] `up`'\n```\n\n[2]\n\n|  | Cause |" in section
+    assert r"| **Neap** | **Neap** \| Cause [2] |" in section
+    assert section.count("### Code") == 1
+
+
+def test_conclusions_and_gaps_close_the_report() -> None:
+    """Conclusions and gaps come after the sections, with one remark for each part and none on a sentence."""
+    text = render_markdown(varied())
+    end = text.partition("## What follows\n\n")[2].partition("\n\n## Limits")[0]
+
+    assert end == (
+        "*Conclusions of this report, not statements of a source; the marks name the passages they rest on.*\n\n"
+        "Sail at *spring* tide. [1]\n\n## What is not known\n\n"
+        "*Questions that the sources that were read leave open.*\n\nNo source says how old `rise()` is."
+    )
+    assert headings(text).index("Comparison") < headings(text).index("The rhythm") < headings(text).index("References")
+    assert text.index("## Quotes") < text.index("**Situation.** The sea rises twice a day. [2]")
+    assert "| **Spring** | – | – |" not in text and "| **Neap** |" in text

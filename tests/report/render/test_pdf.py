@@ -54,7 +54,7 @@ def test_a_pdf_holds_the_whole_report() -> None:
     for part in (
         "Why the sea moves",
         "Short answer The Moon [1]",
-        "The sea rises twice a day. The sea also falls twice a day. [2]",
+        "The sea rises twice a day. [2] The sea also falls twice a day. [2]",
         "The sea is wide. [not confirmed]",
         "The sea is blue. [unsourced]",
         "tide.png, 1,200 bytes",

@@ -1,6 +1,8 @@
+from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.result.result import Evaluation
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
+from tenure.report.render.limits import list_evidence_limits
 from tenure.report.render.provenance import render_provenance
 from tests.report.samples import SOURCES, full, report
 
@@ -12,6 +14,15 @@ def test_tokens_pages_and_money_are_told_where_there_are_any() -> None:
     text = render_provenance(assemble_result(report(usage=usage), SOURCES))
 
     assert "- Used: 1 role call, 2 searches, 1 web page, 1200 tokens in, 80 out, 0.0123 USD, 61.0 s" in text
+
+
+def test_the_critical_path_is_told() -> None:
+    """The calls of a model are reported with the longest chain of them."""
+    usage = Usage(calls=9, model_calls=7, critical_path=4)
+
+    text = render_provenance(assemble_result(report(usage=usage), SOURCES))
+
+    assert "7 model calls (4 one after the other)" in text
 
 
 def test_repeated_stand_ins_are_counted() -> None:
@@ -42,3 +53,32 @@ def test_an_estimate_states_its_error() -> None:
 
     assert "- Self-evaluation: completeness 75%, factuality 100%, overall 88%\n" in text
     assert "such estimates differ by 8 percentage points on average" in text
+
+
+def test_the_evaluation_does_not_vouch_for_doubtful_sentences() -> None:
+    """A remark that repeats a sentence which its source does not support has the mark of the sentence."""
+    result = full()
+    assert result.evaluation is not None
+    issues = ("It rightly says that the sea is wide.", "Too short.")
+    evaluation = result.evaluation.model_copy(
+        update={"issues": issues, "suggestions": ("Say that the sea never rises.",)}
+    )
+
+    text = render_provenance(full(evaluation=evaluation))
+
+    assert r"- Self-evaluation: It rightly says that the sea is wide. [not confirmed]" in text
+    assert r"- Suggestion: Say that the sea never rises. [contradicted]" in text
+    assert "- Self-evaluation: Too short.\n" in text
+
+
+def test_pictures_are_counted_and_not_missed() -> None:
+    """Pictures among the unread files are one line, and no limit of the evidence."""
+    files = tuple(SkippedFile(path=path, reason="is a picture") for path in ("/a.PNG", "/b.svg"))
+    result = assemble_result(report(skipped=(*files, SkippedFile(path="/c.pdf", reason="encrypted"))), SOURCES)
+
+    text = render_provenance(result)
+
+    assert "Not read: `/c.pdf` (encrypted)\n- Not read: 2 pictures, which a report does not need" in text
+    assert not any(
+        "not be read" in limit for limit in list_evidence_limits(result.model_copy(update={"skipped": files}))
+    )

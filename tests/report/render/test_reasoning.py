@@ -47,7 +47,7 @@ def test_a_reader_follows_it_step_by_step() -> None:
     """The Markdown report numbers the steps, says what each rests on, and gives every one its mark."""
     text = render_markdown(reported(LINE))
 
-    assert "## Reasoning\n\n*From causes to effects; confidence 62%.*" in text
+    assert "## Reasoning\n\n*From causes to effects; estimated probability that the conclusion is right: 62%.*" in text
     assert f"1. **Cause:** {PULLS.text} [1]\n2. **1687:** {FALLS.text} [2]" in text
     assert f"**Conclusion (from 1 and 2, by “the [water]”):** {RISES.text} [2]" in text
     assert r"- The \*wind\* does it. (20%; it is not similar enough to the question)" in text

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
+from tenure.contracts.research.report import SectionReview
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
 from tenure.contracts.run.run import RunRequest
 from tenure.report.trace import story
@@ -15,7 +16,7 @@ from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
 from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
-from tenure.roles.writing import report_reflector, section_reviewer
+from tenure.roles.writing import report_reflector
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import collect_events
 from tests.histories.facts import get_type
@@ -76,7 +77,7 @@ async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> 
     assert first.coverage["Cheese"] == 0.0 < second.coverage["Cheese"]
     assert first.gain and second.gain
     assert first.situation == "Bread rises."
-    assert first.reflection and first.reflection.overall_quality == "good"
+    assert first.reflection and first.reflection.overall_quality == "moderate"
     assert first.decision and second.decision
     assert (first.decision.continues, first.decision.key_factors) == (True, ("mould",))
     assert (second.decision.continues, second.decision.reasoning) == (False, "It is enough.")
@@ -98,9 +99,9 @@ async def test_sections_are_listed_by_generation() -> None:
     bread = [section for section in trace.sections if section.topic == "Bread"]
 
     assert [section.generation for section in bread] == [1, 2]
-    assert bread[1].critiques == ("Too short.",)
+    assert bread[1].critiques == ("Too bold.",)
     assert [seen.generation for seen in trace.reflections] == [1, 2]
-    assert [critique.critique for critique in trace.reflections[0].critiques] == ["Too short."]
+    assert [critique.critique for critique in trace.reflections[0].critiques] == ["Too bold."]
     assert ("SEARCH", "No mould.", "mould") in [
         (review.action, review.critique, review.query) for section in trace.sections for review in section.reviews
     ]
@@ -253,7 +254,7 @@ def test_every_reasoning_call_is_listed() -> None:
         (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),
         (story._AnalystAsked, analyst.AnalystInput),
         (story._Programmed, analyst.AnalystOutput),
-        (story._Reviewed, section_reviewer.SectionReviewerOutput),
+        (story._Reviewed, SectionReview),
         (story._ReportCritique, report_reflector.ReportCritique),
         (story._ReportSeen, report_reflector.ReportReflectorOutput),
     ],

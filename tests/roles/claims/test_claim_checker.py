@@ -1,16 +1,22 @@
 """Tests of the claim checker's fallback and of the use of its verdicts."""
 
+from dataclasses import replace
+
 import pytest
 
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Citation, Claim
 from tenure.roles.base import Evidence
 from tenure.roles.claims.claim_checker import (
+    MIN_CORRECTION_SUPPORT,
+    NO_CORRECTIONS_RULE,
     ClaimCheckerInput,
     ClaimCheckerOutput,
     ClaimVerdict,
     apply_verdicts,
+    confirm_corrections,
     fallback,
+    render,
 )
 from tests.roles.cases import EVIDENCE, MADE, RISES, quoted
 from tests.support.passages import passage
@@ -29,8 +35,15 @@ def judge(output: ClaimCheckerOutput, *claims: Claim) -> tuple[Claim, ...]:
     return tuple(claim for claim in apply_verdicts(given(*claims), output, EVIDENCE).claims if claim)
 
 
-def given(*claims: Claim) -> ClaimCheckerInput:
-    return ClaimCheckerInput(question="How is bread made?", claims=claims)
+def given(*claims: Claim, said: tuple[str, ...] = (), may_correct: bool = False) -> ClaimCheckerInput:
+    return ClaimCheckerInput(
+        question="How is bread made?", claims=claims, other_sentences=said, may_correct=may_correct
+    )
+
+
+def correct(*claims: Claim, evidence: Evidence = EVIDENCE, said: tuple[str, ...] = ()) -> tuple[Claim | None, ...]:
+    asked = given(*claims, said=said, may_correct=True)
+    return apply_verdicts(asked, fallback(asked, evidence), evidence).claims
 
 
 def test_the_fallback_distinguishes_supported_claims() -> None:
@@ -88,3 +101,77 @@ def test_claims_without_a_verdict_are_neutral() -> None:
 
     assert (first.status, first.confidence) == ("refuted", 0.7)
     assert (second.status, second.confidence) == ("neutral", 0.0)
+
+
+WRONG = Claim(text="The dough of bread has to rise for three hours.", citations=(quoted(0, RISES),))
+
+
+def test_the_fallback_corrects_by_a_sentence_of_a_source() -> None:
+    """The most similar sentence replaces an unsupported claim verbatim and is therefore supported."""
+    (found,) = correct(WRONG)
+
+    assert found is not None and (found.text, found.status) == (RISES, "supported")
+
+
+def test_a_sentence_corrects_one_claim() -> None:
+    """A sentence that the text already contains, or that replaced another claim, is not used again."""
+    assert [one and one.text for one in correct(WRONG, WRONG)] == [RISES, None]
+    assert correct(WRONG, said=(RISES,)) == (None,)
+
+
+def test_a_claim_without_a_similar_sentence_is_removed() -> None:
+    """Sources on other subjects, or code, offer no correction."""
+    assert correct(Claim(text="Volcanoes cool the climate.", status="missing_citation")) == (None,)
+    assert correct(WRONG, evidence=replace(EVIDENCE, passages=(passage(RISES, kind="code"),))) == (None,)
+
+
+def test_corrections_are_judged_without_a_model() -> None:
+    """A correction with a valid passage replaces its claim; other claims keep their verdicts."""
+    claims = (WRONG, WRONG, WRONG, WRONG, claim(MADE, quoted(0, MADE)))
+    verdict = {"verdict": "refuted", "confidence": 0.7}
+    output = ClaimCheckerOutput.model_validate(
+        {
+            "verdicts": [{"claim": n, **verdict} for n in range(1, 5)]
+            + [{"claim": 5, "verdict": "supported", "confidence": 0.9}],
+            "corrections": [
+                {"claim": 1, "problem": "hours", "text": " The bread's dough rises for two hours. ", "passages": [1]},
+                {"claim": 2, "problem": "hours", "text": "The dough rises.", "passages": [99]},
+                {"claim": 3, "problem": "hours", "text": "", "passages": [1]},
+                {"claim": 5, "problem": "none", "text": "Bread is bread.", "passages": [1]},
+            ],
+        }
+    )
+    found = apply_verdicts(given(*claims, may_correct=True), output, EVIDENCE).claims
+
+    assert found[0] is not None and found[0].text == "The bread's dough rises for two hours."
+    assert (found[0].status, found[0].citations[0].quote) == ("supported", RISES)
+    assert found[0].confidence is not None and found[0].confidence > MIN_CORRECTION_SUPPORT
+    assert found[1] == found[3] == WRONG.model_copy(update={"status": "refuted", "confidence": 0.7})
+    assert found[2] is None
+    assert found[4] == claims[4].model_copy(update={"status": "supported", "confidence": 0.9})
+
+
+def test_a_correction_that_no_passage_supports_is_not_confirmed() -> None:
+    """A correction about something else is marked or removed; one in another language stays unchecked."""
+    other = Claim(text="Volcanoes cool the whole climate of the earth.", citations=(quoted(0, RISES),))
+    german = Claim(text="Der Teig ruht zwei Stunden in der Küche.", citations=(quoted(0, RISES),))
+
+    assert [one.status for one in confirm_corrections([other, german], EVIDENCE)] == ["neutral", "unverified"]
+
+
+def test_a_claim_is_shown_with_its_kind_and_missing_details() -> None:
+    """The judge reads which details the passages lack, and which sentences are conclusions."""
+    inference = claim("So wait.").model_copy(update={"kind": "inference"})
+    prompt = render(given(claim("It rises for 45 minutes."), inference, Claim(text="Alone.")), EVIDENCE)[1].content
+
+    assert "1. It rises for 45 minutes. (cites passage 1; not found there: 45)" in prompt
+    assert "2. So wait. (cites passage 1; an inference)" in prompt
+    assert "3. Alone. (cites nothing that is left)" in prompt
+    assert prompt.endswith(NO_CORRECTIONS_RULE)
+
+
+def test_a_cell_is_checked_with_its_row_and_column() -> None:
+    """The words of a cell alone say nothing; its row and column complete them in the prompt."""
+    cell = claim("two hours").model_copy(update={"label": "Rye", "column": "Rest"})
+
+    assert "1. Rye – Rest: two hours (cites passage 1)" in render(given(cell), EVIDENCE)[1].content

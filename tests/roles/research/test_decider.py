@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from tenure.contracts.research.spiral import Reflection
 from tenure.roles.base import Evidence
 from tenure.roles.research.decider import DeciderInput, DeciderOutput, fallback, render
 from tenure.roles.research.planner import TopicCoverage
-from tests.roles.cases import REFLECTION, SYNTHESIS
+from tests.roles.cases import SYNTHESIS
 
 WEAK = TopicCoverage(heading="Yeast", question="What does yeast do?", coverage=0.1, passages=1)
 FAIR = TopicCoverage(heading="Flour", question="Which flour?", coverage=0.5, passages=3)
@@ -46,7 +45,7 @@ def test_the_gain_decides_if_every_topic_is_covered() -> None:
     assert decided(outline=(FULL,), gains=(0.4, 0.05)) == DeciderOutput(
         needs_more_research=False,
         reasoning="Every topic is well covered, and the last cycle brought little that was new.",
-        key_factors=(),
+        overall_quality="good",
     )
     more = decided(outline=(FULL,), latent=("Rye",))
     assert (more.needs_more_research, more.key_factors) == (True, ("Rye",))
@@ -67,13 +66,12 @@ def test_open_feedback_continues_the_research() -> None:
 
 
 def test_the_prompt_contains_the_research_state() -> None:
-    """Coverage, gains, gaps, feedback and limits are part of the prompt."""
-    told = asked(reflection=REFLECTION, latent=("Rye",), feedback=("More salt",), running_low=True)
+    """Topics, gains, feedback and limits are part of the prompt."""
+    told = asked(latent=("Rye",), feedback=("More salt",), running_low=True)
     user = render(told, Evidence())[1].content
 
     for line in (
-        "- Yeast: 0.10, 1 passages",
-        "Missing:\n- Why dough rises",
+        "- Yeast: What does yeast do? (1 passage)",
         "Not in the outline:\n- Rye",
         "People said:\n- More salt",
         "Gains: 0.40, 0.20 (Stalling). 1 of at most 3 cycles are over. Most of the budget is used.",
@@ -82,8 +80,7 @@ def test_the_prompt_contains_the_research_state() -> None:
 
 
 def test_empty_parts_are_omitted_from_the_prompt() -> None:
-    """Empty reflections, latent topics and feedback are omitted."""
-    content = Reflection(overall_quality="good", depth_assessment="Deep.")
-    for reflection in (None, content):
-        user = render(asked(reflection=reflection), Evidence())[1].content
-        assert not any(tag in user for tag in ("<reflection>", "<feedback>", "Not in the outline", "budget"))
+    """Empty latent topics and feedback are omitted."""
+    user = render(asked(), Evidence())[1].content
+
+    assert not any(tag in user for tag in ("<latent_topics>", "<feedback>", "Not in the outline", "budget"))

@@ -3,33 +3,43 @@
 from dataclasses import replace
 
 from tenure.roles.base import Evidence
-from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, fallback
+from tenure.roles.research.hypothetical_document import (
+    MAX_CHARACTERS,
+    HypotheticalDocumentInput,
+    ImaginedTopic,
+    fallback,
+)
 from tests.roles.cases import EVIDENCE, MADE, QUESTION, RIPENS
 from tests.support.passages import passage
 
-ASKED = HypotheticalDocumentInput(question=QUESTION, topic="How bread is made")
+BREAD = ImaginedTopic(heading="How bread is made", question="How is bread made?")
+CHEESE = ImaginedTopic(heading="How cheese ripens", question="How does cheese ripen?")
+ASKED = HypotheticalDocumentInput(question=QUESTION, topics=(BREAD, CHEESE))
 
 
 def test_without_evidence_the_question_is_the_document() -> None:
-    """The document consists of topic and question, and no encoder is needed."""
-    assert fallback(ASKED, Evidence()).text == f"How bread is made. {QUESTION}"
+    """Each document consists of its topic and the question, and no encoder is needed."""
+    assert fallback(ASKED, Evidence()).texts == (f"How bread is made. {QUESTION}", f"How cheese ripens. {QUESTION}")
 
 
 def test_the_nearest_sentences_are_added() -> None:
-    """Sentences on the topic are added to the question, the nearest first."""
-    text = fallback(ASKED, EVIDENCE).text
+    """Sentences on its topic are added to each document, the nearest first."""
+    bread, cheese = fallback(ASKED, EVIDENCE).texts
 
-    assert text.startswith(f"How bread is made. {QUESTION} {MADE}")
-    assert RIPENS not in text
+    assert bread.startswith(f"How bread is made. {QUESTION} {MADE}")
+    assert RIPENS not in bread
+    assert cheese.startswith(f"How cheese ripens. {QUESTION} {RIPENS}")
 
 
 def test_code_is_not_used() -> None:
     """Passages of code give no sentences."""
     code = replace(EVIDENCE, passages=(passage(MADE, kind="code"),))
 
-    assert MADE not in fallback(ASKED, code).text
+    assert all(MADE not in text for text in fallback(ASKED, code).texts)
 
 
-def test_the_text_keeps_to_its_limit() -> None:
-    """The document fits its schema, also for a long question."""
-    assert len(fallback(ASKED.model_copy(update={"question": "bread " * 3000}), Evidence()).text) <= 4000
+def test_the_texts_keep_to_their_limit() -> None:
+    """The documents fit their schema, also for a long question."""
+    texts = fallback(ASKED.model_copy(update={"question": "bread " * 3000}), Evidence()).texts
+
+    assert len(texts) == 2 and all(len(text) <= MAX_CHARACTERS for text in texts)

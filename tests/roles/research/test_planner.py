@@ -13,6 +13,7 @@ from tenure.roles.research.planner import (
     PlannerInput,
     PlannerOutput,
     TopicCoverage,
+    describe_coverage,
     fallback,
     render,
 )
@@ -158,7 +159,7 @@ def test_the_first_prompt_is_complete() -> None:
     assert (system.role, system.content, user.role) == ("system", SYSTEM, "user")
     for told in (
         QUESTION,
-        "1. Flour: Which flour has gluten for bread? [0.50, 3]",
+        "1. Flour: Which flour has gluten for bread? (3 passages)",
         "Information gain of the last cycle: 0.25. Trend: Steady.",
         "- Salt (3 passages)\n- Rye (5 passages)",
         "- What is old? (Flour; 4 found, 2 new)\n- What is new? (Oven; 3 found, 1 new)",
@@ -180,8 +181,34 @@ def test_a_later_prompt_starts_with_the_history() -> None:
     assert (system.content, tuple(history)) == (SYSTEM, HISTORY)
     for known in (QUESTION, FLOUR.question, "What is old?", "Salt", "Too little on yeast."):
         assert known not in user.content
-    for new in ("1. Flour [0.50, 3]", "What is new?", "Rye (5 passages)", "Not carried out", "yeast", "More on rye"):
+    for new in ("1. Flour (3 passages)", "What is new?", "Rye (5 passages)", "Not carried out", "yeast", "More on rye"):
         assert new in user.content
+
+
+def test_topics_name_what_no_passage_speaks_of() -> None:
+    """A topic shows its passages, and the parts of its question without one as far as they are known."""
+    shown = {
+        "no passage yet": FLOUR.model_copy(update={"passages": 0, "open_parts": ("gluten",)}),
+        "1 passage, none on: gluten, bread": FLOUR.model_copy(
+            update={"passages": 1, "open_parts": ("gluten", "bread")}
+        ),
+        "3 passages, some on each part": FLOUR.model_copy(update={"open_parts": ()}),
+        "3 passages": FLOUR,
+    }
+
+    assert {describe_coverage(topic): topic for topic in shown.values()} == shown
+
+
+def test_findings_are_short_and_keep_their_numbers() -> None:
+    """Each finding is shown by its beginning, under its topic, with the number that it has in the whole run."""
+    long = passage("Rye dough. " * 60)
+    told = asked(first_finding=9, finding_topics=("Flour", "Flour", "Oven"))
+    user = render(told, Evidence((FOUND, long, FOUND)))[-1].content
+    beginning = user.index("Found on “Flour”:")
+
+    assert beginning < user.index('<passage n="9"') < user.index('<passage n="10"') < user.index("Found on “Oven”:")
+    assert '<passage n="11"' in user and user.count("Found on “Flour”:") == 1
+    assert user.count("Rye dough.") < 30
 
 
 def test_empty_parts_are_omitted_from_the_prompt() -> None:
@@ -190,7 +217,7 @@ def test_empty_parts_are_omitted_from_the_prompt() -> None:
         user = render(asked(), Evidence(history=history))[-1].content
         tags = (
             "<passage",
-            "<topics>",
+            "<latent_topics>",
             "<queries>",
             "<critiques>",
             "<decision>",

@@ -6,7 +6,14 @@ import pytest
 
 from tenure.contracts.evidence.retrieval import QueryPurpose
 from tenure.roles.base import Evidence
-from tenure.roles.research.query_refiner import QueryRefinerInput, QueryRefinerOutput, fallback
+from tenure.roles.research.query_refiner import (
+    QueryRefinerInput,
+    QueryRefinerOutput,
+    fallback,
+    find_open_parts,
+    needs_model,
+    render,
+)
 from tests.support.passages import passage
 
 TASK = "Where was the author of Middlemarch born?"
@@ -82,3 +89,48 @@ def test_queries_for_and_against_a_position(purpose: QueryPurpose, word: str) ->
     query = refined(task="Is rye better?", made=("Is rye better?",), purpose=purpose).query
 
     assert query.startswith("Is rye better? evidence ") and word in query
+
+
+@pytest.mark.parametrize(
+    ("text", "made", "purpose", "expected"),
+    [
+        ("Rye bread is baked.", (), "reword", ("Gouda ripens",)),
+        ("Rye bread is baked, and Gouda ripens.", (), "reword", ()),
+        ("Rye bread is baked.", ("How does Gouda ripen?",), "reword", ()),
+        ("Rye bread of Lyon. Gouda.", (), "next_hop", ("How is rye bread baked",)),
+    ],
+)
+def test_parts_without_a_passage_are_open(
+    text: str, made: tuple[str, ...], purpose: QueryPurpose, expected: tuple[str, ...]
+) -> None:
+    """A part is open until a passage or a further query speaks of it; a hop needs most of its words in one passage."""
+    task = "How is rye bread baked, and Gouda ripens?"
+    input = QueryRefinerInput(question="q", task=task, queries=(task, *made), purpose=purpose)
+
+    assert set(expected) <= set(find_open_parts(input, Evidence((passage(text, title=""),))))
+    assert bool(expected) == bool(find_open_parts(input, Evidence((passage(text, title=""),))))
+
+
+def test_a_model_is_asked_for_open_parts_alone() -> None:
+    """With the rule for open parts no model is needed if there is none, and then the search is complete."""
+    task = "How does rye bread rise?"
+    known, unknown = Evidence((passage("Rye bread rises."),)), Evidence((passage("Granite is hard."),))
+    plain = QueryRefinerInput(question="q", task=task, queries=(task,), purpose="reword")
+    ruled = plain.model_copy(update={"only_open_parts": True})
+
+    assert needs_model(plain, known) and needs_model(ruled, unknown)
+    assert not needs_model(ruled, known)
+    assert fallback(ruled, known) == DONE
+
+
+def test_the_prompt_names_open_parts() -> None:
+    """The prompt lists the parts without a passage, unless the query is for one side of a position."""
+    task = "Does rye bread rise?"
+    evidence = Evidence((passage("Granite is hard."),))
+    input = QueryRefinerInput(question="q", task=task, queries=(task, "sourdough"))
+
+    user = render(input, evidence)[1].content
+    assert "No passage speaks of:\n- Does rye bread rise" in user
+    assert "<queries>\nQueries made besides the task itself:\n- sourdough\n</queries>" in user
+    sided = render(input.model_copy(update={"purpose": "supporting"}), evidence)[1].content
+    assert "No passage speaks of" not in sided

@@ -1,10 +1,13 @@
 """Tests of the router's fallback."""
 
+from typing import get_args
+
 import pytest
 
 from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.run.run import QueryType
 from tenure.roles.base import Evidence
-from tenure.roles.research.router import RouterInput, fallback
+from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, fallback
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,12 @@ def test_a_request_for_a_program_is_code(question: str) -> None:
 def test_a_question_about_programs_is_research(question: str) -> None:
     """A question about code is RESEARCH."""
     assert fallback(RouterInput(question=question), Evidence()).mode == "RESEARCH"
+
+
+def test_every_type_of_answer_is_defined() -> None:
+    """The prompt has a definition of each type that the schema allows."""
+    assert set(QUERY_TYPES) == set(get_args(QueryType))
+    assert all(f"  {name}: {definition}." in SYSTEM for name, definition in QUERY_TYPES.items())
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,16 @@
 """Tests of the synthesizer's fallback, its prompt within a conversation, and the synthesis built from an answer."""
 
-from typing import Any
+from typing import Any, get_args
+
+import pytest
 
 from tenure.algorithms.text.excerpts import MAX_SENTENCE_CHARACTERS
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
+from tenure.contracts.run.limit_fields import ReportLength
 from tenure.roles.base import Evidence
-from tenure.roles.prompting import WrittenSentence
+from tenure.roles.prompting import WrittenRow, WrittenSentence
 from tenure.roles.research.synthesizer import (
     EXCERPTS_PER_PART,
     MAX_PART_CHARACTERS,
@@ -107,14 +110,14 @@ def test_a_synthesis_has_verbatim_quotes() -> None:
 def test_the_size_of_a_synthesis_is_limited() -> None:
     """A part contains sentences with their quotes up to the limit; it is empty if the first one exceeds it."""
     passages = tuple(passage("word " * 100 + f"rye {n}.", f"s{n}") for n in range(4))
-    long = tuple(sentence(f"{n} {'y' * 1_900}", 1, 2, 3, 4) for n in range(12))
+    long = tuple(sentence(f"{n} {'y' * 1_900}", 1, 2, 3, 4) for n in range(6))
     draft = build_synthesis(
         SynthesizerInput(question=QUESTION),
         SynthesizerOutput(situation=long, complication=(), resolution=()),
         Evidence(passages, encode),
     )
 
-    assert 1 <= len(draft.situation.claims) < 12
+    assert 1 <= len(draft.situation.claims) < 6
     assert sum(len(claim.model_dump_json()) for claim in draft.situation.claims) <= MAX_PART_CHARACTERS
 
 
@@ -193,3 +196,81 @@ def test_empty_parts_are_omitted_from_the_prompt() -> None:
 
     assert not any(tag in user for tag in ("<draft>", "<reflection>", "<decision>", "<feedback>", RESOLUTION_RULE))
     assert user.endswith("Bring situation and complication up to date.")
+
+
+def cell(text: str, *passages: int) -> WrittenSentence:
+    return WrittenSentence(text=text, passages=passages)
+
+
+CLOSED = SynthesizerOutput(
+    situation=(sentence(IS, 1),),
+    complication=(),
+    resolution=(WrittenSentence(text="So bake rye.", passages=(1,), kind="inference"),),
+    gaps=(WrittenSentence(text="The heat of the oven is not known.", passages=()),),
+    columns=("Time", "Heat"),
+    rows=(
+        WrittenRow(label="Rye", cells=(cell("long", 1), cell("low", 1))),
+        WrittenRow(label="Wheat", cells=(cell("short", 2), cell("low", 2))),
+    ),
+)
+
+
+def test_the_last_turn_closes_the_report() -> None:
+    """Recommendations are inferences, gaps need no passage, and the comparison is a table of differences."""
+    made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), CLOSED, Evidence(PASSAGES, encode))
+
+    assert [(claim.kind, len(claim.citations)) for claim in made.resolution.claims] == [("inference", 1)]
+    assert [(claim.kind, claim.citations) for claim in made.gaps.claims] == [("gap", ())]
+    table, shared = made.comparison.blocks
+    assert [claim.statement for claim in table.claims] == ["Rye – Time: long", "Wheat – Time: short"]
+    assert [claim.statement for claim in shared.claims] == ["Heat (Rye, Wheat): low"]
+
+
+def test_several_recommendations_are_a_list() -> None:
+    """The answer is a paragraph, and recommendations after it are a list; mixed sentences are a paragraph."""
+    fact = WrittenSentence(text="Rye it is.", passages=(1,))
+    advice = WrittenSentence(text="So bake.", passages=(1,), kind="inference")
+
+    def kinds(*said: WrittenSentence) -> list[str]:
+        output = CLOSED.model_copy(update={"resolution": said})
+        made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), output, Evidence(PASSAGES, encode))
+        return [block.kind for block in made.resolution.blocks]
+
+    assert kinds(fact, advice, advice) == ["paragraph", "bullets"]
+    assert kinds(advice, advice) == ["bullets"]
+    assert kinds(advice, fact, advice) == kinds(fact, advice) == ["paragraph"]
+
+
+def test_earlier_turns_have_no_closing_parts() -> None:
+    """Early conclusions of a model are left out, and a comparison needs columns and rows."""
+    early = build_synthesis(SynthesizerInput(question=QUESTION), CLOSED, Evidence(PASSAGES, encode))
+    bare = build_synthesis(
+        SynthesizerInput(question=QUESTION, resolve=True),
+        CLOSED.model_copy(update={"rows": ()}),
+        Evidence(PASSAGES, encode),
+    )
+
+    assert early.resolution == early.gaps == early.comparison == bare.comparison == Draft()
+
+
+def test_the_cells_of_a_very_large_table_keep_one_quote() -> None:
+    """A comparison with many long quotes has one for each cell."""
+    passages = tuple(passage(("word " * 100 + "x. ") * 2, f"s{n}") for n in range(8))
+    rows = tuple(
+        WrittenRow(label=f"R{n}", cells=tuple(cell(f"v{n}{m}", *range(1, 9)) for m in range(6))) for n in range(8)
+    )
+    output = CLOSED.model_copy(update={"columns": tuple("abcdef"), "rows": rows})
+
+    made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), output, Evidence(passages, encode))
+
+    assert {len(claim.citations) for claim in made.comparison.claims} == {1}
+
+
+@pytest.mark.parametrize("length", get_args(ReportLength))
+def test_the_last_prompt_names_the_length_of_the_end(length: ReportLength) -> None:
+    """The length of the report is part of the last prompt only."""
+    last = render(SynthesizerInput(question=QUESTION, resolve=True, length=length), Evidence(PASSAGES, encode))
+    early = render(SynthesizerInput(question=QUESTION, length=length), Evidence(PASSAGES, encode))
+
+    assert ("Length:" in last[-1].content) == (length != "standard")
+    assert "Length:" not in early[-1].content

@@ -12,11 +12,14 @@ from tenure.roles.writing.abstract_writer import (
     fallback,
 )
 from tests.roles.cases import EVIDENCE, QUESTION, quoted
-from tests.roles.writing.test_section_writer import said
 
 
 def claim(text: str, position: int = 0, quote: str = "Bread") -> Claim:
     return Claim(text=text, citations=(quoted(position, quote),))
+
+
+def said(text: AbstractWriterOutput) -> list[str]:
+    return [sentence.text for sentence in text.sentences]
 
 
 def section(topic: str, *claims: Claim) -> SectionDraft:
@@ -38,8 +41,7 @@ def test_an_abstract_consists_of_section_openings() -> None:
     )
 
     assert said(text) == ["Bread is made of flour.", "It is old.", "Cheese is made of milk."]
-    assert [s.passages for s in text.blocks[0].sentences] == [(1,), (1,), (2,)]
-    assert [block.kind for block in text.blocks] == ["paragraph"]
+    assert [s.passages for s in text.sentences] == [(1,), (1,), (2,)]
 
 
 def test_the_lead_nearest_to_the_question_is_used() -> None:
@@ -53,8 +55,8 @@ def test_the_lead_nearest_to_the_question_is_used() -> None:
 
 def test_a_short_section_keeps_its_opening() -> None:
     """A section with few sentences contributes nothing."""
-    assert abstract(section("Bread", claim("Bread is made of flour.")), section("Empty")).blocks == ()
-    assert abstract(SectionDraft(topic="Empty", draft=Draft())).blocks == ()
+    assert abstract(section("Bread", claim("Bread is made of flour.")), section("Empty")).sentences == ()
+    assert abstract(SectionDraft(topic="Empty", draft=Draft())).sentences == ()
 
 
 def test_the_introduction_of_a_list_is_not_used() -> None:
@@ -64,7 +66,7 @@ def test_the_introduction_of_a_list_is_not_used() -> None:
 
 def test_a_sentence_without_evidence_is_omitted() -> None:
     """Every sentence of the abstract cites an available passage."""
-    assert abstract(section("Bread", claim("Bread is made of flour."), *REST), evidence=Evidence()).blocks == ()
+    assert abstract(section("Bread", claim("Bread is made of flour."), *REST), evidence=Evidence()).sentences == ()
 
 
 def test_an_abstract_keeps_to_its_length() -> None:

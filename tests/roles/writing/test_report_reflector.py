@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.research.report import SectionDraft
 from tenure.roles.base import Evidence
-from tenure.roles.writing.report_reflector import ReportReflectorInput, ReportReflectorOutput, fallback
+from tenure.roles.writing.report_reflector import (
+    MAX_CRITIQUES,
+    ReportReflectorInput,
+    ReportReflectorOutput,
+    fallback,
+    keep_actionable_critiques,
+    render,
+)
 from tests.roles.cases import EVIDENCE
 from tests.support.passages import passage
 
@@ -67,7 +74,7 @@ def test_a_large_report_fits_the_schema(question: str) -> None:
     """Many short sections and a long question give a valid output."""
     found = reflect(*(section(f"Topic {n}", "Short.") for n in range(12)), question=question)
 
-    assert len(found.critiques) == 12
+    assert len(found.critiques) == MAX_CRITIQUES
 
 
 def test_topics_near_the_question_are_suggested() -> None:
@@ -81,3 +88,31 @@ def test_topics_near_the_question_are_suggested() -> None:
 
     assert len(found) == 1
     assert "“Rye ovens” in “On ovens”" in found[0]
+
+
+def test_critiques_without_a_search_or_an_error_are_dropped() -> None:
+    """A critique without both is dropped."""
+    said = ReportReflectorOutput.model_validate(
+        {
+            "critiques": [
+                {"topic": "Bread", "critique": "Dull.", "query": " "},
+                {"topic": "Bread", "critique": "No hours.", "query": "hours of rising"},
+                {"topic": "Bread", "critique": "Both cannot be true.", "error": "contradiction", "query": ""},
+            ],
+            "further_considerations": [],
+        }
+    )
+    given = ReportReflectorInput(question=QUESTION, sections=(FULL,))
+
+    kept = keep_actionable_critiques(given, said, EVIDENCE)
+    assert [one.critique for one in kept.critiques] == ["No hours.", "Both cannot be true."]
+
+
+def test_the_prompt_shows_titles_and_the_synthesis() -> None:
+    """The texts of the passages are left out; the synthesis is shown if there is one."""
+    given = ReportReflectorInput(question=QUESTION, sections=(FULL,), synthesis=SynthesisDraft(situation=FULL.draft))
+    prompt = render(given, EVIDENCE)[1].content
+
+    assert "- Bread – Bread – Making bread" in prompt and EVIDENCE.passages[0].text not in prompt
+    assert "<synthesis>\nSituation: Rye bread" in prompt
+    assert "<synthesis>" not in render(ReportReflectorInput(question=QUESTION, sections=(FULL,)), Evidence())[1].content

@@ -3,13 +3,12 @@
 from tenure.algorithms.claims.self_evaluation import COMPLETENESS_ERROR
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.research.report import SectionDraft
-from tenure.roles.writing.report_reflector import ReportCritique
 from tenure.roles.writing.self_evaluator import (
-    QuestionComponent,
     SelfEvaluatorInput,
     SelfEvaluatorOutput,
     assess,
     fallback,
+    render,
 )
 from tests.roles.cases import EVIDENCE
 
@@ -34,27 +33,38 @@ def test_the_fallback_names_unanswered_parts() -> None:
     assert (found.critiques, found.evaluation.suggestions) == ((), ())
 
 
-def test_a_report_without_claims_has_no_rephrasings() -> None:
-    """Without claims there are no rephrasings and no false statements."""
+def test_a_report_without_claims_has_no_consistency() -> None:
+    """Without claims there are no versions of the answer and no false statements."""
     given = SelfEvaluatorInput(question="How does bread rise?", sections=(section("Bread"),))
-    said = fallback(given, EVIDENCE)
 
-    assert said.rephrasings == ()
-    assert assess(given, said, EVIDENCE).evaluation.consistency is None
+    assert assess(given, fallback(given, EVIDENCE), EVIDENCE).evaluation.consistency is None
 
 
 def test_a_models_answer_is_scored_by_the_program() -> None:
-    """Rephrasings, contradictions and components come from the model, factuality from the claim checks."""
-    said = SelfEvaluatorOutput(
-        rephrasings=("Bread rises.", "Bread rises.", " "),
-        contradictions=("It rises and does not rise.",),
-        components=(QuestionComponent(component="bread", addressed=True),),
-        issues=("Too short.",),
-        suggestions=(ReportCritique(topic=" ", critique="Say more.", query=" wine "),),
+    """Contradictions and components come from the model; versions of the answer and verdicts are computed."""
+    answers = {"bread": "yes", "yeast": "partly", "wine in Bread": "no"}
+    said = SelfEvaluatorOutput.model_validate(
+        {
+            "contradictions": ["It rises and does not rise."],
+            "components": [{"component": name, "addressed": answer} for name, answer in answers.items()],
+            "issues": ["Too short."],
+        }
     )
-    found = assess(SelfEvaluatorInput(question=QUESTION, sections=(BREAD,)), said, EVIDENCE)
+    given = SelfEvaluatorInput(question=QUESTION, sections=(section("Wine"), BREAD))
+    found = assess(given, said, EVIDENCE)
+    calm = assess(given, said.model_copy(update={"contradictions": ()}), EVIDENCE)
 
-    assert (found.evaluation.consistency, found.evaluation.completeness) == (0.5, 1.0)
-    assert found.evaluation.completeness_error is None
-    assert found.evaluation.issues == ("Too short.",)
-    assert [(one.topic, one.query) for one in found.critiques] == [(None, "wine")]
+    assert (found.evaluation.completeness, found.evaluation.completeness_error) == (0.5, None)
+    assert (found.evaluation.issues, found.evaluation.missing) == (("Too short.",), ("wine in Bread",))
+    assert (found.evaluation.consistency or 0) < (calm.evaluation.consistency or 0)
+    assert [(one.topic, one.query) for one in found.critiques] == [("Wine", "wine in Bread")]
+
+
+def test_unsupported_sentences_stay_marked() -> None:
+    """The prompt and issues that repeat sentences mark those that are not confirmed."""
+    doubtful = Claim(text="Bread rises for a week.", status="neutral")
+    given = SelfEvaluatorInput(question=QUESTION, sections=(section("Bread", doubtful),))
+    said = SelfEvaluatorOutput(contradictions=(), components=(), issues=("“Bread rises for a week.” is odd.",))
+
+    assert "Bread rises for a week. [not confirmed]" in render(given, EVIDENCE)[1].content
+    assert assess(given, said, EVIDENCE).evaluation.issues == ("“Bread rises for a week. [not confirmed]” is odd.",)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.temporal.stack.source import ROOT, WORKER_SOURCES, compute_source_hash
+from tenure.installation import ROOT
+from tenure.temporal.stack.source import WORKER_SOURCES, compute_source_hash
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.installation import is_packaged
 from tenure.temporal.stack.source import SUFFIXES, WORKER_SOURCES, compute_source_hash, make_build_id
 from tenure.temporal.stack.versions import VERSIONS_FOLDER, list_versions, store_version
 
@@ -49,6 +50,23 @@ def test_a_copy_has_the_hash_of_its_source(root: Path, home: Path) -> None:
     assert stored.build_id == make_build_id(compute_source_hash(root, []))
     assert compute_source_hash(stored.folder, stored.plugins) == compute_source_hash(root, [])
     assert store_version(home, root, []) == stored
+
+
+def test_a_wheel_and_its_checkout_are_the_same_version(root: Path, home: Path, tmp_path: Path) -> None:
+    """The parts that a wheel has in `tenure/_app` are copied to their places in a checkout."""
+    wheel = tmp_path / "site-packages" / "tenure" / "_app"
+    shutil.copytree(root / "tenure", wheel.parent)
+    for name in ("workflows", "activities", "docs"):
+        shutil.copytree(root / name, wheel / name)
+    shutil.copyfile(root / "worker.py", wheel / "worker.py")
+    stored = store_version(home, wheel, [])
+    stored.prepare(wheel)
+
+    assert stored.build_id == make_build_id(compute_source_hash(root, []))
+    assert (stored.folder / "tenure" / "a" / "page.css").is_file()
+    assert (stored.folder / "workflows" / "c.py").is_file()
+    assert not (stored.folder / "tenure" / "_app").exists()
+    assert is_packaged(stored.folder)
 
 
 def test_plugins_are_part_of_the_copy(root: Path, home: Path, tmp_path: Path) -> None:

@@ -6,7 +6,16 @@ import pytest
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
-from tests.support.worlds import KITCHEN, NO_CRITIQUE, MemoryKnowledge, ScriptedChat, Source, story
+from tests.support.worlds import (
+    KITCHEN,
+    NO_CRITIQUE,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    Source,
+    edit_if_asked,
+    story,
+)
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -25,10 +34,10 @@ REQUEST = RunRequest(
 def search_in(topic: str) -> Any:
     """Return a reviewer that asks for a search in one section and has no critique of the others."""
 
-    async def review(prompt: str) -> dict[str, Any]:
-        if f"<topic>\n{topic}\n" not in prompt:
-            return NO_CRITIQUE
-        return {**NO_CRITIQUE, "action": "SEARCH", "critique": "Where is it from?", "query": QUERY}
+    async def review(prompt: str) -> Reply:
+        if f"<topic>\n{topic}\n" not in prompt or "<queries>" in prompt:
+            return await edit_if_asked(prompt)
+        return {**NO_CRITIQUE, "critique": "Where is it from?", "query": QUERY}
 
     return review
 
@@ -43,12 +52,12 @@ async def run(serving: Serving, topic: str) -> list[tuple[str, str]]:
 
 
 async def test_later_sections_and_the_whole_report_read_what_a_section_found(serving: Serving) -> None:
-    """A passage that a review of the first section found is shown to the second one, to critics and to the abstract."""
+    """A passage that a review of the first section found is shown to its reviewer, the second one and the abstract."""
     asked = await run(serving, "Bread")
 
     shown = {role for role, prompt in asked if FOUND in prompt}
     writers = [prompt for role, prompt in asked if role == "section_writer"]
-    assert {"section_rewriter", "report_reflector", "abstract_writer"} <= shown
+    assert {"section_reviewer", "abstract_writer"} <= shown
     assert [FOUND in prompt for prompt in writers] == [False, True]
 
 
@@ -64,6 +73,6 @@ async def test_sections_are_written_with_the_synthesis(serving: Serving) -> None
     """Each writer of a section reads what the synthesis concluded."""
     asked = await run(serving, "Bread")
 
-    writers = [prompt for role, prompt in asked if role in ("section_writer", "section_rewriter")]
+    writers = [prompt for role, prompt in asked if role == "section_writer"]
     expected = "<synthesis>\nSituation: Bread rises.\nComplication: But slowly.\nResolution: So wait.\n</synthesis>"
-    assert len(writers) > 2 and all(expected in prompt for prompt in writers)
+    assert len(writers) == 2 and all(expected in prompt for prompt in writers)

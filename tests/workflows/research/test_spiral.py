@@ -9,6 +9,7 @@ import pytest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
+from tenure.roles.research.synthesizer import RESOLUTION_RULE
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
@@ -73,7 +74,7 @@ async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
     """Situation and complication are written in every cycle, the resolution only when the research has ended."""
     chat = ScriptedChat(story(planner=in_turn(plans(search("What is bread made of?")), FINISH)))
     await run_research(serving, chat)
-    due = ["write the resolution" in prompt for role, prompt in chat.asked if role == "synthesizer"]
+    due = [RESOLUTION_RULE in prompt for role, prompt in chat.asked if role == "synthesizer"]
     assert due == [False] * (len(due) - 1) + [True]
 
 

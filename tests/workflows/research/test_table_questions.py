@@ -36,6 +36,7 @@ from tests.support.worlds import (
     plans,
     says,
     search,
+    sentences,
     text,
 )
 from tests.support.worlds import story as scene
@@ -43,6 +44,7 @@ from tests.workflows.test_structured import SALES
 from workflows.run.agent import AgentWorkflow
 
 SQL = "SELECT day, sold FROM sales"
+SLOPE = "Bread sold grows by 3.5 loaves a day."
 WANTED = "A linear regression of sold on day."
 PLOT = Artifact(name="trend.png", bytes=1200, sha256="ab" * 32, path="kept/0-trend.png")
 MORE = PLOT.model_copy(update={"name": "more.png", "path": "kept/1-more.png"})
@@ -280,8 +282,8 @@ async def test_a_regression_over_a_file_is_computed_and_cited(
     table.write_text("day,sold\n" + "".join(f"{day},{3.5 * day + 2}\n" for day in range(1, 9)))
     knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
     knowledge.corpora.ingest(IngestRequest(corpus="kitchen", paths=(str(table),)), lambda progress: None)
-    says_slope = says(text(("Bread sold grows by 3.5 loaves a day.", 1)))
-    chat = script(program(REGRESSION), section_writer=says_slope, abstract_writer=says_slope)
+    says_slope = says(text((SLOPE, 1)))
+    chat = script(program(REGRESSION), section_writer=says_slope, abstract_writer=says(sentences((SLOPE, 1))))
     async with serving(chat, knowledge, box) as stage:  # type: ignore[arg-type]
         result = await (await stage.start(build_request())).result()
 

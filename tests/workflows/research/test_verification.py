@@ -1,14 +1,19 @@
 """Unsupported claims do not reach the report, whatever the model does."""
 
 import json
+from typing import Any
+
+import pytest
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.roles.writing.abstract_writer import MAX_SENTENCES
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import (
     GOOD_REPORT,
     KITCHEN,
+    ROUTE,
     MemoryKnowledge,
     Reply,
     ScriptedChat,
@@ -34,9 +39,13 @@ TRUE = "Bread is made from flour and water."
 
 async def lie(prompt: str) -> Reply:
     """Return a writer's answer: one honest sentence among inventions."""
+    return {"blocks": [{"kind": "paragraph", **await lie_briefly(prompt)}]}
+
+
+async def lie_briefly(prompt: str) -> dict[str, Any]:
+    """Return the same sentences as the answer of a writer of abstracts, as many as it may write."""
     sentences = [{"text": said, "passages": [99 if name == "made_up" else 1]} for name, said in LIES.items()]
-    honest = {"text": TRUE, "passages": list(range(1, 4))}
-    return {"blocks": [{"kind": "paragraph", "sentences": [honest, *sentences]}]}
+    return {"sentences": [{"text": TRUE, "passages": list(range(1, 4))}, *sentences][:MAX_SENTENCES]}
 
 
 async def run(
@@ -50,10 +59,9 @@ async def run(
 async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
     """Invented sources, numbers, names, links and quotes are removed with notes.
 
-    The checker of the same model vouches for all of them, and its rewriter insists.
+    The checker of the same model vouches for all of them.
     """
-    insists = {"rewrites": [{"claim": n, "text": said, "passages": [1]} for n, said in enumerate(LIES.values(), 1)]}
-    script = story(section_writer=lie, abstract_writer=lie, claim_rewriter=says(insists))
+    script = story(section_writer=lie, abstract_writer=lie_briefly)
     result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
 
     told = json.dumps([result.abstract, *(section.markdown for section in result.sections)])
@@ -67,21 +75,21 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
 
 
 @slow
-async def test_a_refuted_claim_is_rewritten(serving: Serving) -> None:
-    """A claim that the checker refutes is replaced by the rewritten one if that is supported."""
-    verdicts = [
-        {"verdicts": [{"claim": 1, "verdict": verdict, "confidence": 0.9}]} for verdict in ("refuted", "supported")
-    ]
-    anew = {"rewrites": [{"claim": 1, "text": "Bread needs flour.", "passages": [1]}]}
+async def test_a_refuted_claim_is_corrected_in_the_same_call(serving: Serving) -> None:
+    """A claim that the checker refutes is replaced by its correction, which no model judges again."""
+    anew = {"claim": 1, "problem": "the passage names flour", "text": "Bread is made from flour.", "passages": [1]}
+    refuted = {"verdicts": [{"claim": 1, "verdict": "refuted", "confidence": 0.9}], "corrections": [anew]}
     script = story(
         outliner=says({"topics": [{"heading": "Bread", "question": "How is bread made?"}]}),
         section_writer=says(text(("Bread needs no flour.", 1))),
-        claim_checker=in_turn(*verdicts),
-        claim_rewriter=says(anew),
+        claim_checker=in_turn(refuted, {"verdicts": []}),
     )
-    result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
+    chat = ScriptedChat(script)
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN))
 
-    assert [(claim.text, claim.status) for claim in result.sections[0].claims] == [("Bread needs flour.", "supported")]
+    claims = [(claim.text, claim.status) for claim in result.sections[0].claims]
+    assert claims == [("Bread is made from flour.", "supported")]
+    assert sum("Bread needs no flour." in prompt for role, prompt in chat.asked if role == "claim_checker") == 1
 
 
 @slow
@@ -115,28 +123,48 @@ async def test_contradicting_sources_are_quoted(serving: Serving) -> None:
     assert {found.a.source, found.b.source} <= {source.n for source in result.sources}
 
 
+COMPLEX = says({**ROUTE, "complexity": "complex"})
+ONE_CYCLE = LIMITS.model_copy(update={"max_cycles": 1})
+
+
 @slow
 async def test_a_report_below_the_required_score_is_revised_once(serving: Serving) -> None:
-    """A weak evaluation has its sections rewritten once, and the second evaluation counts."""
+    """An unanswered part of the question is searched for once; the revision is evaluated without a model."""
     weak = {
-        **GOOD_REPORT,
         "contradictions": ["It rises and falls."],
-        "components": [{"component": "wine", "addressed": False}],
-        "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}],
+        "components": [{"component": "How long does bread rise?", "addressed": "no"}],
+        "issues": [],
     }
-    chat = ScriptedChat(story(self_evaluator=in_turn(weak, GOOD_REPORT)))
-    result = await run(serving, chat, MemoryKnowledge(KITCHEN))
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(weak)))
+    knowledge = MemoryKnowledge(KITCHEN)
+    result = await run(serving, chat, knowledge, ONE_CYCLE)
 
-    assert chat.count("self_evaluator") == 2 and chat.count("section_rewriter") == 1
-    assert result.evaluation is not None and result.evaluation.completeness == 1.0
-    assert [record.critique for record in result.critiques] == ["Say how long."]
+    assert chat.count("self_evaluator") == 1 and chat.count("section_reviewer") == 1
+    assert "How long does bread rise?" in [search.query for search in knowledge.searches]
+    assert [record.critique for record in result.critiques] == ["Nothing answers “How long does bread rise?”."]
+    assert result.evaluation is not None and result.evaluation.completeness_error is not None
 
 
 @slow
 async def test_a_required_score_of_zero_needs_no_revision(serving: Serving) -> None:
-    """A weak report stays as it is."""
-    weak = {**GOOD_REPORT, "suggestions": [{"topic": "Bread", "critique": "Say how long.", "query": ""}]}
-    chat = ScriptedChat(story(self_evaluator=says(weak)))
-    await run(serving, chat, MemoryKnowledge(KITCHEN), LIMITS.model_copy(update={"min_evaluation_score": 0.0}))
+    """A weak report stays unchanged."""
+    weak = {**GOOD_REPORT, "components": [{"component": "How long does bread rise?", "addressed": "no"}]}
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(weak)))
+    result = await run(
+        serving, chat, MemoryKnowledge(KITCHEN), ONE_CYCLE.model_copy(update={"min_evaluation_score": 0})
+    )
 
-    assert chat.count("self_evaluator") == 1 and chat.count("section_rewriter") == 0
+    assert chat.count("self_evaluator") == 1 and chat.count("section_reviewer") == 0
+    assert result.critiques == ()
+
+
+@slow
+@pytest.mark.parametrize(("complexity", "calls"), [("simple", 0), ("moderate", 0), ("complex", 1)])
+async def test_only_reports_that_are_worth_it_are_read_again(serving: Serving, complexity: str, calls: int) -> None:
+    """Only a complex report is reflected on and evaluated by a model; all have scores."""
+    chat = ScriptedChat(story(router=says({**ROUTE, "complexity": complexity})))
+    limits = ONE_CYCLE.model_copy(update={"has_model": True})
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN), limits)
+
+    assert (chat.count("report_reflector"), chat.count("self_evaluator")) == (calls, calls)
+    assert result.evaluation is not None and not [one for one in result.fallbacks if one.role == "self_evaluator"]

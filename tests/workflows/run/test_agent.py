@@ -18,12 +18,15 @@ from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     KITCHEN,
-    NO_CRITIQUE,
+    ROUTE,
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    edit_if_asked,
+    edits,
     in_turn,
     says,
+    sentences,
     story,
     synthesis,
     text,
@@ -57,7 +60,7 @@ async def test_run_without_critique_writes_each_section_once(serving: Serving) -
     assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
     assert result.title == "Bread and cheese"
     assert "Bread is what this section tells of." in result.sections[0].markdown
-    assert chat.count("section_writer") == 2 and chat.count("section_rewriter") == 0
+    assert chat.count("section_writer") == 2 and chat.count("section_reviewer") == 2
     quotes = [(c, s) for s in result.sections for claim in s.claims for c in claim.citations]
     by_number = {source.n: KITCHEN[source.id].text for source in result.sources}
     assert quotes and all(by_number[c.source][c.start : c.end] == c.quote for c, _ in quotes)
@@ -170,67 +173,75 @@ async def test_requested_mode_overrides_the_router(serving: Serving) -> None:
 
 
 @slow
-async def test_reviewer_search_adds_evidence_to_the_rewrite(serving: Serving) -> None:
-    """The action SEARCH executes the reviewer's query, and the rewriter receives the critique."""
-    review = in_turn(
-        {"critique": "Nothing on mould.", "action": "SEARCH", "query": "blue cheese mould needs air"}, NO_CRITIQUE
-    )
+async def test_reviewer_search_adds_evidence_to_the_conversation(serving: Serving) -> None:
+    """The query of a review is executed, and the reviewer edits the section with its results."""
+    searched = {"critique": "Nothing on mould.", "query": "blue cheese mould needs air"}
+
+    async def review(prompt: str) -> Any:
+        return searched if "Cheese" in prompt and "<queries>" not in prompt else await edit_if_asked(prompt)
+
     chat = ScriptedChat(story(section_reviewer=review))
     knowledge = MemoryKnowledge(KITCHEN)
     async with serving(chat, knowledge) as stage:
-        result = await (await stage.start(REQUEST)).result()
+        limits = LIMITS.model_copy(update={"passages_per_section": 2, "max_cycles": 1})
+        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
     assert "blue cheese mould needs air" in [search.query for search in knowledge.searches]
-    assert chat.count("section_rewriter") == 1
-    assert any(role == "section_rewriter" and "Nothing on mould." in prompt for role, prompt in chat.asked)
+    assert chat.count("section_reviewer") == 3
+    assert any("Searched for: blue cheese mould needs air" in prompt for _, prompt in chat.asked)
     assert any("says it better" in section.markdown for section in result.sections)
 
 
 @slow
-async def test_worse_rewrite_is_reverted(serving: Serving) -> None:
-    """The reviewer compares both texts, and the better one stays."""
-
-    async def review(prompt: str) -> dict[str, Any]:
-        seen = "<previous>" in prompt
-        return {
-            "critique": "" if seen else "Dull.",
-            "action": "NONE" if seen else "REWRITE",
-            "query": "",
-            "worse": seen,
-        }
-
-    chat = ScriptedChat(story(section_reviewer=review))
+async def test_edits_that_lose_the_sources_are_reverted(serving: Serving) -> None:
+    """A review that deletes cited sentences without a verdict is not followed, and the report says so."""
+    chat = ScriptedChat(story(section_reviewer=says(edits(critique="Dull.", delete=[1, 2]))))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert chat.count("section_rewriter") == 2 and chat.count("section_reviewer") == 4
-    assert not any("says it better" in section.markdown for section in result.sections)
-    assert "“Bread” keeps an earlier draft, since the rewrite made it worse." in result.notes
+    assert chat.count("section_reviewer") == 2
+    assert all("tells of" in section.markdown for section in result.sections)
+    assert "“Bread” keeps an earlier draft, since the edits of a review made it worse." in result.notes
 
 
 @slow
-async def test_rewrite_without_sources_is_reverted(serving: Serving) -> None:
-    """A text without sources never replaces a text with sources."""
-    uncited = {"blocks": [{"kind": "paragraph", "sentences": [{"text": "So it is.", "passages": []}]}]}
-    review = says({"critique": "Dull.", "action": "REWRITE", "query": ""})
-    chat = ScriptedChat(story(section_reviewer=review, section_rewriter=says(uncited)))
+async def test_condemned_sentences_are_removed_with_a_note(serving: Serving) -> None:
+    """A sentence that a review refutes and deletes is gone, and no other call judges the section."""
+    verdict = {"sentence": 2, "verdict": "refuted", "confidence": 0.9}
+    chat = ScriptedChat(story(section_reviewer=says(edits(critique="Wrong.", verdicts=[verdict], delete=[2]))))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert chat.count("section_rewriter") == 2
-    assert not any("So it is." in section.markdown for section in result.sections)
+    assert not any("second thought" in section.markdown for section in result.sections)
+    assert sum("a claim was removed, its source contradicts it" in note for note in result.notes) == 2
+    assert not any("second thought" in prompt for role, prompt in chat.asked if role == "claim_checker")
 
 
 @slow
-async def test_repeated_critique_ends_the_reflexion(serving: Serving) -> None:
-    """A reviewer that repeats its critique ends the loop."""
-    again = says({"critique": "Too dull.", "action": "REWRITE", "query": ""})
-    chat = ScriptedChat(story(section_reviewer=again))
-    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+async def test_sections_are_reviewed_in_the_conversation_of_their_writer(serving: Serving) -> None:
+    """A review repeats the prompt of the writer exactly and shows no passage again."""
+    knowledge = MemoryKnowledge(KITCHEN)
+    chat = ScriptedChat(story())
+    async with serving(chat, knowledge) as stage:
         await (await stage.start(REQUEST)).result()
 
-    assert chat.count("section_rewriter") == 2  # once for each section
-    assert chat.count("section_reviewer") == 4
+    reviews = [prompt for role, prompt in chat.asked if role == "section_reviewer"]
+    assert len(reviews) == 2 and not any("<passage" in prompt for prompt in reviews)
+    assert chat.told["section_reviewer"] == chat.told["section_writer"]
+    spoken = [messages for (_, name, number), (_, messages) in knowledge.turns.items() if "/section-1" in name]
+    assert [message.role for turn in spoken for message in turn] == ["user", "assistant", "user", "assistant"]
+
+
+@slow
+async def test_repeated_critique_ends_the_reviews(serving: Serving) -> None:
+    """A reviewer that repeats its critique is not asked again, although it says that something is left."""
+    again = says({"critique": "Too dull.", "query": "", "unfinished": True})
+    chat = ScriptedChat(story(router=says({**ROUTE, "complexity": "complex"}), section_reviewer=again))
+    limits = LIMITS.model_copy(update={"max_section_revisions": 5, "max_cycles": 1})
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+
+    assert chat.count("section_reviewer") == 4  # twice for each section
 
 
 @slow
@@ -239,14 +250,14 @@ async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) 
     counter = iter(range(100))
 
     async def never_content(prompt: str) -> dict[str, Any]:
-        critique = {"topic": "Cheese", "critique": f"Too short, round {next(counter)}.", "query": ""}
+        critique = {"topic": "Cheese", "critique": f"Too bold, {next(counter)}.", "error": "overreach", "query": ""}
         return {"critiques": [critique], "further_considerations": ["Butter may be worth a look."]}
 
     chat = ScriptedChat(story(report_reflector=never_content))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert chat.count("report_reflector") == 2 and chat.count("section_rewriter") == 1
+    assert chat.count("report_reflector") == 2 and chat.count("section_reviewer") == 3
     assert [(c.topic, c.outcome) for c in result.critiques] == [("Cheese", "The section “Cheese” was rewritten.")]
     assert result.further_considerations == ("Butter may be worth a look.",)
     assert "tells of" in result.sections[0].markdown and "says it better" in result.sections[1].markdown
@@ -283,7 +294,8 @@ async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     """A citation of an unknown passage never becomes a source."""
     wrong = says(text(("A fact from nowhere.", 99)))
     synthesizer = says(synthesis("A fact from nowhere.", passage=99))
-    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=wrong, synthesizer=synthesizer))
+    abstract = says(sentences(("A fact from nowhere.", 99)))
+    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=abstract, synthesizer=synthesizer))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
@@ -317,12 +329,12 @@ async def test_feedback_changes_its_section(serving: Serving) -> None:
         handle = await stage.start(REQUEST)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.feedback, Feedback(text="Say more on mould", topic="cheese"))
-        await until(handle, lambda p: p.feedback)
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-2"), "feedback")
         draft.released.set()
         result = await handle.result()
 
     assert "Say more on mould" in [search.query for search in knowledge.searches]
-    assert chat.count("section_rewriter") == 1
+    assert chat.count("section_reviewer") == 2
     assert "says it better" in result.sections[1].markdown and "All about bread." in result.sections[0].markdown
     assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Considered in “Cheese”.")]
 
@@ -341,7 +353,7 @@ async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
         reflection.released.set()
         result = await handle.result()
 
-    assert chat.count("section_rewriter") == 1
+    assert chat.count("section_reviewer") == 3
     assert "says it better" in result.sections[0].markdown
     assert result.feedback[0].outcome == "Considered in “Bread”."
 

@@ -31,7 +31,7 @@ with workflow.unsafe.imports_passed_through():
         SubagentResult,
     )
     from tenure.roles.research import hypothetical_document
-    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput
+    from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
     from workflows.research.subagent import SubagentWorkflow
 
@@ -57,17 +57,23 @@ class ActResult:
 
 async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     """Execute the steps of a plan, round by round."""
-    await _imagine_answers(loop, plan.steps)
     results: dict[str, EarlierResult] = {}
+    if not loop.request.limits.has_model:
+        await _imagine_answers(loop, plan.steps)
 
     async def announce(steps: Sequence[PlanStep]) -> None:
         loop.steps = build_step_progress(steps)
         started = [step for step in steps if step.status == "in_progress"]
         await loop.send_progress(f"looking for {', '.join(f'“{step.query[:80]}”' for step in started)}")
 
-    execution = await execute_plan(
+    executing = execute_plan(
         plan.steps, lambda step: _run_step(loop, step, results), announce, lambda: loop.parent.is_finishing
     )
+    if loop.request.limits.has_model:
+        # The first searches need not wait for a model: the analysis and all later searches have its answers.
+        execution, _ = await asyncio.gather(executing, _imagine_answers(loop, plan.steps))
+    else:
+        execution = await executing
     loop.steps = build_step_progress(execution.steps)
     if execution.deadlocked:
         loop.add_note("Steps of the plan waited for each other and were given up.")
@@ -87,23 +93,26 @@ def needs_another_plan(loop: ResearchLoop, plan: ValidatedPlan, result: ActResul
 
 
 async def _imagine_answers(loop: ResearchLoop, steps: Sequence[PlanStep]) -> None:
-    """Have a hypothetical answer written for every topic that is searched for the first time."""
+    """Have a hypothetical answer written, all in one call, for every topic that is searched for the first time.
+
+    With a model, the answers for topics that are searched later come with the first call.
+    """
     headings = {step.topic for step in steps}
-    topics = [
-        topic.topic for topic in loop.state.topics if topic.topic.heading in headings and not topic.hypothetical_answer
-    ]
-    outputs = await asyncio.gather(
-        *(
-            loop.clients.models.ask(
-                hypothetical_document.ROLE,
-                HypotheticalDocumentInput(question=loop.request.question, topic=topic.heading),
-                loop.request.evidence[:8],
-                summary=topic.heading,
-            )
-            for topic in topics
-        )
+    open_topics = [topic.topic for topic in loop.state.topics if not topic.hypothetical_answer]
+    wanted = [topic for topic in open_topics if topic.heading in headings]
+    topics = open_topics if wanted and loop.request.limits.has_model else wanted
+    if not topics or not loop.request.effort.imagines:
+        return
+    output = await loop.clients.models.ask(
+        hypothetical_document.ROLE,
+        HypotheticalDocumentInput(
+            question=loop.request.question,
+            topics=tuple(ImaginedTopic(heading=topic.heading, question=topic.question) for topic in topics),
+        ),
+        loop.request.evidence[:8],
+        summary=", ".join(topic.heading for topic in topics),
     )
-    texts = {topic.heading: output.text for topic, output in zip(topics, outputs, strict=True)}
+    texts = {topic.heading: text for topic, text in zip(topics, output.texts, strict=False)}
     loop.state = research_state.add_hypothetical_passages(loop.state, texts)
 
 
@@ -200,6 +209,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         step=step,
         strategy=choice.strategy,
         strategy_reason=choice.reason,
+        planned_by_rule=loop.is_planned_by_rule,
         hypothetical_answer=hypothetical.get(step.topic, ""),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),
         corpora=request.corpora,
@@ -214,7 +224,9 @@ def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | N
 
     A strategy that a person or the plan has chosen is kept.
     """
-    is_chosen = loop.request.limits.strategy or step.strategy or step.kind != "search"
+    request = loop.request
+    is_direct = request.limits.has_model and request.effort.hops == 1
+    is_chosen = request.limits.strategy or step.strategy or step.kind != "search" or is_direct
     if is_chosen or loop.state.contrastive_task or not find_position(loop.request.question):
         return None
     loop.update(contrastive_task=True)

@@ -48,9 +48,17 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
     loop.state = research_state.apply_analysis(state, analysis)
     loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
     loop.searched_tasks = []
-    if analysis.latent and loop.state.cycle and not loop.parent.is_finishing:
+    if analysis.latent and loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop):
         await _name_latent_topics(loop, analysis.latent)
     await loop.send_progress(research_state.describe_cycle(loop.state))
+
+
+def _can_add_topics(loop: ResearchLoop) -> bool:
+    """Return whether a later plan can add a topic; without a model naming costs nothing."""
+    if not loop.request.limits.has_model:
+        return True
+    has_room = len(loop.state.topics) < loop.max_topics and not loop.state.outline_number
+    return has_room and loop.state.cycle < loop.request.effort.cycles
 
 
 async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[PassageRef]]) -> None:
@@ -59,7 +67,7 @@ async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[Pass
         topic_namer.ROLE,
         TopicNamerInput(
             question=loop.request.question,
-            outline=tuple(topic.topic.heading for topic in loop.state.topics),
+            outline=tuple(f"{topic.topic.heading}: {topic.topic.question}" for topic in loop.state.topics),
             group_sizes=tuple(len(group) for group in groups),
         ),
         [passage for group in groups for passage in group],
@@ -67,8 +75,8 @@ async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[Pass
     )
     topics = [
         LatentTopic(
-            heading=topic.heading[:160],
-            question=topic.question[:1000],
+            heading=topic.heading,
+            question=topic.question,
             passages=len(groups[topic.group - 1]),
             cycle=loop.state.cycle,
         )

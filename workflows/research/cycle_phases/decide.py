@@ -8,7 +8,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.information_gain import classify_trend
-    from tenure.contracts.research.spiral import ResearchEffort, SpiralState
+    from tenure.contracts.research.spiral import Reflection, ResearchEffort, SpiralState
     from tenure.contracts.run.run import ControlState, RunLimits
     from tenure.roles.research import decider
     from tenure.roles.research.decider import DeciderInput
@@ -66,7 +66,6 @@ async def decide(loop: ResearchLoop) -> str:
             gains=state.information_gains[-MAX_SHOWN_GAINS:],
             trend=classify_trend(state.information_gains),
             synthesis=state.synthesis,
-            reflection=state.reflection,
             latent=tuple(topic.heading for topic in state.latent_topics),
             feedback=research_state.format_new_feedback(loop.parent.feedback_items, state.planner_feedback_count),
             running_low=loop.parent.control.running_low,
@@ -78,5 +77,13 @@ async def decide(loop: ResearchLoop) -> str:
         loop.add_decision(f"Cycle {state.cycle}: the research continued. {decision.reasoning}")
     else:
         end_reason = f"Ended after cycle {state.cycle}: {decision.reasoning}"
-    loop.state = research_state.apply_decision(loop.state, decision.reasoning, decision.key_factors)
+    loop.state = research_state.apply_decision(
+        loop.state,
+        Reflection(
+            overall_quality=decision.overall_quality,
+            depth_assessment=decision.reasoning,
+            missing_core_insights=decision.key_factors,
+            logic_issues=decision.logic_issues,
+        ),
+    )
     return end_reason

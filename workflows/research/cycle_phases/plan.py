@@ -13,6 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.information_gain import classify_trend
     from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, ValidatedPlan, validate_plan
     from tenure.algorithms.research.research_state import PLANNER
+    from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.spiral import PlannedAction
     from tenure.contracts.run.control import InputRequest
     from tenure.contracts.run.run import Feedback
@@ -33,21 +34,25 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     """Have a plan proposed and return what of it is valid."""
     await loop.send_progress("planning what to look for")
     state, feedback = loop.state, list(loop.parent.feedback_items)
-    proposal = await _call_planner(loop)
+    by_rule = loop.is_planned_by_rule
+    findings = research_state.select_new_findings(state, has_model=loop.request.limits.has_model)
+    proposal = await _call_planner(loop, findings, by_rule=by_rule)
     plan = validate_plan(
         [_drop_unknown_strategy(action) for action in proposal.plan],
         state,
         loop.request.effort,
-        loop.request.limits.max_sections,
-        state.unplanned,
+        loop.max_topics,
+        (*state.planned, *findings),
     )
-    loop.state = research_state.apply_plan(loop.state, plan, proposal.critique, len(feedback))
+    # A model has not seen what rules have planned with, so its first plan begins with those findings.
+    shown = () if by_rule else findings
+    loop.state = research_state.apply_plan(loop.state, plan, proposal.critique, len(feedback), shown)
     new = feedback[state.planner_feedback_count :]
     loop.state = research_state.record_feedback_queries(loop.state, new, plan.steps)
     return plan
 
 
-async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
+async def _call_planner(loop: ResearchLoop, findings: Sequence[PassageRef], *, by_rule: bool) -> PlannerOutput:
     conversation = loop.open_conversation(PLANNER)
     request, state = loop.request, loop.state
     return await loop.clients.models.ask(
@@ -57,7 +62,9 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
             cycle=state.cycle,
             max_cycles=request.effort.cycles,
             max_searches=request.effort.subagents,
-            max_topics=request.limits.max_sections,
+            first_finding=len(state.planned) + 1,
+            finding_topics=research_state.list_finding_topics(state, findings),
+            max_topics=loop.max_topics,
             outline=loop.measure_coverage(),
             trend=classify_trend(state.information_gains),
             gain=state.information_gains[-1] if state.information_gains else None,
@@ -75,9 +82,10 @@ async def _call_planner(loop: ResearchLoop) -> PlannerOutput:
             running_low=loop.parent.control.running_low,
             strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
         ),
-        state.unplanned,
+        findings,
         summary=f"cycle {state.cycle}",
         conversation=conversation,
+        by_rule=by_rule,
     )
 
 

@@ -49,6 +49,16 @@ class ResearchLoop:
         outline = self.parent.control.outline
         return outline if outline and outline.number > self.state.outline_number else None
 
+    @property
+    def is_planned_by_rule(self) -> bool:
+        """Whether rules plan this cycle, since a model knows no more than the questions of the topics."""
+        return self.state.cycle == 1 and not self.request.effort.plans_first_cycle
+
+    @property
+    def max_topics(self) -> int:
+        """Maximum number of topics of the outline; with a model, every topic costs the calls of a section."""
+        return self.request.effort.sections if self.request.limits.has_model else self.request.limits.max_sections
+
     def apply_pending_outline(self) -> None:
         """Apply the outline that a person has set, between two cycles."""
         outline = self.pending_outline
@@ -94,6 +104,7 @@ class ResearchLoop:
                 question=topic.topic.question,
                 coverage=topic.coverage,
                 passages=len(topic.passages),
+                open_parts=topic.open_parts,
             )
             for topic in self.state.topics
         )

@@ -1,4 +1,4 @@
-"""Synthesize: work new findings into the synthesis, reflect on it, and improve it once if it is weak."""
+"""Synthesize: work new findings into the synthesis, and write the resolution when the research has ended."""
 
 from temporalio import workflow
 
@@ -7,10 +7,8 @@ from workflows.runtime.model_client import Conversation
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research import research_state
-    from tenure.algorithms.research.research_state import SYNTHESIZER
-    from tenure.contracts.research.spiral import Reflection
-    from tenure.roles.research import synthesis_reflector, synthesizer
-    from tenure.roles.research.synthesis_reflector import SynthesisReflectorInput
+    from tenure.algorithms.research.research_state import MAX_FINDINGS_PER_TURN, SYNTHESIZER
+    from tenure.roles.research import synthesizer
     from tenure.roles.research.synthesizer import SynthesizerInput
 
 
@@ -22,20 +20,17 @@ async def synthesize(loop: ResearchLoop, *, resolve: bool = False) -> None:
         resolve: whether the loop has ended, so that the resolution is written.
     """
     conversation = loop.open_conversation(SYNTHESIZER)
-    loop.state, known = research_state.number_findings(loop.state)
+    # One turn has to show as much as the turns of all cycles that were left out.
+    max_new = MAX_FINDINGS_PER_TURN if loop.request.effort.plans_first_cycle else 2 * MAX_FINDINGS_PER_TURN
+    loop.state, known = research_state.number_findings(loop.state, max_new)
     passages = loop.state.numbered_passages
     if not passages or (len(passages) == known and not resolve):
         return
     await _write_synthesis(loop, conversation, known, resolve=resolve)
-    if resolve or loop.parent.control.running_low or loop.parent.is_finishing or loop.request.effort.cycles == 1:
-        return
-    reflection = await _reflect(loop)
-    if reflection.overall_quality in ("moderate", "shallow") and reflection.missing_core_insights:
-        await _write_synthesis(loop, conversation, len(loop.state.numbered_passages), resolve=False)
 
 
 async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known: int, *, resolve: bool) -> None:
-    """Have the synthesis written; one without claims never replaces one that has some."""
+    """Have the synthesis written; the parts without claims stay as they were."""
     await loop.send_progress("concluding what follows" if resolve else "drawing together what was found")
     state, feedback = loop.state, loop.parent.feedback_items
     feedback_count = len(feedback)
@@ -45,35 +40,18 @@ async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known
             question=loop.request.question,
             shown_passages=known,
             synthesis=state.synthesis,
-            reasoning=state.reasoning,
-            key_factors=state.key_factors,
             reflection=state.reflection,
             feedback=research_state.format_new_feedback(feedback, state.synthesizer_feedback_count),
             resolve=resolve,
             preferences=loop.request.experience.preferences,
+            length=loop.request.limits.length,
         ),
         state.numbered_passages,
         summary="resolution" if resolve else f"cycle {state.cycle}",
         conversation=conversation,
     )
     loop.update(
-        synthesis=synthesis if synthesis.situation.claims else loop.state.synthesis,
+        synthesis=research_state.merge_synthesis(loop.state.synthesis, synthesis),
         synthesizer_feedback_count=feedback_count,
         turns={**loop.state.turns, SYNTHESIZER: conversation.turn},
     )
-
-
-async def _reflect(loop: ResearchLoop) -> Reflection:
-    """Have the synthesis criticised; the critique goes into the state."""
-    output = await loop.clients.models.ask(
-        synthesis_reflector.ROLE,
-        SynthesisReflectorInput(
-            question=loop.request.question,
-            topics=tuple(topic.topic.heading for topic in loop.state.topics),
-            synthesis=loop.state.synthesis,
-        ),
-        summary=f"cycle {loop.state.cycle}",
-    )
-    reflection = research_state.shorten_reflection(Reflection(**output.model_dump()))
-    loop.update(reflection=reflection)
-    return reflection

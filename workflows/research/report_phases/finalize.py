@@ -11,6 +11,7 @@ from workflows.research.verification import verify_drafts
 from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.claims.verification import list_cited_passages
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
     from tenure.algorithms.research.research_state import describe_positions
@@ -54,6 +55,8 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     """Write title and abstract, then verify the abstract and the synthesis."""
     await context.send_progress("compose")
     request, state, sections = context.request, context.state, context.state.written_sections
+    synthesis = manuscript.select_closing(state.research.synthesis)
+    conclusions = manuscript.list_conclusions(synthesis)
     title, written = await asyncio.gather(
         context.clients.models.ask(
             title_writer.ROLE,
@@ -65,30 +68,39 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
             abstract_writer.ROLE,
             AbstractWriterInput(
                 question=request.question,
-                sections=sections,
+                sections=(*sections, *conclusions),
                 reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
                 preferences=request.experience.preferences,
+                length=request.limits.length,
             ),
-            manuscript.select_passages_shown(state.sections, context.evidence, state.reasoning.passages),
+            manuscript.select_passages_shown(
+                state.sections,
+                context.evidence,
+                (
+                    *state.reasoning.passages,
+                    *list_cited_passages(claim for part in conclusions for claim in part.draft.claims),
+                ),
+            ),
             summary="abstract",
             for_writing=True,
         ),
     )
-    synthesis = state.research.synthesis
+    parts = ("situation", "complication", "resolution", "gaps", "comparison")
     verification = await verify_drafts(
         context.clients,
         request.question,
-        (Draft(blocks=written.blocks), synthesis.situation, synthesis.complication, synthesis.resolution),
+        (Draft(blocks=written.blocks), *(getattr(synthesis, part) for part in parts)),
         manuscript.select_passages_shown(state.sections, context.evidence),
         "Abstract and synthesis",
         for_writing=True,
+        by_rule=not context.effort.checks_front,
     )
     context.add_notes(verification.notes)
-    abstract, situation, complication, resolution = verification.drafts
+    abstract, *verified = verification.drafts
     return FrontMatter(
         title.title,
         abstract,
-        SynthesisDraft(situation=situation, complication=complication, resolution=resolution),
+        SynthesisDraft(**dict(zip(parts, verified, strict=True))),
         manuscript.cite_short_answer(written.short_answer, abstract),
     )
 

@@ -8,7 +8,6 @@ from workflows.research.report_phases.report_context import ReportContext
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import reduce_effort
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
-    from tenure.algorithms.research.effort import choose_effort
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.web import WRITING_CYCLE
     from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
@@ -48,7 +47,7 @@ def _build_request(context: ReportContext) -> SpiralRequest:
         corpora=request.corpora,
         databases=request.databases,
         limits=request.limits,
-        effort=reduce_effort(choose_effort(request.complexity, request.limits), request.limits, request.experience),
+        effort=reduce_effort(context.effort, request.limits, request.experience),
         outline=context.state.topics,
         evidence=request.evidence,
         experience=request.experience,
@@ -62,6 +61,8 @@ def _build_request(context: ReportContext) -> SpiralRequest:
 async def reason(context: ReportContext) -> None:
     """Reason over all findings, if the question asks for it and enough budget is left."""
     request, parent = context.request, context.parent
+    if not request.limits.reasoning and not context.effort.reasons:
+        return
     strategy = reasoning_strategies.choose_reasoning_strategy(
         request.question,
         request.query_type,

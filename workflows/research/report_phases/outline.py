@@ -9,7 +9,8 @@ from workflows.research.report_phases.report_context import ReportContext
 from workflows.runtime.input_requests import request_input
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.research.effort import choose_effort
+    from tenure.algorithms.research.effort import needs_decomposition
+    from tenure.algorithms.text.grammar.references import is_standalone
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.research.report import SubQuestion, Topic
@@ -20,8 +21,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.research.outliner import OutlinerInput
     from tenure.roles.research.question_rewriter import QuestionRewriterInput
 
-MAX_OUTLINE_PASSAGES = 40
-"""Passages that the outliner reads."""
 MAX_REWRITER_PASSAGES = 12
 """Passages that the question rewriter reads."""
 PASSAGES_PER_SUB_QUESTION = 16
@@ -42,19 +41,22 @@ async def outline(context: ReportContext) -> None:
 
 async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
     request = context.request
-    explored = await _explore_sub_questions(context)
+    effort = context.effort
+    whole = [SubQuestion(question=request.question)]
+    explored = await _explore_sub_questions(context) if effort.outlines else whole
     evidence = manuscript.interleave_passages([request.evidence, *(part.evidence for part in explored)])
     output = await context.clients.models.ask(
         outliner.ROLE,
         OutlinerInput(
             question=request.question,
             sub_questions=tuple(part.question for part in explored),
-            max_topics=choose_effort(request.complexity, request.limits).sections,
+            max_topics=effort.sections,
             feedback=tuple(feedback.text for feedback in context.parent.feedback_items),
             preferences=request.experience.preferences,
         ),
-        evidence[:MAX_OUTLINE_PASSAGES],
+        evidence[: effort.outline_passages],
         summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",
+        by_rule=not effort.outlines,
     )
     topics = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in output.topics]
     return tuple(manuscript.deduplicate_topics(topics)[: request.limits.max_sections])
@@ -63,7 +65,12 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
 async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:
     """Search for the sub-questions, layer by layer; later layers are rewritten with what earlier ones found."""
     question = context.request.question
-    output = await context.clients.models.ask(decomposer.ROLE, DecomposerInput(question=question), summary=question)
+    output = await context.clients.models.ask(
+        decomposer.ROLE,
+        DecomposerInput(question=question),
+        summary=question,
+        by_rule=not needs_decomposition(question, context.request.complexity, context.request.limits),
+    )
     explored: dict[str, SubQuestion] = {}
 
     async def explore(step: PlanStep) -> tuple[PlanStep, None]:
@@ -80,7 +87,7 @@ async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:
 
 async def _explore(context: ReportContext, question: str, needed: Sequence[SubQuestion]) -> SubQuestion:
     """Search for one sub-question; the question as a whole was searched for before."""
-    if needed:
+    if needed and not is_standalone(question):
         output = await context.clients.models.ask(
             question_rewriter.ROLE,
             QuestionRewriterInput(

@@ -13,12 +13,14 @@ from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.research.effort import choose_effort
     from tenure.algorithms.research.outline_edits import apply_outline
     from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.fork import ForkResearchRequest
     from tenure.contracts.research.report import ProgressUpdate, ResearchRequest, Topic
+    from tenure.contracts.research.spiral import ResearchEffort
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import RunPhase, TopicProgress
 
@@ -40,6 +42,16 @@ class ReportContext:
         if self.forked_state:
             topics = tuple(topic.topic for topic in self.forked_state.topics)
             self.update(topics=topics, outline_number=self.forked_state.outline_number)
+
+    @property
+    def effort(self) -> ResearchEffort:
+        """Amount of work that the question is worth."""
+        return choose_effort(self.request.complexity, self.request.limits)
+
+    @property
+    def max_sections(self) -> int:
+        """Maximum number of sections; with a model, every section costs its calls."""
+        return self.effort.sections if self.request.limits.has_model else self.request.limits.max_sections
 
     def update(self, **changes: Any) -> None:
         """Replace fields of the state."""

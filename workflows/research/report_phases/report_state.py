@@ -43,6 +43,8 @@ class ReportState:
     """Further considerations for readers."""
     contradictions: tuple[Contradiction, ...] = ()
     """Contradictions between sources."""
+    sources_compared: bool = False
+    """Whether contradictions between sources were looked for."""
     evaluation: Evaluation | None = None
     """The last evaluation; None before the first."""
     notes: tuple[str, ...] = ()

@@ -12,7 +12,6 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.disputes import Contradictions
     from tenure.contracts.research.report import Critique
     from tenure.roles.claims import contradiction_finder
     from tenure.roles.claims.contradiction_finder import ContradictionFinderInput
@@ -21,10 +20,14 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.self_evaluator import SelfEvaluatorInput
 
 
+PASSAGES_PER_TOPIC = 12
+"""Passages of each topic that are compared before the sections are written."""
+
+
 async def reflect(context: ReportContext) -> tuple[Critique, ...]:
     """Return critiques of the report, and feedback that no section was written with."""
     critiques = await _collect_critiques(context)
-    context.update(has_no_critique=not critiques)
+    context.update(has_no_critique=not critiques and context.effort.reflects)
     return critiques
 
 
@@ -32,6 +35,15 @@ async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
     if context.parent.is_finishing or not context.state.written_sections:
         return ()
     await context.send_progress("reflect")
+    followed = await _follow_critiques(context) if context.effort.reflects else ()
+    state = context.state
+    feedback = manuscript.find_pending_feedback(context.parent.feedback_items, state.topics, state.sections)
+    new = (critique for critique in feedback if (critique.critique, critique.topic) not in state.sent_feedback)
+    return (*followed, *new)
+
+
+async def _follow_critiques(context: ReportContext) -> tuple[Critique, ...]:
+    """Have the report criticised; return the critiques that can be followed."""
     output = await _call_reflector(context)
     state = context.state
     proposed = [
@@ -41,9 +53,7 @@ async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
     followed, dropped = manuscript.resolve_critiques(proposed, state.topics, _max_sections(context))
     context.update(considerations=output.further_considerations or state.considerations)
     context.add_notes(f"A critique of the report was not followed: {critique.critique}" for critique in dropped)
-    feedback = manuscript.find_pending_feedback(context.parent.feedback_items, state.topics, state.sections)
-    new = (critique for critique in feedback if (critique.critique, critique.topic) not in state.sent_feedback)
-    return (*followed, *new)
+    return followed
 
 
 async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
@@ -53,6 +63,7 @@ async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
         ReportReflectorInput(
             question=context.request.question,
             sections=state.written_sections,
+            synthesis=state.research.synthesis,
             earlier_critiques=tuple(record.critique for record in state.critiques),
             running_low=context.parent.control.running_low,
         ),
@@ -67,28 +78,35 @@ async def evaluate(context: ReportContext) -> None:
         return
     await context.send_progress("reflect", "the report is evaluated")
     try:
-        critiques, contradictions = await asyncio.gather(_evaluate(context), _find_contradictions(context))
-        context.update(contradictions=contradictions.found)
+        # With a model, the sources were compared while the sections were written.
+        comparing = () if context.state.sources_compared else (compare_sources(context),)
+        critiques, *_ = await asyncio.gather(_evaluate(context, by_rule=not context.state.has_no_critique), *comparing)
         await resolve_disputes(context)
         if critiques and not context.parent.is_finishing:
             await write_generation(context, critiques)
-            await _evaluate(context)
+            await _evaluate(context, by_rule=True)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
         context.add_notes([f"The evaluation of the report failed: {describe_failure(error)}"])
 
 
-async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
-    """Evaluate the report; return what would improve it if its score is too low and enough budget is left."""
+async def _evaluate(context: ReportContext, *, by_rule: bool) -> tuple[Critique, ...]:
+    """Evaluate the report; return what would improve it if its score is too low and enough budget is left.
+
+    Args:
+        context: the report.
+        by_rule: whether no model is asked, since its last critique has just been followed.
+    """
     output = await context.clients.models.ask(
         self_evaluator.ROLE,
         SelfEvaluatorInput(question=context.request.question, sections=context.state.written_sections),
         summary=f"generation {context.state.revisions}",
+        by_rule=by_rule or not context.effort.reflects,
     )
     context.update(evaluation=output.evaluation)
     is_good = output.evaluation.overall >= context.request.limits.min_evaluation_score
-    if is_good or context.parent.control.running_low:
+    if is_good or not context.effort.reflects or context.parent.control.running_low:
         return ()
     followed, _ = manuscript.resolve_critiques(output.critiques, context.state.topics, _max_sections(context))
     return followed
@@ -96,20 +114,36 @@ async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
 
 def _max_sections(context: ReportContext) -> int:
     """Return the maximum number of sections; 0 adds none, since a user has set the outline."""
-    return 0 if context.state.outline_number else context.request.limits.max_sections
+    return 0 if context.state.outline_number else context.max_sections
 
 
-async def _find_contradictions(context: ReportContext) -> Contradictions:
+async def compare_sources(context: ReportContext) -> None:
     """Find statements of different sources that contradict each other, also on both sides of a position."""
-    shown = manuscript.select_passages_shown(context.state.sections, context.evidence)
+    written = manuscript.select_passages_shown(context.state.sections, context.evidence)
+    researched = [passage for topic in context.state.research.topics for passage in topic.passages[:PASSAGES_PER_TOPIC]]
     sided = [
         one.passage
         for evidence in context.state.research.positions
         for one in (*evidence.supporting, *evidence.contradicting)
     ]
-    return await context.clients.models.ask(
+    shown = written if context.state.sections else manuscript.interleave_passages([researched, context.evidence])
+    found = await context.clients.models.ask(
         contradiction_finder.ROLE,
         ContradictionFinderInput(question=context.request.question),
         tuple({passage.chunk: passage for passage in (*shown, *sided)}.values()),
         summary="statements of different sources",
+        by_rule=not context.effort.compares_sources,
     )
+    context.update(contradictions=found.found, sources_compared=True)
+
+
+async def compare_sources_meanwhile(context: ReportContext) -> None:
+    """Compare the sources while the sections are written; a failure is left to the evaluation, which tries again."""
+    if context.parent.is_finishing or not context.request.limits.has_model:
+        return
+    try:
+        await compare_sources(context)
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        context.add_notes([f"The comparison of the sources failed at first: {describe_failure(error)}"])

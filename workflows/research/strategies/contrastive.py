@@ -35,7 +35,9 @@ async def search_both_sides(session: SearchSession) -> RetrievalStopReason:
 
 async def _judge_stances(session: SearchSession, position: str) -> None:
     """Label every passage as supporting, contradicting or neutral, and keep both sides with their quotes."""
-    chunks = list(session.found)
+    ranked = [retrieved.passage.chunk for retrieved in session.rank_passages()]
+    # With a model, one call judges the best passages; without one, all judgements are free.
+    chunks = ranked[:JUDGED_PASSAGES_PER_CALL] if session.task.limits.has_model else list(session.found)
     batches = [
         chunks[start : start + JUDGED_PASSAGES_PER_CALL] for start in range(0, len(chunks), JUDGED_PASSAGES_PER_CALL)
     ]

@@ -7,7 +7,7 @@ from workflows.research.search_session import SearchSession, SessionQuery
 from workflows.research.strategy import Strategy
 
 MAX_ROUNDS = 5
-"""Searches of one task."""
+"""Searches of one task; with a model, every search after the first costs a call, so the effort limits them."""
 TOP_PASSAGES = 5
 """Best passages that must stay the same for the search to have converged."""
 
@@ -15,7 +15,8 @@ TOP_PASSAGES = 5
 async def search_in_rounds(session: SearchSession) -> RetrievalStopReason:
     """Search round by round, each with a reworded query."""
     query, best = session.task.step.query, tuple[ChunkId, ...]()
-    for number in range(1, MAX_ROUNDS + 1):
+    max_rounds = min(MAX_ROUNDS, session.task.max_hops) if session.task.limits.has_model else MAX_ROUNDS
+    for number in range(1, max_rounds + 1):
         before, known = best, len(session.found)
         await session.search(SessionQuery(query, number))
         ranked = [retrieved.passage for retrieved in session.rank_passages()]
@@ -26,7 +27,7 @@ async def search_in_rounds(session: SearchSession) -> RetrievalStopReason:
             return "converged"
         if session.is_stopped():
             return "stopped"
-        if number < MAX_ROUNDS and not (query := await session.refine_query(ranked, "reword")):
+        if number < max_rounds and not (query := await session.refine_query(ranked, "reword")):
             return "complete"
     return "limit_reached"
 

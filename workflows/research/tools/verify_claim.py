@@ -40,7 +40,7 @@ async def verify_claim(context: ToolContext, arguments: VerifyClaimArguments) ->
     if claim.status == "unverified":
         checked = await context.clients.models.ask(
             claim_checker.ROLE,
-            ClaimCheckerInput(question=context.task.question, claims=(claim,)),
+            ClaimCheckerInput(question=context.task.question, claims=(claim,), may_correct=False),
             passages,
             summary=arguments.claim,
         )

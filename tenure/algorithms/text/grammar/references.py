@@ -6,7 +6,7 @@ question. A pronoun without one certain antecedent is not replaced.
 
 import re
 
-from tenure.algorithms.text.coreference import PERSON_NOUNS
+from tenure.algorithms.text.coreference import PERSON_NOUNS, resolve_reference
 from tenure.algorithms.text.grammar.masking import mask_text
 from tenure.algorithms.text.grammar.noun_phrases import NounPhrases, find_noun_phrases, is_agreeing
 
@@ -55,6 +55,11 @@ def find_reference(question: str, start: int = 0) -> re.Match[str] | None:
             continue
         return match
     return None
+
+
+def is_standalone(question: str) -> bool:
+    """Return whether no word of a question points to an earlier question, so that it can be looked up as it is."""
+    return not find_reference(question) and resolve_reference(question, "") == question
 
 
 def resolve_by_antecedent(question: str, earlier: str) -> str:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tenure.algorithms.text.grammar.references import (
     find_reference,
     has_unresolvable_reference,
+    is_standalone,
     resolve_by_antecedent,
 )
 
@@ -55,6 +56,20 @@ def test_references_are_resolved(question: str, earlier: str, expected: str) -> 
 def test_unresolvable_references_are_detected(question: str, expected: bool) -> None:
     """A choice among several things and a general noun have no single antecedent."""
     assert has_unresolvable_reference(question) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where was Frank Herbert born?", True),
+        ("Where was that author born?", False),
+        ("What do they cost?", False),
+        ("How do rye and wheat differ?", True),
+    ],
+)
+def test_a_question_without_references_is_standalone(question: str, expected: bool) -> None:
+    """A question that points to no earlier one needs no rewriting."""
+    assert is_standalone(question) is expected
 
 
 @given(st.text(max_size=200))

@@ -1,0 +1,118 @@
+"""Build the source distribution and the wheel, install the wheel into an empty environment, and run it elsewhere."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import tomllib
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+TOP_LEVEL = {"tenure", "tenure_minilm"}
+"""Names that a wheel may add to an environment."""
+
+WANTED = (
+    "tenure/_app/worker.py",
+    "tenure/_app/pyproject.toml",
+    "tenure/_app/docs/cli.md",
+    "tenure/_app/workflows/__init__.py",
+    "tenure/_app/activities/__init__.py",
+    "tenure/report/render/templates/report.typ",
+    "tenure_minilm/model/model.safetensors",
+)
+"""Files that a wheel must have."""
+
+SENTENCE = "The lamp of the lighthouse is seen from twenty miles away."
+"""The only document of the run."""
+
+
+def build(folder: Path) -> Path:
+    """Build both distributions, the wheel from the source distribution, check their files, and return the wheel."""
+    subprocess.run(["uv", "build", "--quiet", "--out-dir", folder, ROOT], check=True)
+    (source,), (wheel,) = folder.glob("*.tar.gz"), folder.glob("*.whl")
+    with tarfile.open(source) as archive:
+        sources = {name.partition("/")[2] for name in archive.getnames()}
+    expect("the source distribution has the client", "client.py" in sources)
+    with zipfile.ZipFile(wheel) as package:
+        names = package.namelist()
+    top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    expect(f"the wheel adds no general name: {sorted(top)}", top == TOP_LEVEL)
+    missing = set(WANTED) - set(names)
+    expect(f"the wheel is complete: {sorted(missing)} missing", not missing)
+    return wheel
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """Install a wheel into a new environment, and return the command `tenure`."""
+    subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, folder], check=True)
+    command = ["uv", "pip", "install", "--quiet", "--python", folder / "bin" / "python", wheel]
+    subprocess.run(command, check=True)
+    return folder / "bin" / "tenure"
+
+
+def run(tenure: Path, folder: Path) -> None:
+    """Answer a question from a document with the installed command, in another folder and without a model."""
+    (folder / "notes").mkdir(parents=True)
+    (folder / "notes" / "lamp.md").write_text(f"# Lighthouses\n\n{SENTENCE}\n", encoding="utf-8")
+    environment = make_environment(folder)
+
+    def call(*arguments: str) -> str:
+        command = [tenure, *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+        expect(f"tenure {' '.join(arguments)}: {done.stderr[-2000:]}", done.returncode == 0)
+        return done.stdout
+
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    expect("the version is printed", call("--version") == f"tenure {version}\n")
+    expect("the help names the command", call("--help").startswith("usage: tenure "))
+    try:
+        call("start", "How far is the lamp of the lighthouse seen?", "--docs", "notes", "-o", "report.md")
+    finally:
+        call("down")
+    expect("the report quotes the document", SENTENCE in (folder / "report.md").read_text(encoding="utf-8"))
+    expect("the state is in the home of the user", (folder / "data" / "tenure" / "temporal.db").is_file())
+
+
+def make_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of a user without settings, and with ports that are free."""
+    settings = ("TENURE_", "TEMPORAL_", "OPENAI_", "PYTHON", "VIRTUAL_ENV", "UV_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
+    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
+        ports = [str(server.getsockname()[1]) for server in (first, second)]
+    return kept | {
+        "XDG_DATA_HOME": str(folder / "data"),
+        "TENURE_TEMPORAL_PORT": ports[0],
+        "TENURE_UI_PORT": ports[1],
+    }
+
+
+def expect(what: str, holds: bool) -> None:
+    """End the check with a message unless a condition holds."""
+    if not holds:
+        sys.exit(f"the package is broken: {what}")
+
+
+def main() -> None:
+    """Run the check and print the seconds of each step."""
+    folder = Path(tempfile.mkdtemp(prefix="tenure-package-"))
+    try:
+        begun = time.monotonic()
+        wheel = build(folder / "dist")
+        built = time.monotonic()
+        tenure = install(wheel, folder / "environment")
+        installed = time.monotonic()
+        run(tenure, folder / "elsewhere")
+        ended = time.monotonic()
+    finally:
+        shutil.rmtree(folder)
+    print(f"built in {built - begun:.0f} s, installed in {installed - built:.0f} s, run in {ended - installed:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Answer the requests of a run by hand: `python -m benchmarks.by_hand COMMAND --folder FOLDER`.
+
+    serve --port PORT     OpenAI-compatible server on the loopback interface; writes each request to the folder
+    next                  print the oldest open request
+    answer N FILE         store the answer of request N, after a check against its schema
+    list                  print one line for each request
+    export FILE           write all answers to a recording, which the model server of the tests replays
+
+Prompts can be tried in this way with people or with any assistant. A run that uses the server needs a long timeout:
+`OPENAI_BASE_URL=http://127.0.0.1:PORT/v1 TENURE_MODEL_TIMEOUT=1800`. The retry of a call that timed out keeps the
+number of its request, so no answer is lost.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.by_hand.answers import RefusedAnswer
+from benchmarks.by_hand.folder import RequestFolder, StoredRequest
+from benchmarks.by_hand.server import ByHandServer
+from tests.model_server.recording import record_answer, save_recording
+
+_POLL_SECONDS = 0.2
+
+
+def serve(folder: RequestFolder, port: int) -> int:
+    """Serve until the process is interrupted."""
+    with ByHandServer(folder, port) as server:
+        print(f"OPENAI_BASE_URL={server.base_url} TENURE_MODEL_TIMEOUT=1800", flush=True)
+        try:
+            server.closing.wait()
+        except KeyboardInterrupt:
+            print("stopped")
+    return 0
+
+
+def show_next(folder: RequestFolder, wait_seconds: float) -> int:
+    """Print the oldest open request, waiting for one at most for the given time."""
+    end = time.monotonic() + wait_seconds
+    while (request := folder.find_open()) is None:
+        if time.monotonic() >= end:
+            print("no open request", file=sys.stderr)
+            return 1
+        time.sleep(_POLL_SECONDS)
+    print(request.prompt, end="")
+    return 0
+
+
+def save_answer(folder: RequestFolder, number: int, path: Path) -> int:
+    """Store an answer, or print the reasons why it does not fit."""
+    try:
+        request = folder.load(number)
+    except KeyError:
+        print(f"there is no request {number}", file=sys.stderr)
+        return 1
+    try:
+        request.save_answer(path.read_text(encoding="utf-8"))
+    except (OSError, RefusedAnswer) as error:
+        print(f"not stored: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def show_list(folder: RequestFolder) -> int:
+    """Print number, role and state of each request."""
+    for request in folder.load_all():
+        print(f"{request.number:4} {request.role or 'text':24} {_describe_state(request)}")
+    return 0
+
+
+def export(folder: RequestFolder, path: Path) -> int:
+    """Write the answers to a recording, in order of their requests."""
+    answered = [(request.body, request.answer) for request in folder.load_all()]
+    save_recording(path, (record_answer(body, answer) for body, answer in answered if answer is not None))
+    return 0
+
+
+def _describe_state(request: StoredRequest) -> str:
+    if request.answer is not None:
+        return "answered"
+    return "open" if request.is_open else "abandoned"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.by_hand", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--folder", type=Path, required=True, metavar="FOLDER", help="folder of requests and answers")
+    serving = commands.add_parser("serve", parents=[common], help="serve the model")
+    serving.add_argument("--port", type=int, default=0, metavar="PORT", help="port; 0 for a free one (default: 0)")
+    waiting = commands.add_parser("next", parents=[common], help="print the oldest open request")
+    waiting.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="wait for one (default: 0)")
+    answering = commands.add_parser("answer", parents=[common], help="store an answer")
+    answering.add_argument("number", type=int, metavar="N", help="number of the request")
+    answering.add_argument("file", type=Path, metavar="FILE", help="file with the answer")
+    commands.add_parser("list", parents=[common], help="print one line for each request")
+    exporting = commands.add_parser("export", parents=[common], help="write all answers to a recording")
+    exporting.add_argument("file", type=Path, metavar="FILE", help="file of the recording")
+    given = parser.parse_args(arguments)
+    folder = RequestFolder(given.folder)
+    match given.command:
+        case "serve":
+            return serve(folder, given.port)
+        case "next":
+            return show_next(folder, given.wait)
+        case "answer":
+            return save_answer(folder, given.number, given.file)
+        case "export":
+            return export(folder, given.file)
+        case _:
+            return show_list(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""A model server whose answers have the shape and the length of a careful model's, for `benchmarks.model_cost`.
+
+Every string that an answer cites passages for is a sentence of such a passage, so that whole runs reach all their
+phases. Decisions follow a plain pattern that does not depend on the run: one critique of each text, one doubtful claim
+of each check, one more search of each task, one more cycle of research.
+"""
+
+import json
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tests.model_server import ModelServer, Request
+from tests.model_server.request import read_messages, read_schema
+from tests.model_server.wire import ClientConnection
+from tests.support.schema_instance import Json, instance
+
+_PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
+_SENTENCE = re.compile(r"[A-Z][^.!?\n|`#]{40,220}\.")
+_CLAIM = re.compile(r"^\d+\. ", re.MULTILINE)
+_CYCLE = re.compile(r"Plan cycle (\d+) of")
+_HEADING = re.compile(r"^\d+\. ([^:\[\n]+)", re.MULTILINE)
+_TEXT = "It is written down step by step, so that a later reader finds each part where it belongs. " * 6
+SENTENCES, BLOCKS = 4, 2
+"""Sentences of a paragraph, and paragraphs of a text."""
+ASPECTS = ("the parts that matter", "what happens when something fails", "what it costs", "how people use it", "limits")
+"""Aspects that an outline asks of every question, as far as it has topics."""
+TOPICS: Mapping[str, int] = {"simple": 1, "moderate": 3, "complex": 5}
+"""Topics of the outline."""
+
+
+class ScriptedModel(ModelServer):
+    """A loopback server that answers every role after a fixed latency, and keeps the times of its calls."""
+
+    def __init__(self, latency: float) -> None:
+        super().__init__()
+        self._latency = latency
+        self._question = ""
+        self._effort = "simple"
+        self._asked: Counter[str] = Counter()
+        self._timing = threading.Lock()
+        self.spans: list[tuple[float, float]] = []
+        """Start and end of every answered call since the last question."""
+
+    def begin(self, question: str, effort: str) -> None:
+        """Answer the calls of the next run for a question."""
+        with self._timing:
+            self._question, self._effort = question, effort
+            self._asked, self.spans = Counter(), []
+
+    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: ClientConnection) -> None:
+        """Answer a request after the latency."""
+        start = time.monotonic()
+        asked = Request(path, headers, body, read_schema(body)[0], method)
+        if asked.schema_name:
+            caller.pause(self._latency)
+        super().receive(method, path, headers, body, caller)
+        if asked.schema_name:
+            with self._timing:
+                self.spans.append((start, time.monotonic()))
+
+    def _build_instance(self, request: Request) -> str | Json:
+        name, schema = read_schema(request.json)
+        prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
+        plain = instance(schema, name)
+        if not isinstance(plain, dict):
+            return json.dumps(plain)
+        with self._timing:
+            self._asked[name] += 1
+            number = self._asked[name]
+        answer = _fill(plain, _read_sentences(prompt))
+        decided = self._decide(name, prompt, number)
+        known = schema.get("properties", {})
+        return json.dumps({**answer, **{field: value for field, value in decided.items() if field in known}})
+
+    def _decide(self, name: str, prompt: str, number: int) -> Json:
+        """Return the fields of an answer that steer a run; fields that a role does not have are left out."""
+        task = _read_tag(prompt, "task") or _read_tag(prompt, "topic")
+        further = [
+            line for line in _read_tag(prompt, "queries").splitlines() if line.startswith("- ") and task not in line
+        ]
+        decisions: dict[str, Json] = {
+            "router": {"mode": "RESEARCH", "complexity": self._effort, "query_type": "analytical", "calculation": ""},
+            "outliner": {"topics": self._list_topics()},
+            "decomposer": {"sub_questions": [topic["question"] for topic in self._list_topics()], "dependencies": []},
+            "planner": self._plan(prompt),
+            "topic_namer": {"topics": []},
+            "hypothetical_document": {
+                "texts": [f"{line} {_TEXT}" for line in _read_tag(prompt, "topics").splitlines()[1:]]
+            },
+            "decider": {"needs_more_research": number < 2},
+            "query_refiner": {
+                "complete": bool(further),
+                "query": f"{self._question} in detail, part {number}",
+            },
+            "section_reviewer": {"action": "NONE" if "<critiques>" in prompt else "REWRITE", "worse": False},
+            "claim_checker": {"verdicts": _judge_claims(prompt)},
+            "contradiction_finder": {"contradictions": []},
+            "stance_judge": {"stances": []},
+            "report_reflector": {"critiques": []},
+            "self_evaluator": {"contradictions": [], "suggestions": []},
+        }
+        return decisions.get(name, {})
+
+    def _list_topics(self) -> list[Json]:
+        aspects = ASPECTS[: TOPICS[self._effort]]
+        return [
+            {"heading": aspect.capitalize(), "question": f"{self._question.rstrip('?')}: {aspect}?"}
+            for aspect in aspects
+        ]
+
+    def _plan(self, prompt: str) -> Json:
+        """Return a plan with a search for each topic; the third cycle finishes."""
+        found = _CYCLE.findall(prompt)
+        cycle = int(found[-1]) if found else 1
+        if cycle > 2:
+            return {"plan": [_build_action("FINISH", "", "", 1)]}
+        aspects = ASPECTS[: TOPICS[self._effort]]
+        searches = [f"{self._question.rstrip('?')}, {aspect}, in cycle {cycle}" for aspect in aspects]
+        return {
+            "plan": [
+                _build_action("SEARCH", query, aspect.capitalize(), number)
+                for number, (query, aspect) in enumerate(zip(searches, aspects, strict=True), 1)
+            ]
+        }
+
+
+def _read_tag(prompt: str, tag: str) -> str:
+    """Return the content of the last element with a tag; empty if there is none."""
+    return prompt.rpartition(f"<{tag}>\n")[2].partition(f"\n</{tag}>")[0] if f"<{tag}>\n" in prompt else ""
+
+
+def _build_action(kind: str, query: str, topic: str, number: int) -> Json:
+    return {
+        "id": f"s{number}",
+        "action": kind,
+        "query": query,
+        "target_outline_topic": topic,
+        "passage": 0,
+        "depends_on": [],
+        "expected_output": "",
+    }
+
+
+def _judge_claims(prompt: str) -> list[Json]:
+    """Return a verdict for every claim; the last of several is not supported."""
+    count = len(_CLAIM.findall(prompt.rpartition("</passage>")[2]))
+    verdicts = ["supported"] * (count - 1) + ["neutral" if count > 2 else "supported"]
+    return [{"claim": n, "verdict": verdict, "confidence": 0.9} for n, verdict in enumerate(verdicts[:count], 1)]
+
+
+def _read_sentences(prompt: str) -> list[tuple[int, str]]:
+    """Return sentences of the passages in a prompt, each with the number of its passage."""
+    found: list[tuple[int, str]] = []
+    for number, text in _PASSAGE.findall(prompt):
+        found += [(int(number), " ".join(sentence.split())) for sentence in _SENTENCE.findall(text)[:2]]
+    return found
+
+
+def _fill(value: Any, sentences: Sequence[tuple[int, str]]) -> Any:
+    """Return an answer whose texts with passages are sentences of these, and lists of them as long as usual."""
+    taken = iter(sentences)
+
+    def fill(part: Any) -> Any:
+        if isinstance(part, list):
+            items = part
+            if part and isinstance(part[0], dict):
+                wanted = BLOCKS if "sentences" in part[0] else SENTENCES if _cites(part[0]) else len(part)
+                items = (part * wanted)[:wanted]
+            return [filled for item in items if (filled := fill(item)) is not None]
+        if not isinstance(part, dict):
+            return part
+        if _cites(part):
+            number, text = next(taken, (0, ""))
+            return {**part, "text": f"The manual says: {text}", "passages": [number]} if number else None
+        filled = {name: fill(field) for name, field in part.items()}
+        is_empty = [] in (filled.get("sentences"), filled.get("cells")) or ("block" in part and not filled["block"])
+        return None if is_empty else filled
+
+    return fill(value)
+
+
+def _cites(item: Json) -> bool:
+    return "text" in item and "passages" in item

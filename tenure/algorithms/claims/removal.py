@@ -1,0 +1,83 @@
+"""Remove claims from drafts so that the rest still reads as text.
+
+The sentence after a removed one loses a leading connective such as "However", a lead-in whose sentences are gone is
+removed with them, and a single sentence that is left of a paragraph joins the paragraph before it.
+"""
+
+from collections.abc import Collection, Sequence
+
+from tenure.algorithms.text.excerpts import make_standalone
+from tenure.contracts.evidence.passages import Block, Claim, Draft
+
+
+def remove_claims(drafts: Sequence[Draft], removed: Collection[int]) -> tuple[Draft, ...]:
+    """Return drafts without some claims.
+
+    Args:
+        drafts: drafts in reading order.
+        removed: indexes of the claims to remove, counted through all drafts.
+    """
+    if not removed:
+        return tuple(drafts)
+    first = 0
+    shortened: list[Draft] = []
+    for draft in drafts:
+        count = len(draft.claims)
+        own = {index - first for index in removed if first <= index < first + count}
+        shortened.append(_remove_from_draft(draft, own) if own else draft)
+        first += count
+    return tuple(shortened)
+
+
+def _remove_from_draft(draft: Draft, removed: Collection[int]) -> Draft:
+    blocks: list[Block] = []
+    first = 0
+    for number, block in enumerate(draft.blocks):
+        positions = range(first, first + len(block.claims))
+        first += len(block.claims)
+        gone = [position in removed for position in positions]
+        following = draft.blocks[number + 1] if number + 1 < len(draft.blocks) else None
+        loses_next = following is not None and all(p in removed for p in range(first, first + len(following.claims)))
+        kept = _keep_claims(block, gone, loses_next=loses_next)
+        if not kept:
+            continue
+        shortened = block.model_copy(update={"claims": kept})
+        if any(gone) and blocks and _is_remainder(block, shortened, blocks[-1]):
+            blocks[-1] = blocks[-1].model_copy(update={"claims": (*blocks[-1].claims, *kept)})
+        else:
+            blocks.append(shortened)
+    return draft.model_copy(update={"blocks": tuple(blocks)})
+
+
+def _keep_claims(block: Block, gone: Sequence[bool], *, loses_next: bool) -> tuple[Claim, ...]:
+    """Return the claims of a block that stay.
+
+    Args:
+        block: the block.
+        gone: whether each of its claims is removed.
+        loses_next: whether the next block is removed as a whole.
+    """
+    kept: list[Claim] = []
+    for index, claim in enumerate(block.claims):
+        if gone[index] or (claim.kind == "lead_in" and _introduces_nothing(index, gone, loses_next=loses_next)):
+            continue
+        follows_gap = index > 0 and gone[index - 1]
+        kept.append(_remove_connective(claim) if follows_gap and block.kind == "paragraph" else claim)
+    return tuple(kept)
+
+
+def _introduces_nothing(index: int, gone: Sequence[bool], *, loses_next: bool) -> bool:
+    """Return whether all sentences after a lead-in are removed: those of its block, or of the next one if it ends."""
+    rest = gone[index + 1 :]
+    return all(rest) if rest else loses_next
+
+
+def _remove_connective(claim: Claim) -> Claim:
+    text = make_standalone(claim.text, "") if claim.text else claim.text
+    return claim if text == claim.text else claim.model_copy(update={"text": text})
+
+
+def _is_remainder(block: Block, shortened: Block, before: Block) -> bool:
+    """Return whether a paragraph has shrunk to one sentence that can join the paragraph before it."""
+    has_same_form = block.model_copy(update={"claims": ()}) == before.model_copy(update={"claims": ()})
+    return len(shortened.claims) == 1 < len(block.claims) and block.kind == "paragraph" and has_same_form

@@ -1,0 +1,27 @@
+"""Scale a report to the length that its reader wants."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tenure.contracts.run.limit_fields import ReportLength
+
+SECTION_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.5}
+"""Number of sections of a report of each length, relative to that of a standard report."""
+WORD_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
+"""Number of words of a section that is composed without a model, relative to that of a standard report."""
+ABSTRACT_SENTENCES: Final[Mapping[ReportLength, tuple[int, int]]] = {
+    "short": (1, 3),
+    "standard": (3, 5),
+    "long": (4, 6),
+}
+"""Minimum and maximum number of sentences of an abstract."""
+
+
+def scale_sections(sections: int, length: ReportLength) -> int:
+    """Return the number of sections of a report of a length, given that of a standard report; at least one."""
+    return max(1, round(sections * SECTION_FACTORS[length]))
+
+
+def scale_words(words: int, length: ReportLength) -> int:
+    """Return the number of words of a text of a length, given that of a standard text."""
+    return round(words * WORD_FACTORS[length])

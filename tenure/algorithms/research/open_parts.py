@@ -1,0 +1,42 @@
+"""Find the parts of a question that no passage speaks of.
+
+A part is a name in the question, or a piece of it between commas and conjunctions. A passage speaks of a part if it
+contains at least half of the part's content words.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tenure.algorithms.text.entities import extract_entity_spellings
+from tenure.algorithms.text.sentences import stem_words
+
+MAX_PARTS: Final = 12
+"""Maximum number of parts of a question."""
+MIN_SHARE: Final = 0.5
+"""Minimum share of the content words of a part in one passage that speaks of it."""
+
+_SEPARATOR: Final = re.compile(
+    r"[,;:?()]+|\.\s|\b(?:and|or|than|versus|vs\.?|as well as|between|compared (?:to|with))\b", re.IGNORECASE
+)
+
+
+def list_parts(question: str) -> tuple[str, ...]:
+    """Return the parts of a question, each once, names first."""
+    pieces = (" ".join(piece.split()) for piece in _SEPARATOR.split(question))
+    parts: dict[frozenset[str], str] = {}
+    for part in (*extract_entity_spellings(question).values(), *pieces):
+        if stems := frozenset(stem_words(part)):
+            parts.setdefault(stems, part)
+    return tuple(parts.values())[:MAX_PARTS]
+
+
+def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: float = MIN_SHARE) -> tuple[str, ...]:
+    """Return the parts of which no text contains at least `min_share` of the content words."""
+    words = [frozenset(stem_words(text)) for text in texts]
+    return tuple(part for part in parts if not any(_speaks_of(part, known, min_share) for known in words))
+
+
+def _speaks_of(part: str, words: frozenset[str], min_share: float) -> bool:
+    wanted = set(stem_words(part))
+    return len(wanted & words) >= min_share * len(wanted)

@@ -1,0 +1,57 @@
+"""Find passages of older and newer generations of the same document or interface."""
+
+import re
+from collections.abc import Sequence
+
+from tenure.algorithms.text.passage import Passage
+
+_VERSION = re.compile(r"(?<![A-Za-z0-9])v?(\d+(?:[.\-_]\d+){0,3})(?![A-Za-z0-9])")
+"""Version or date in the name of a document."""
+_CHANGE = re.compile(
+    r"\b(?:deprecated|obsolete|superseded|renamed (?:to|from)|(?:was|were|been|is|are) (?:renamed|replaced|removed)|"
+    r"no longer (?:supported|recommended|maintained)|formerly (?:called|named|known))\b",
+    re.IGNORECASE,
+)
+"""Note that something has a newer name or version."""
+
+
+def describe_generations(passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Return sentences on newer passages, and on passages that mention a deprecation or a new name.
+
+    Passages of the same document are of different generations if their URIs differ in a version or a date only.
+    """
+    return (*_compare_versions(passages), *_list_changes(passages))
+
+
+def _compare_versions(passages: Sequence[Passage]) -> list[str]:
+    families: dict[str, dict[tuple[int, ...], list[int]]] = {}
+    for number, passage in enumerate(passages, 1):
+        if found := list(_VERSION.finditer(passage.uri)):
+            version = tuple(int(part) for part in re.findall(r"\d+", found[-1][1]))
+            family = passage.uri[: found[-1].start()] + passage.uri[found[-1].end() :]
+            families.setdefault(family, {}).setdefault(version, []).append(number)
+    return [
+        "The same document in several versions or dates, oldest first: "
+        + "; ".join(f"{_join('passage', versions[version])} of {_format(version)}" for version in sorted(versions))
+        + ". If they differ, the newest counts."
+        for versions in families.values()
+        if len(versions) > 1
+    ]
+
+
+def _list_changes(passages: Sequence[Passage]) -> list[str]:
+    numbers = [number for number, passage in enumerate(passages, 1) if _CHANGE.search(passage.text)]
+    if not numbers:
+        return []
+    return [
+        f"{_join('Passage', numbers)} may mention an older or newer name or version: use the current one, and name the "
+        "old one only as such."
+    ]
+
+
+def _join(noun: str, numbers: Sequence[int]) -> str:
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _format(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

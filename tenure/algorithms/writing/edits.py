@@ -1,0 +1,108 @@
+"""Apply the edits of a reviewer to a draft, whose sentences are numbered from 1 in reading order.
+
+An edit that names a sentence that does not exist is refused and reported; every sentence that no edit names stays.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tenure.contracts.evidence.passages import Block, Claim, Draft
+
+_FORM = frozenset(Claim.model_fields) - {"text", "kind", "status", "confidence", "citations", "tainted"}
+"""Fields with the place of a claim in its block; a replacement keeps them."""
+_RUNNING_TEXT = ("paragraph", "bullets", "numbered")
+"""Kinds of blocks that take further sentences."""
+
+
+class Addition(NamedTuple):
+    """New sentence of a draft."""
+
+    after: int
+    """Number of the sentence before it; 0 for the start of the text."""
+    claim: Claim
+    """The sentence."""
+
+
+class BlockAddition(NamedTuple):
+    """New block of a draft."""
+
+    after: int
+    """Number of a sentence of the block before it; 0 for the start of the text."""
+    block: Block
+    """The block."""
+
+
+@dataclass(frozen=True)
+class DraftEdits:
+    """Edits of a draft, by the numbers of its sentences."""
+
+    replacements: Mapping[int, Claim] = field(default_factory=dict)
+    """New sentences by the numbers of those that they replace."""
+    deletions: Collection[int] = ()
+    """Numbers of sentences to delete; a sentence that is replaced as well stays."""
+    additions: Sequence[Addition] = ()
+    """New sentences; those after the same sentence keep their order."""
+    blocks: Sequence[BlockAddition] = ()
+    """New blocks; those after the same block keep their order."""
+
+
+class EditedDraft(NamedTuple):
+    """Draft after edits."""
+
+    draft: Draft
+    """The draft."""
+    refused: tuple[int, ...]
+    """Numbers without a sentence that edits named, in ascending order."""
+
+
+def apply_edits(draft: Draft, edits: DraftEdits) -> EditedDraft:
+    """Return a draft with all edits that name sentences of it, and the numbers that do not exist."""
+    count = len(draft.claims)
+    named = {*edits.replacements, *edits.deletions}
+    anchors = {*(one.after for one in edits.additions), *(one.after for one in edits.blocks)}
+    refused = {n for n in named if not 1 <= n <= count} | {n for n in anchors if not 0 <= n <= count}
+    blocks = [*(one.block for one in edits.blocks if one.after == 0)]
+    opening = tuple(one.claim for one in edits.additions if one.after == 0)
+    first = 1
+    for block in draft.blocks:
+        numbers = range(first, first + len(block.claims))
+        first += len(block.claims)
+        blocks += _edit_block(block, numbers, edits, opening)
+        opening = ()
+        blocks += [one.block for one in edits.blocks if one.after in numbers]
+    if opening:
+        blocks.insert(0, Block(claims=opening))
+    edited = draft.model_copy(update={"blocks": tuple(block for block in blocks if block.claims)})
+    return EditedDraft(edited, tuple(sorted(refused)))
+
+
+def _edit_block(block: Block, numbers: range, edits: DraftEdits, opening: tuple[Claim, ...]) -> list[Block]:
+    """Return a block with its edits; sentences that it cannot take form paragraphs around it.
+
+    Args:
+        block: the block.
+        numbers: numbers of its sentences.
+        edits: edits of the draft.
+        opening: sentences that are added before the first one.
+    """
+    takes_sentences = block.kind in _RUNNING_TEXT
+    kept: list[Claim] = [*(opening if takes_sentences else ())]
+    apart: list[Claim] = []
+    for number, claim in zip(numbers, block.claims, strict=True):
+        if (replacement := edits.replacements.get(number)) is not None:
+            kept.append(replacement.model_copy(update={name: getattr(claim, name) for name in _FORM}))
+        elif number not in edits.deletions:
+            kept.append(claim)
+        added = [one.claim for one in edits.additions if one.after == number]
+        (kept if takes_sentences else apart).extend(added)
+    return [
+        *([Block(claims=opening)] if opening and not takes_sentences else []),
+        block.model_copy(update={"claims": tuple(kept)}),
+        *([Block(claims=tuple(apart))] if apart else []),
+    ]
+
+
+def list_named_sentences(edits: DraftEdits) -> frozenset[int]:
+    """Return the numbers of the sentences that edits replace or delete."""
+    return frozenset((*edits.replacements, *edits.deletions))

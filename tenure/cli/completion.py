@@ -1,0 +1,14 @@
+"""Print the script that lets a shell complete command lines: `completion`."""
+
+from argparse import Namespace
+
+from argcomplete.shell_integration import shellcode
+
+from tenure.cli.terminal import print_text
+from tenure.settings import Settings
+
+
+def print_completion(arguments: Namespace, settings: Settings) -> int:
+    """Run `completion`."""
+    print_text(shellcode(["tenure"], shell=arguments.shell) + "\n")
+    return 0

@@ -1,0 +1,41 @@
+"""Describe the cost of a run with a model: the estimate before it begins, and the total at its end."""
+
+from tenure.algorithms.control.budget import compute_cost
+from tenure.cli.formatting import format_count
+from tenure.contracts.run.limits import EFFORT_COSTS, EffortCost
+from tenure.contracts.run.run import RunLimits, Usage
+
+
+def describe_estimate(limits: RunLimits) -> str:
+    """Return the expected cost of a run, in one line; without an effort, that of each."""
+    bounds = _describe_bounds(limits)
+    if limits.effort:
+        cost = EFFORT_COSTS[limits.effort]
+        most = bounds or f"{cost.max_calls} calls and {cost.max_tokens:,} tokens"
+        return f"effort {limits.effort}: typically {_describe_cost(cost, limits)}; at most {most}"
+    typical = "; ".join(f"{effort} {_describe_cost(cost, limits)}" for effort, cost in EFFORT_COSTS.items())
+    return f"the question decides the effort, typically: {typical}" + (f"; at most {bounds}" if bounds else "")
+
+
+def describe_cost(usage: Usage) -> str:
+    """Return the total cost of a run, in one line."""
+    tokens = f"{usage.tokens_in:,} + {usage.tokens_out:,} tokens"
+    money = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
+    chain = f"{usage.critical_path} of them one after the other"
+    return f"it took {format_count(usage.model_calls, 'model call')}, {chain}, and {tokens}{money}"
+
+
+def _describe_cost(cost: EffortCost, limits: RunLimits) -> str:
+    if limits.highest_price is None:
+        return cost.describe()
+    return f"{cost.describe()}, {compute_cost(limits.highest_price, cost.tokens_in, cost.tokens_out):.2f} USD"
+
+
+def _describe_bounds(limits: RunLimits) -> str:
+    """Return the limits that a person has set for the model; empty for none."""
+    named = (
+        f"{limits.max_calls:,} calls" if limits.max_calls else "",
+        f"{limits.max_tokens:,} tokens" if limits.max_tokens else "",
+        f"{limits.max_cost_usd:g} USD" if limits.max_cost_usd else "",
+    )
+    return " and ".join(filter(None, named))

@@ -1,0 +1,105 @@
+"""Run the command line of Tenure.
+
+This module finds the command's handler and turns errors into one line and an exit code. Handlers are imported when
+needed, so that `--help` and usage errors are fast.
+"""
+
+import importlib
+import os
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+
+from tenure.cli.errors import CommandError, MissingRun
+from tenure.cli.parser import build_parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    parser = build_parser()
+    if "_ARGCOMPLETE" in os.environ:
+        # The shell asks for completions; the process ends here.
+        import argcomplete
+
+        parser.examples = ""
+        argcomplete.autocomplete(parser)
+    arguments = parser.parse_args(argv)
+    try:
+        return _run(arguments)
+    except MissingRun as error:
+        from tenure.cli.session.nearest_run import suggest_run
+
+        return _tell(suggest_run(error), error.exit_code)
+    except CommandError as error:
+        return _tell(error, error.exit_code)
+    except KeyboardInterrupt as error:
+        return _tell(error, 130, "interrupted")
+    except BrokenPipeError as error:
+        # The reader of standard output has closed it, as `head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _tell(error, 0, "")
+    except Exception as error:
+        return _tell(error, *_explain(error))
+
+
+def _run(arguments: Namespace) -> int:
+    """Load the settings and the handler, and run it."""
+    from tenure.cli.ownership import apply_owner
+    from tenure.settings import Settings
+
+    module, function = arguments.handler.split(":")
+    handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
+    settings = Settings()
+    apply_owner(arguments, settings)
+    code = handler(arguments, settings)
+    sys.stdout.flush()
+    return code
+
+
+def _explain(error: Exception) -> tuple[int, str]:
+    """Return the exit code and the message for an error that a command did not raise itself."""
+    from pydantic import ValidationError
+    from pydantic_settings import SettingsError
+
+    from tenure.prices import PricesError
+    from tenure.settings import Settings, describe_settings_error
+    from tenure.temporal.connection import ServerUnreachable
+    from tenure.temporal.encryption import ENCODING
+    from tenure.temporal.stack.errors import StackError
+
+    if isinstance(error, StackError | ServerUnreachable):
+        return 4, str(error)
+    if isinstance(error, SettingsError) or (isinstance(error, ValidationError) and error.title == Settings.__name__):
+        return 2, describe_settings_error(error)
+    if isinstance(error, PricesError):
+        return 2, str(error)
+    if isinstance(error, KeyError) and ENCODING.decode() in str(error):
+        return 1, "this is encrypted: set TENURE_OWNER and TENURE_OWNER_TOKEN, or TENURE_ENCRYPTION_KEYS"
+    words = " ".join(str(error).split())[:300] or "no more is known"
+    return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
+
+
+def _tell(error: BaseException, code: int, line: str | None = None) -> int:
+    """Print the message, with a traceback if TENURE_LOG_LEVEL is DEBUG."""
+    from tenure.cli.terminal import print_note
+
+    if os.environ.get("TENURE_LOG_LEVEL", "").upper() == "DEBUG":
+        print_note("".join(traceback.format_exception(error)).rstrip())
+    words = str(error) if line is None else line
+    if words:
+        print_note(words if code == 130 else f"error: {words}")
+    return code
+
+
+def leave(code: int) -> None:
+    """Flush the output and end the process immediately.
+
+    The SDK's threads may still hold a connection; the interpreter's shutdown can abort while they do.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            code = code or 1
+    os._exit(code)

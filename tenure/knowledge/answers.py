@@ -1,0 +1,183 @@
+"""Cache the answers of models, so that an identical question to the same model is paid once.
+
+Each run has rows of its own, also for the answers that it takes from other runs. The answers of a run can therefore be
+deleted with it, and nothing has to be counted. The key of an answer contains its owner, so that no owner receives an
+answer of another one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from tenure.contracts.messages import Tier
+from tenure.contracts.run.role_calls import StoredAnswer
+from tenure.knowledge.store.errors import CorruptTable
+from tenure.knowledge.store.schema import ANSWERS, ANSWERS_SCHEMA, hash_parts
+from tenure.knowledge.store.store import Store, quote_literal
+from tenure.ownership import get_owner
+
+
+class AnswerLimits(NamedTuple):
+    """Limits of the cache."""
+
+    max_bytes: int
+    """Size to which maintenance reduces the cache."""
+    max_age: timedelta
+    """Age from which an answer is requested again."""
+
+
+DEFAULT_ANSWER_LIMITS: Final = AnswerLimits(200_000_000, timedelta(days=30))
+"""Limits without settings."""
+
+
+class AnswerCipher(Protocol):
+    """Encryption of stored answers; `tenure/temporal/answer_cipher.py` implements it with the keys of the settings."""
+
+    def encrypt(self, run: str, data: bytes) -> bytes:
+        """Return encrypted data of a run, or the data itself if no key applies."""
+
+    def decrypt(self, run: str, data: bytes) -> bytes | None:
+        """Return decrypted data, or None if no key of the run's owner decrypts it."""
+
+
+class _NoCipher:
+    """Store answers as plain text, like the rest of the knowledge base."""
+
+    def encrypt(self, run: str, data: bytes) -> bytes:
+        return data
+
+    def decrypt(self, run: str, data: bytes) -> bytes | None:
+        return data
+
+
+class AnswerCache:
+    """Answers of all runs of one store; safe to share between threads, processes and machines.
+
+    Args:
+        store: store of the table.
+        max_age: age from which an answer is requested again.
+        cipher: encryption of the answers; None for plain text.
+    """
+
+    def __init__(self, store: Store, max_age: timedelta, cipher: AnswerCipher | None = None) -> None:
+        self._store = store
+        self._max_age = max_age
+        self._cipher = cipher or _NoCipher()
+
+    def load_answer(self, request: str, run: str) -> StoredAnswer | None:
+        """Return the newest answer to a request that the owner of a run may read, and store it for the run as well.
+
+        Args:
+            request: hash of the request, of the model and of its parameters.
+            run: id of the run that asks.
+        """
+        try:
+            wanted, oldest = quote_literal(_add_owner(request, run)), quote_literal(_format_oldest(self._max_age))
+            where = f"request = {wanted} AND created_at >= {oldest}"
+            rows = self._store.read_rows(ANSWERS, ["run", "created_at", "answer"], where).to_pylist()
+        except CorruptTable as error:
+            self._store.replace_cache(ANSWERS, error)
+            return None
+        for row in sorted(rows, key=lambda row: str(row["created_at"]), reverse=True):
+            data = self._cipher.decrypt(row["run"], row["answer"])
+            if data is not None:
+                if all(row["run"] != run for row in rows):
+                    self._write(request, run, data, row["created_at"])
+                return StoredAnswer.model_validate_json(data)
+        return None
+
+    def save_answer(self, request: str, run: str, answer: StoredAnswer) -> None:
+        """Store the answer of a run to a request."""
+        created_at = datetime.now(UTC).isoformat(timespec="microseconds")
+        self._write(request, run, answer.model_dump_json().encode(), created_at)
+
+    def _write(self, request: str, run: str, data: bytes, created_at: str) -> None:
+        owned = _add_owner(request, run)
+        sealed = self._cipher.encrypt(run, data)
+        row = {
+            "key": hash_parts(owned, run),
+            "request": owned,
+            "run": run,
+            "created_at": created_at,
+            "size": len(sealed),
+            "answer": sealed,
+        }
+        self._store.upsert(ANSWERS, pa.Table.from_pylist([row], schema=ANSWERS_SCHEMA), "key")
+
+
+@dataclass(frozen=True)
+class ModelAnswers:
+    """Cache of the answers of a chat model."""
+
+    cache: AnswerCache
+    """The cache."""
+    identify: Callable[[str, Tier], str]
+    """Return server, model and parameters that answer a role of a tier."""
+
+    def select_run(self, workflow: str, *, fresh: bool) -> "RunAnswers":
+        """Return the answers for the run to which a workflow belongs."""
+        return RunAnswers(self.cache, get_run(workflow), self.identify, fresh)
+
+
+@dataclass(frozen=True)
+class RunAnswers:
+    """Answers of the cache for one run."""
+
+    cache: AnswerCache
+    """The cache."""
+    run: str
+    """Id of the run."""
+    identify: Callable[[str, Tier], str]
+    """Return server, model and parameters that answer a role of a tier."""
+    fresh: bool = False
+    """Whether the model answers again; its answers replace the cached ones."""
+
+    def load(self, request: str) -> StoredAnswer | None:
+        """Return the answer to a request, or None if the model has to be asked."""
+        return None if self.fresh else self.cache.load_answer(request, self.run)
+
+    def save(self, request: str, answer: StoredAnswer) -> None:
+        """Store the answer to a request."""
+        self.cache.save_answer(request, self.run, answer)
+
+
+def get_run(workflow: str) -> str:
+    """Return the id of the run to which a workflow belongs."""
+    return workflow.partition("/")[0]
+
+
+def delete_answers(store: Store, run: str) -> None:
+    """Delete the answers of a run and of the follow-up questions to it."""
+    if ANSWERS in store.list_table_names():
+        store.delete_rows(ANSWERS, f"run = {quote_literal(get_run(run))}")
+
+
+def trim_answers(store: Store, limits: AnswerLimits) -> int:
+    """Remove the answers that are too old, and the oldest ones until the rest is small enough; return the number."""
+    rows = store.read_rows(ANSWERS, ["key", "size", "created_at"]).to_pylist()
+    rows.sort(key=lambda row: (row["created_at"], row["key"]), reverse=True)
+    oldest = _format_oldest(limits.max_age)
+    gone, total = [], 0
+    for row in rows:
+        total += row["size"] + _ROW_OVERHEAD_BYTES
+        if total > limits.max_bytes or row["created_at"] < oldest:
+            gone.append(row["key"])
+    store.delete_rows_in(ANSWERS, "key", gone)
+    return len(gone)
+
+
+_ROW_OVERHEAD_BYTES = 300
+"""Estimated bytes of a row besides the answer."""
+
+
+def _format_oldest(max_age: timedelta) -> str:
+    """Return the time of the oldest answer of an age, in the format of the table."""
+    return (datetime.now(UTC) - max_age).isoformat(timespec="microseconds")
+
+
+def _add_owner(request: str, run: str) -> str:
+    """Return the hash of a request and its owner."""
+    return hash_parts(get_owner(run) or "", request)

@@ -1,0 +1,319 @@
+"""Pages of the site: HTML from templates, and forms that call the functions of the API."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+from jinja2 import Environment
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from tenure.cli.display import describe_phase, describe_usage
+from tenure.cli.errors import CommandError, UsageError
+from tenure.cli.formatting import format_duration, truncate_line
+from tenure.cli.parser import STATUSES
+from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
+from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
+from tenure.report.render.html import make_environment, render_page
+from tenure.report.render.view import build_page
+from tenure.site.api import describe_fault, get_status, read_span
+from tenure.site.findings import list_findings
+from tenure.site.messages import AskBody, ForgetBody, ForkBody, IngestBody, RememberBody, RunDetails, StartRequest
+from tenure.site.service import Service
+
+FOLDER = Path(__file__).parent
+STATIC = {
+    "site.css": (FOLDER / "static" / "site.css", "text/css"),
+    "site.js": (FOLDER / "static" / "site.js", "text/javascript"),
+    "report.css": (REPORT_TEMPLATES / "report.css", "text/css"),
+}
+"""Files that pages load, by name; nothing else of the machine is served."""
+
+_YEAR = 365 * 24 * 3600
+
+T = TypeVar("T", bound=BaseModel)
+Form = dict[str, str]
+PageHandler = Callable[[Service, Request], Awaitable[Response]]
+
+
+def build_routes(service: Service) -> list[Route]:
+    """Return the routes of the pages."""
+
+    def route(path: str, handler: PageHandler, method: str = "GET") -> Route:
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(service, request)
+            except CommandError as error:
+                return render_error(str(error), get_status(error))
+
+        return Route(path, answer, methods=[method])
+
+    return [
+        route("/", _show_start),
+        route("/static/{name}", _send_static),
+        route("/favicon.ico", _send_no_icon),
+        route("/runs", _start_run, "POST"),
+        route("/runs/{run:path}/live", _show_live),
+        route("/runs/{run:path}/found", _show_found),
+        route("/runs/{run:path}/steer", _steer_run, "POST"),
+        route("/runs/{run:path}/report", _show_report),
+        route("/runs/{run:path}/sources/{number:int}", _show_source),
+        route("/runs/{run:path}/questions", _show_questions),
+        route("/runs/{run:path}/questions", _ask_question, "POST"),
+        route("/runs/{run:path}/conversation", _show_conversation),
+        route("/runs/{run:path}/fork", _show_fork),
+        route("/runs/{run:path}/fork", _fork_run, "POST"),
+        route("/runs/{run:path}", _show_run),
+        route("/diff", _show_diff),
+        route("/corpora", _show_corpora),
+        route("/corpora", _ingest, "POST"),
+        route("/corpora/live", _show_ingestions),
+        route("/memories", _show_memories),
+        route("/memories", _remember, "POST"),
+        route("/memories/forget", _forget, "POST"),
+    ]
+
+
+def render_error(words: str, status: HTTPStatus) -> Response:
+    """Return the page of an error."""
+    return _render("error.html.jinja", status, words=words, phrase=status.phrase)
+
+
+async def _show_start(service: Service, request: Request) -> Response:
+    words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
+    if status and status not in STATUSES:
+        raise UsageError(f"status is one of {', '.join(STATUSES)}")
+    found = await service.list_runs(words, status)
+    return _render("start.html.jinja", runs=found, words=words, status=status, statuses=STATUSES)
+
+
+async def _send_static(service: Service, request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return render_error("not found", HTTPStatus.NOT_FOUND)
+    content, media = _read_static(name)
+    headers = {"cache-control": f"private, max-age={_YEAR}, immutable"}
+    return Response(content, media_type=media, headers=headers)
+
+
+async def _send_no_icon(service: Service, request: Request) -> Response:
+    return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+async def _start_run(service: Service, request: Request) -> Response:
+    form = await _read_form(request)
+    values = _drop_empty(form) | _split(form, "docs", "corpora", "databases", "domains", "filters")
+    values |= {name: form.get(name) == "on" for name in ("include_secrets", "approve_plan", "interactive")}
+    values |= {"web": True} if form.get("web") == "on" else {}
+    values |= {"memory": True} if form.get("memory") == "on" else {}
+    started = await service.start(_validate(StartRequest, values))
+    return _redirect(get_run_path(started.id))
+
+
+async def _show_run(service: Service, request: Request) -> Response:
+    details = await service.describe(request.path_params["run"])
+    return _render("run.html.jinja", **_describe(service, details), effect=request.query_params.get("effect", ""))
+
+
+async def _show_live(service: Service, request: Request) -> Response:
+    details = await service.describe(request.path_params["run"])
+    return _render("live.html.jinja", **_describe(service, details))
+
+
+async def _show_found(service: Service, request: Request) -> Response:
+    run_id = request.path_params["run"]
+    trace = await service.read_trace(run_id)
+    return _render("found.html.jinja", trace=trace, found=await list_findings(service, trace))
+
+
+async def _steer_run(service: Service, request: Request) -> Response:
+    run_id, form = request.path_params["run"], await _read_form(request)
+    name = form.get("command", "")
+    values: dict[str, Any] = {"name": name}
+    if name in ("feedback", "answer"):
+        values |= {"text": form.get("text", ""), "topic": form.get("topic") or None}
+    if name == "outline":
+        values["outline"] = tuple(OutlineTopic.model_validate(line) for line in _split_lines(form.get("outline", "")))
+    if name == "budget":
+        bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
+        values["budget"] = _validate(BudgetBounds, bounds)
+    effect = await service.steer(run_id, _validate(RunCommand, values))
+    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(effect, 300)})}")
+
+
+async def _show_report(service: Service, request: Request) -> Response:
+    run_id = service.qualify_run(request.path_params["run"])
+    page = await asyncio.to_thread(build_page, await service.read_result(run_id), Path.cwd())
+    template = _environment().get_template("report_page.html.jinja")
+    text = render_page(template, page, documents=f"{get_run_path(run_id)}/sources", run_id=run_id, **_globals())
+    return Response(text, media_type="text/html")
+
+
+async def _show_source(service: Service, request: Request) -> Response:
+    run_id = service.qualify_run(request.path_params["run"])
+    passage = await service.read_source(run_id, request.path_params["number"], *read_span(request))
+    return _render("source.html.jinja", run_id=run_id, passage=passage)
+
+
+async def _show_questions(service: Service, request: Request) -> Response:
+    run_id = service.qualify_run(request.path_params["run"])
+    conversation = await service.read_conversation(run_id)
+    return _render("questions.html.jinja", run_id=run_id, conversation=conversation)
+
+
+async def _show_conversation(service: Service, request: Request) -> Response:
+    run_id = service.qualify_run(request.path_params["run"])
+    return _render("conversation.html.jinja", run_id=run_id, conversation=await service.read_conversation(run_id))
+
+
+async def _ask_question(service: Service, request: Request) -> Response:
+    run_id, form = request.path_params["run"], await _read_form(request)
+    values = _drop_empty(form) | {name: form.get(name) == "on" for name in ("new", "search_again")}
+    await service.ask(run_id, _validate(AskBody, values))
+    return _redirect(f"{get_run_path(run_id)}/questions")
+
+
+async def _show_fork(service: Service, request: Request) -> Response:
+    run_id = service.qualify_run(request.path_params["run"])
+    trace = await service.read_trace(run_id)
+    return _render("fork.html.jinja", run_id=run_id, trace=trace)
+
+
+async def _fork_run(service: Service, request: Request) -> Response:
+    run_id, form = request.path_params["run"], await _read_form(request)
+    started = await service.fork(run_id, _validate(ForkBody, _drop_empty(form)))
+    return _redirect(get_run_path(started.id))
+
+
+async def _show_diff(service: Service, request: Request) -> Response:
+    a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
+    found = await service.compare(a, b) if a and b else None
+    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=await service.list_runs())
+
+
+async def _show_corpora(service: Service, request: Request) -> Response:
+    return _render("corpora.html.jinja", listed=await service.list_corpora())
+
+
+async def _show_ingestions(service: Service, request: Request) -> Response:
+    return _render("ingestions.html.jinja", listed=await service.list_corpora())
+
+
+async def _ingest(service: Service, request: Request) -> Response:
+    form = await _read_form(request)
+    values = _drop_empty(form) | _split(form, "paths") | {"include_secrets": form.get("include_secrets") == "on"}
+    await service.ingest(_validate(IngestBody, values))
+    return _redirect("/corpora")
+
+
+async def _show_memories(service: Service, request: Request) -> Response:
+    words = request.query_params.get("q", "")
+    return _render("memories.html.jinja", listed=await service.list_memories(words), words=words)
+
+
+async def _remember(service: Service, request: Request) -> Response:
+    await service.remember(_validate(RememberBody, _drop_empty(await _read_form(request))))
+    return _redirect("/memories")
+
+
+async def _forget(service: Service, request: Request) -> Response:
+    await service.forget(_validate(ForgetBody, _split(await _read_form(request), "ids")))
+    return _redirect("/memories")
+
+
+def _describe(service: Service, details: RunDetails) -> dict[str, Any]:
+    """Return the values of the templates of a run."""
+    progress = details.progress
+    return {
+        "run_id": details.id,
+        "details": details,
+        "progress": progress,
+        "phase": describe_phase(progress) if progress else "",
+        "usage": describe_usage(progress) if progress else "",
+        "temporal": "" if details.is_archived else service.place.build_run_link(details.id),
+    }
+
+
+def get_run_path(run_id: str) -> str:
+    """Return the path of a run's page."""
+    return f"/runs/{quote(run_id, safe='')}"
+
+
+async def _read_form(request: Request) -> Form:
+    """Return the fields of a form.
+
+    Raises:
+        UsageError: the body is no form.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise UsageError("the body must be a form")
+    try:
+        text = (await request.body()).decode()
+    except UnicodeDecodeError:
+        raise UsageError("the form is not valid UTF-8") from None
+    return dict(parse_qsl(text, keep_blank_values=True))
+
+
+def _drop_empty(form: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields that were filled in."""
+    return {name: value for name, value in form.items() if value.strip()}
+
+
+def _split(form: Form, *names: str) -> dict[str, Sequence[str]]:
+    """Return fields with one value on each line."""
+    return {name: _split_lines(form.get(name, "")) for name in names}
+
+
+def _split_lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+def _validate(kind: type[T], values: Mapping[str, Any]) -> T:
+    """Return a request from the values of a form.
+
+    Raises:
+        UsageError: a value does not fit.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(describe_fault(error)) from error
+
+
+def _redirect(path: str) -> Response:
+    return RedirectResponse(path, HTTPStatus.SEE_OTHER)
+
+
+def _render(template: str, code: HTTPStatus = HTTPStatus.OK, **values: Any) -> Response:
+    """Return a page."""
+    text = _environment().get_template(template).render(**_globals(), **values)
+    return Response(text, code, media_type="text/html")
+
+
+def _globals() -> dict[str, Any]:
+    return {"asset": _build_asset_path, "run_path": get_run_path}
+
+
+@cache
+def _environment() -> Environment:
+    environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
+    environment.filters |= {"duration": format_duration, "line": truncate_line}
+    return environment
+
+
+@cache
+def _read_static(name: str) -> tuple[bytes, str]:
+    path, media = STATIC[name]
+    return path.read_bytes(), media
+
+
+def _build_asset_path(name: str) -> str:
+    """Return the path of a file; it changes with the content, so that browsers may keep the file."""
+    return f"/static/{name}?{sha256(_read_static(name)[0]).hexdigest()[:12]}"

@@ -1,0 +1,115 @@
+"""Serve the page and the API on the loopback interface."""
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tenure.cli.errors import Unreachable
+from tenure.cli.session.server_target import ServerTarget
+from tenure.site import api, pages
+from tenure.site.access import HINT, AccessGate
+from tenure.site.messages import ErrorReply
+from tenure.site.openapi import build_description
+from tenure.site.service import Service
+from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
+
+MAX_BODY_BYTES = 1_000_000
+"""Maximum size of a request."""
+
+_MAX_CONNECTIONS = 128
+_STOP_SECONDS = 2
+
+
+def build_app(place: ServerTarget, port: int) -> AccessGate:
+    """Return the application of the page and the API behind its access control.
+
+    Raises:
+        OSError: the key of the home cannot be read.
+    """
+    policy = AccessPolicy(load_key(place.settings.home), port, hint=HINT)
+    service = Service(place)
+
+    async def describe_api(request: Request) -> Response:
+        return JSONResponse(build_description(policy.origin))
+
+    app = Starlette(
+        routes=[
+            Route(f"{api.PREFIX}/openapi.json", describe_api),
+            *api.build_routes(service),
+            *pages.build_routes(service),
+        ],
+        exception_handlers={HTTPException: _explain_refusal},
+        max_body_size=MAX_BODY_BYTES,
+    )
+    return AccessGate(app, policy)
+
+
+def make_link(place: ServerTarget, port: int) -> str:
+    """Return the link with a token that lets a browser in."""
+    return build_link(load_key(place.settings.home), f"http://{HOST}:{port}/")
+
+
+def open_listener(port: int) -> socket.socket:
+    """Return a socket that listens on a port of the loopback interface.
+
+    Raises:
+        Unreachable: another program uses the port.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        raise Unreachable(f"port {port} is not available ({os.strerror(error.errno)}): choose one by --port") from error
+    listener.listen(_MAX_CONNECTIONS)
+    return listener
+
+
+@asynccontextmanager
+async def serve(place: ServerTarget, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve inside the `with` block; the task ends when the process is asked to stop."""
+    config = uvicorn.Config(
+        build_app(place, listener.getsockname()[1]),
+        # Addresses of requests may contain a token.
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        loop="none",
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield task
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def _explain_refusal(request: Request, error: Exception) -> Response:
+    """Return an error of routing as the API or the page words it."""
+    status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.INTERNAL_SERVER_ERROR
+    words = HTTPStatus(status).phrase.lower()
+    if request.url.path.startswith(api.PREFIX):
+        return JSONResponse(ErrorReply(error=words).model_dump(), status)
+    return pages.render_error(words, HTTPStatus(status))

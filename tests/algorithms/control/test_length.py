@@ -1,0 +1,23 @@
+"""Tests of scaling a report to a length."""
+
+from typing import get_args
+
+import pytest
+
+from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_sections, scale_words
+from tenure.contracts.run.limit_fields import ReportLength
+
+
+def test_lengths_are_ordered() -> None:
+    """A short report has fewer sections and words than a standard one, and a long one more."""
+    lengths: tuple[ReportLength, ...] = get_args(ReportLength)
+
+    assert [scale_sections(4, length) for length in lengths] == [2, 4, 6]
+    assert [scale_words(200, length) for length in lengths] == [100, 200, 320]
+    assert [ABSTRACT_SENTENCES[length] for length in lengths] == [(1, 3), (3, 5), (4, 6)]
+
+
+@pytest.mark.parametrize("sections", [1, 2])
+def test_a_report_has_at_least_one_section(sections: int) -> None:
+    """Also a short report has a section."""
+    assert scale_sections(sections, "short") == 1

@@ -1,0 +1,28 @@
+"""Tests of older and newer generations of a document."""
+
+from dataclasses import replace
+
+from tenure.algorithms.text.generations import describe_generations
+from tests.support.passages import passage
+
+
+def test_versions_of_a_document_are_ordered() -> None:
+    """Passages whose URIs differ in a version only are listed from the oldest to the newest."""
+    uris = ("/docs/api-2.10.md", "/docs/api-v2.9.md", "/docs/guide.md", "/docs/api-2.10.md", "/notes/2024-05-01.md")
+    passages = [replace(passage("Text."), uri=uri) for uri in uris]
+
+    assert describe_generations(passages) == (
+        "The same document in several versions or dates, oldest first: passage 2 of 2.9; passages 1, 4 of 2.10. "
+        "If they differ, the newest counts.",
+    )
+
+
+def test_notes_on_new_names_are_named() -> None:
+    """A passage that calls something deprecated or renamed is pointed out."""
+    texts = ("`bake` is deprecated.", "It was renamed to `roast`.", "Bread is removed from the oven.", "Plain.")
+
+    assert describe_generations([passage(text) for text in texts]) == (
+        "Passages 1, 2, 3 may mention an older or newer name or version: use the current one, and name the old one "
+        "only as such.",
+    )
+    assert describe_generations([passage("Plain.")]) == ()

@@ -1,0 +1,170 @@
+"""Test the model server whose answers are written by hand."""
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from benchmarks.by_hand.__main__ import main
+from benchmarks.by_hand.folder import RequestFolder
+from benchmarks.by_hand.server import ByHandServer
+from tenure.contracts.messages import FunctionDefinition, Message
+from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.openai.chat import OpenAIChat
+from tenure.roles.writing.title_writer import ROLE
+from tests.models.routes import routes
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name “it”."))
+TITLE = json.dumps({"title": "A name"})
+
+
+def build_request(**options: Any) -> ChatRequest:
+    return ChatRequest(ROLE.name, "main", PROMPT, ROLE.output.model_json_schema(), **options)
+
+
+@asynccontextmanager
+async def connected(base_url: str) -> AsyncIterator[OpenAIChat]:
+    chat = OpenAIChat(routes("large"), base_url=base_url)
+    try:
+        yield chat
+    finally:
+        await chat.aclose()
+
+
+async def run(*arguments: str | Path) -> int:
+    return await asyncio.to_thread(main, [str(argument) for argument in arguments])
+
+
+async def ask_and_answer(folder: Path, request: ChatRequest, answer: str) -> Completion:
+    """Ask, wait for the request in the folder, and store its answer."""
+    with ByHandServer(RequestFolder(folder)) as server:
+        async with connected(server.base_url) as chat:
+            asked = asyncio.create_task(chat.complete(request, ModelCall()))
+            assert await run("next", "--folder", folder, "--wait", "30") == 0
+            (folder / "answer").write_text(answer, encoding="utf-8")
+            assert await run("answer", "--folder", folder, "1", folder / "answer") == 0
+            return await asked
+
+
+async def test_a_stored_answer_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The next request is shown with messages and schema, and its answer reaches the client unchanged."""
+    completion = await ask_and_answer(tmp_path, build_request(max_output=500), TITLE)
+
+    assert (completion.text, completion.model) == (TITLE, "large")
+    assert completion.usage.tokens_in > 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("# Request 1: title_writer\n")
+    assert "at most 500 tokens" in shown
+    assert "## user\n\nName “it”.\n" in shown
+    assert '"title"' in shown.partition("## Answer: JSON of this schema")[2]
+
+
+async def test_a_streamed_answer_is_sent(tmp_path: Path) -> None:
+    """A client that asks for a stream receives one."""
+    completion = await ask_and_answer(tmp_path, build_request(streamed=True), TITLE)
+
+    assert completion.text == TITLE
+    assert completion.first_token_seconds is not None
+
+
+async def test_a_function_call_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An answer to a request with functions is sent as a call of one of them."""
+    given = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    request = build_request(functions=(FunctionDefinition("search", "Searches.", given),))
+    answer = {"action": "search", "arguments": {"query": "bread"}}
+
+    completion = await ask_and_answer(tmp_path, request, json.dumps(answer))
+
+    assert completion.finish_reason == "tool_calls"
+    assert json.loads(json.loads(completion.text)["arguments"]) == {"query": "bread"}
+    assert "### search" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        ("A name", "not JSON"),
+        ("[]", "not a JSON object"),
+        ("{}", "'title' is a required property"),
+        ('{"title": "x", "more": 1}', "'more' was unexpected"),
+    ],
+)
+async def test_an_answer_that_does_not_fit_is_refused(
+    answer: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A refused answer is explained and not stored, and the request remains open."""
+    with ByHandServer(RequestFolder(tmp_path)) as server:
+        async with connected(server.base_url) as chat:
+            asked = asyncio.create_task(chat.complete(build_request(), ModelCall()))
+            assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
+            (tmp_path / "answer").write_text(answer, encoding="utf-8")
+            assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 1
+            assert complaint in capsys.readouterr().err
+            assert await run("next", "--folder", tmp_path) == 0
+            asked.cancel()
+
+
+async def test_a_repeated_request_keeps_its_number_and_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A request whose client has left is not shown; it can be answered, and its retry gets the answer immediately."""
+    folder = RequestFolder(tmp_path)
+    with ByHandServer(folder) as server:
+        async with connected(server.base_url) as chat:
+            asked = asyncio.create_task(chat.complete(build_request(), ModelCall()))
+            assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
+            asked.cancel()
+            while folder.find_open():  # noqa: ASYNC110 - the server notices the closed connection
+                await asyncio.sleep(0.01)
+    assert await run("next", "--folder", tmp_path) == 1
+    assert await run("list", "--folder", tmp_path) == 0
+    assert "1 title_writer             abandoned" in capsys.readouterr().out
+    (tmp_path / "answer").write_text(TITLE, encoding="utf-8")
+    assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 0
+
+    with ByHandServer(folder) as server:
+        async with connected(server.base_url) as chat:
+            assert (await chat.complete(build_request(), ModelCall())).text == TITLE
+
+    assert len(folder.load_all()) == 1
+
+
+async def test_an_unknown_request_cannot_be_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The number of a request that does not exist is refused."""
+    assert await run("answer", "--folder", tmp_path, "7", tmp_path / "answer") == 1
+    assert "there is no request 7" in capsys.readouterr().err
+
+
+async def test_other_paths_are_refused(tmp_path: Path) -> None:
+    """A request for another service is rejected immediately, instead of waiting for a person."""
+    with ByHandServer(RequestFolder(tmp_path)) as server:
+        async with httpx.AsyncClient() as http:
+            refused = await http.post(f"{server.base_url}/embeddings", json={"model": "m", "input": "x"}, timeout=30)
+            listed = await http.get(f"{server.base_url}/models", timeout=30)
+
+    assert (refused.status_code, listed.json()["data"][0]["id"]) == (404, "by-hand")
+
+
+async def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    """The process prints the settings of a client, serves, and ends at an interrupt."""
+    command = [sys.executable, "-m", "benchmarks.by_hand", "serve", "--folder", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        base_url = (await asyncio.to_thread(process.stdout.readline)).split()[0].removeprefix("OPENAI_BASE_URL=")
+        async with connected(base_url) as chat:
+            asked = asyncio.create_task(chat.complete(build_request(), ModelCall()))
+            assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
+            (tmp_path / "answer").write_text(TITLE, encoding="utf-8")
+            assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 0
+            assert (await asked).text == TITLE
+        process.send_signal(signal.SIGINT)
+        assert await asyncio.to_thread(process.wait, 30) == 0

@@ -1,0 +1,47 @@
+"""Tests of what the command line says about the cost of a run."""
+
+from tenure.cli.costs import describe_cost, describe_estimate
+from tenure.contracts.run.budget import Price
+from tenure.contracts.run.limits import EFFORT_COSTS
+from tenure.contracts.run.run import RunLimits, Usage
+
+
+def test_the_estimate_of_an_effort_has_both_bounds() -> None:
+    """The typical and the largest cost of an effort are part of the line, and money only if prices are known."""
+    cost = EFFORT_COSTS["moderate"]
+    line = describe_estimate(RunLimits(effort="moderate"))
+
+    assert line.startswith(f"effort moderate: typically {cost.calls} calls and ")
+    assert line.endswith(f"; at most {cost.max_calls} calls and {cost.max_tokens:,} tokens")
+    assert "USD" not in line
+
+
+def test_prices_give_the_money() -> None:
+    """The price of a run is that of its typical tokens."""
+    price = Price(input=1_000_000 / EFFORT_COSTS["simple"].tokens_in, output=0)
+
+    assert "tokens, 1.00 USD;" in describe_estimate(RunLimits(effort="simple", highest_price=price))
+
+
+def test_limits_of_people_replace_those_of_the_effort() -> None:
+    """The largest cost is that of the limits that a person has set."""
+    line = describe_estimate(RunLimits(effort="simple", max_calls=5, max_tokens=9000, max_cost_usd=0.5))
+
+    assert line.endswith("; at most 5 calls and 9,000 tokens and 0.5 USD")
+
+
+def test_without_an_effort_each_is_named() -> None:
+    """The router decides, so the cost of every effort is part of the line."""
+    line = describe_estimate(RunLimits())
+
+    assert all(f"{effort} {cost.describe()}" in line for effort, cost in EFFORT_COSTS.items())
+    assert "at most" not in line
+    assert describe_estimate(RunLimits(max_calls=7)).endswith("; at most 7 calls")
+
+
+def test_the_total_names_the_chain_of_calls() -> None:
+    """Calls, the longest chain, tokens, and money if it is known."""
+    usage = Usage(model_calls=21, critical_path=9, tokens_in=60_000, tokens_out=4_000)
+
+    assert describe_cost(usage) == "it took 21 model calls, 9 of them one after the other, and 60,000 + 4,000 tokens"
+    assert describe_cost(usage.model_copy(update={"cost_usd": 0.25})).endswith(" tokens, 0.2500 USD")

@@ -1,0 +1,28 @@
+"""Build a completion of the Chat Completions protocol from an answer."""
+
+import json
+
+from tests.support.schema_instance import Json
+
+
+def build_completion(completion_id: str, model: str, usage: Json, answer: str | Json, finish_reason: str) -> Json:
+    """Return a completion; an answer that is an object is the call of a function: `action` with its `arguments`."""
+    message: Json = {"role": "assistant", "content": answer, "refusal": None}
+    if not isinstance(answer, str):
+        message |= {"content": None, "tool_calls": [_build_call(answer)]}
+        finish_reason = "tool_calls"
+    return {
+        "id": completion_id,
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason, "logprobs": None}],
+        "usage": usage,
+    }
+
+
+def _build_call(answer: Json) -> Json:
+    """Return the function call of an answer, with its arguments as text."""
+    arguments = answer["arguments"]
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return {"id": "call_1", "type": "function", "function": {"name": answer["action"], "arguments": written}}

@@ -1,0 +1,131 @@
+"""Test the API and the forms of the page over real HTTP, against a real Temporal server and a stub worker."""
+
+import json
+from typing import Any
+
+import httpx
+
+from tests.site.conftest import Site
+from tests.support.tiers import slow
+
+
+async def read_events(client: httpx.AsyncClient, run: str) -> list[tuple[str, Any]]:
+    """Return the events of a run until the stream ends."""
+    events: list[tuple[str, Any]] = []
+    name = ""
+    async with client.stream("GET", f"/api/v1/runs/{run}/events") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        async for line in stream.aiter_lines():
+            field, _, value = line.partition(": ")
+            if field == "event":
+                name = value
+            elif field == "data":
+                events.append((name, json.loads(value)))
+    return events
+
+
+@slow
+async def test_a_run_is_started_followed_steered_and_read(site: Site) -> None:
+    """A run waits, takes feedback, finishes on command, and its report is read in every text format."""
+    async with site.client() as client:
+        started = await client.post("/api/v1/runs", json={"question": "wait for me", "id": "site-1"})
+        again = await client.post("/api/v1/runs", json={"question": "other", "id": "site-1"})
+        early = await client.get("/api/v1/runs/site-1/report")
+        waiting = await client.get("/api/v1/runs/site-1")
+        told = await client.post(
+            "/api/v1/runs/site-1/steer", json={"name": "feedback", "text": "more", "topic": "Only topic"}
+        )
+        refused = await client.post("/api/v1/runs/site-1/steer", json={"name": "feedback", "text": "nonsense"})
+        finished = await client.post("/api/v1/runs/site-1/steer", json={"name": "finish"})
+        events = await read_events(client, "site-1")
+        reports = {
+            kind: await client.get(f"/api/v1/runs/site-1/report?format={kind}") for kind in ("json", "md", "html")
+        }
+        late = await client.post("/api/v1/runs/site-1/steer", json={"name": "pause"})
+
+    assert (started.status_code, started.json()["id"]) == (201, "site-1")
+    assert again.status_code == 422
+    assert "is in use" in again.json()["error"]
+    assert early.status_code == 409
+    assert waiting.json()["progress"]["topics"][0]["topic"] == "Only topic"
+    assert told.json() == {"effect": "The stub heard feedback."}
+    assert (refused.status_code, "no nonsense" in refused.json()["error"]) == (409, True)
+    assert finished.status_code == 200
+    assert [name for name, _ in events][-2:] == ["state", "end"]
+    assert events[-2][1]["status"] == "finished_early"
+    assert reports["json"].json()["feedback"][0]["text"] == "more"
+    assert reports["md"].text.startswith("# A stub report")
+    assert "attachment" in reports["html"].headers["content-disposition"]
+    assert late.status_code == 409
+
+
+@slow
+async def test_runs_are_listed_asked_and_compared(site: Site) -> None:
+    """A finished run is found by words of its question, answers questions, and is compared with another."""
+    async with site.client() as client:
+        for name in ("site-2", "site-3"):
+            await client.post("/api/v1/runs", json={"question": f"cycles of {name}", "id": name})
+            assert (await read_events(client, name))[-1][0] == "end"
+        listed = (await client.get("/api/v1/runs", params={"q": "CYCLES site-2"})).json()["runs"]
+        asked = await client.post("/api/v1/runs/site-2/questions", json={"question": "And then?"})
+        state = (await client.get("/api/v1/runs/site-2/state")).json()
+        compared = (await client.get("/api/v1/diff", params={"a": "site-2", "b": "site-3"})).json()
+        forked = await client.post("/api/v1/runs/site-2/forks", json={"cycle": 1, "feedback": "deeper", "id": "site-4"})
+        absent = await client.post("/api/v1/runs/site-2/forks", json={"cycle": 9})
+        await read_events(client, "site-4")
+        report = (await client.get("/api/v1/runs/site-4/report")).json()
+
+    assert [run["id"] for run in listed] == ["site-2"]
+    assert asked.json()["id"] == "site-2/ask"
+    assert state["progress"]["id"] == "site-2"
+    assert (compared["a"]["id"], compared["b"]["id"]) == ("site-2", "site-3")
+    assert forked.status_code == 201
+    assert report["decisions"] == ["from site-2, cycle 1, told deeper"]
+    assert (absent.status_code, "has no cycle 9" in absent.json()["error"]) == (422, True)
+
+
+@slow
+async def test_wrong_requests_are_explained(site: Site) -> None:
+    """Unknown runs are 404, and what does not fit is 422 with the field and the reason."""
+    async with site.client() as client:
+        unknown = [
+            await client.get(f"/api/v1/runs/none{path}") for path in ("", "/state", "/trace", "/events", "/report")
+        ]
+        bad: list[tuple[dict[str, Any], str]] = [
+            ({}, "question"),
+            ({"question": " "}, "question"),
+            ({"question": "Why?", "max_sections": 13}, "max_sections"),
+            ({"question": "Why?", "colour": "red"}, "colour"),
+            ({"question": "Why?", "docs": ["notes.txt"]}, "absolute path"),
+            ({"question": "Why?", "docs": ["/no/such/file"]}, "does not exist"),
+            ({"question": "Why?", "corpora": ["absent"]}, "absent"),
+        ]
+        refused = [(await client.post("/api/v1/runs", json=body), words) for body, words in bad]
+        page = await client.get("/runs/none")
+
+    assert {answer.status_code for answer in unknown} == {404}
+    for answer, words in refused:
+        assert answer.status_code == 422
+        assert words in answer.json()["error"]
+    assert page.status_code == 404
+    assert "there is no run none" in page.text
+
+
+@slow
+async def test_forms_start_and_steer_runs(site: Site) -> None:
+    """The forms of the page do what the API does, and pages escape what people write."""
+    headers = {"origin": site.origin}
+    async with site.client() as client:
+        started = await client.post("/runs", data={"question": "wait <script>x</script>"}, headers=headers)
+        path = started.headers["location"]
+        shown = await client.get(path)
+        steered = await client.post(f"{path}/steer", data={"command": "finish"}, headers=headers)
+        refused = await client.post(f"{path}/steer", data={"command": "explode"}, headers=headers)
+        pages = [await client.get(one) for one in ("/", "/corpora", "/memories", "/diff", f"{path}/questions")]
+
+    assert started.status_code == 303
+    assert "<script>x" not in shown.text
+    assert "&lt;script&gt;x" in shown.text
+    assert (steered.status_code, "effect=" in steered.headers["location"]) == (303, True)
+    assert refused.status_code == 422
+    assert {page.status_code for page in pages} == {200}

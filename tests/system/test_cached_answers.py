@@ -1,0 +1,63 @@
+"""Test that whole runs pay an identical question once, with real processes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tenure.contracts.result.result import Result
+from tests.model_server import ModelServer, Request
+from tests.support.homes import Home, modelled_home
+from tests.support.tiers import slow
+
+pytestmark = [slow, pytest.mark.timeout(240)]
+
+QUESTION = "How do lighthouses guide ships?"
+PAGES = {
+    "lighthouses.md": "# Lighthouses\n\nA lighthouse is a tower with a lamp. Its lamp guides ships at night.\n",
+    "fog.md": "# Fog signals\n\nIn fog a horn replaces the lamp, because ships do not see the light.\n",
+}
+
+
+def start(home: Home, docs: Path, name: str, *options: str) -> Result:
+    options = ("--no-memory", "--id", name, "--json", *options)
+    done = home.run("start", QUESTION, "--docs", str(docs), *options, timeout=150)
+    assert done.returncode == 0, done.stderr
+    return Result.model_validate_json(done.stdout)
+
+
+def read_prompts(requests: list[Request]) -> set[str]:
+    return {json.dumps(request.json["messages"]) for request in requests if request.schema_name}
+
+
+def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
+    """A repeated run, and what a fork shares with its origin, make no call; `--fresh` and `delete` make them again."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in PAGES.items():
+        (docs / name).write_text(text)
+    with ModelServer() as model, modelled_home(tmp_path, model, TENURE_ANSWER_CACHE_MEGABYTES="200") as home:
+        first = start(home, docs, "first")
+        paid = len(model.billed)
+        second = start(home, docs, "second")
+        assert len(model.billed) == paid
+
+        forked = home.run("fork", "first", "--cycle", "1", "--id", "forked", timeout=150)
+        assert forked.returncode == 0, forked.stderr
+        past = read_prompts(model.requests[:paid])
+        assert not read_prompts(model.requests[paid:]) & past
+
+        before = len(model.billed)
+        third = start(home, docs, "third", "--fresh")
+        assert len(model.billed) - before == paid
+
+        for name in ("first", "second", "third", "forked"):
+            assert home.run("delete", name).returncode == 0
+        before = len(model.billed)
+        start(home, docs, "fourth")
+        assert len(model.billed) - before == paid
+
+    assert (first.usage.model_calls, first.usage.saved.answers) == (paid, 0)
+    assert (second.usage.model_calls, second.usage.saved.model_calls) == (0, paid)
+    assert second.usage.saved.tokens_in == first.usage.tokens_in == third.usage.tokens_in
+    assert [section.claims for section in second.sections] == [section.claims for section in first.sections]

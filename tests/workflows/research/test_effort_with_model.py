@@ -1,0 +1,155 @@
+"""Runs with a model do what their effort is worth: no turn that rules make as well, and no wait without a need."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.limits import EFFORT_COSTS
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.models.usage import TokenUsage
+from tests.conftest import Serving
+from tests.support.tiers import slow
+from tests.support.worlds import (
+    ENOUGH,
+    FINISH,
+    KITCHEN,
+    Held,
+    MemoryKnowledge,
+    Reticent,
+    ScriptedChat,
+    in_turn,
+    plans,
+    says,
+    search,
+    story,
+)
+from tests.workflows.run.test_agent import until
+
+pytestmark = [slow, pytest.mark.timeout(120)]
+
+QUESTION = "How are bread and cheese made?"
+PATIENCE = 100
+RESEARCH = (
+    "router",
+    "decomposer",
+    "question_rewriter",
+    "outliner",
+    "hypothetical_document",
+    "planner",
+    "query_refiner",
+    "topic_namer",
+    "synthesizer",
+    "decider",
+    "reasoner",
+    "report_reflector",
+    "self_evaluator",
+)
+MORE = {**ENOUGH, "needs_more_research": True, "reasoning": "The oven is missing.", "key_factors": ["ovens"]}
+
+
+def build_request(**limits: Any) -> RunRequest:
+    bounds = RunLimits(min_relevance=0.05, max_section_revisions=0, has_model=True)
+    return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
+
+
+async def run_to_end(serving: Serving, chat: ScriptedChat, request: RunRequest) -> Result:
+    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+        run = await stage.start(request)
+        return await asyncio.wait_for(run.result(), PATIENCE)
+
+
+def count_research_calls(chat: ScriptedChat) -> dict[str, int]:
+    """Return the number of calls of every role that does not write or check text."""
+    return dict(Counter(role for role, _ in chat.asked if role in RESEARCH))
+
+
+async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
+    """Before the text is written, a model is asked for the route alone; the question is the only section."""
+    chat = ScriptedChat(story())
+    result = await run_to_end(serving, chat, build_request(effort="simple"))
+
+    assert result.status == "done"
+    assert count_research_calls(chat) == {"router": 1}
+    assert len(result.sections) == 1
+    assert 0 < result.usage.critical_path <= result.usage.model_calls
+    assert result.fallbacks == ()
+
+
+async def test_a_moderate_question_has_one_plan_and_one_synthesis(serving: Serving) -> None:
+    """Rules plan the first cycle, the model the second; the synthesis is written once, at the end."""
+    chat = ScriptedChat(story(planner=says(plans(search("Which mould is in blue cheese?", "Cheese")))))
+    result = await run_to_end(serving, chat, build_request(effort="moderate"))
+    asked = count_research_calls(chat)
+
+    assert asked.pop("query_refiner", 0) <= 3
+    assert asked == {"router": 1, "outliner": 1, "hypothetical_document": 1, "planner": 1, "synthesizer": 1}
+    planner = next(prompt for role, prompt in chat.asked if role == "planner")
+    assert "Plan cycle 2 of at most 2" in planner and "Found on “Bread”:" in planner
+    assert "write resolution, gaps" in next(prompt for role, prompt in chat.asked if role == "synthesizer")
+    assert result.decisions[-1] == "Ended after 1 generation of the report: the limit of revisions is reached."
+    assert result.synthesis is not None and "So wait." in result.synthesis.resolution
+
+
+async def test_a_complex_question_is_decided_between_plans_of_a_model(serving: Serving) -> None:
+    """The decider is first asked after the first plan of a model, and its reflection reaches the next synthesis."""
+    decided = {**MORE, "overall_quality": "shallow", "logic_issues": ["The cellar does not follow."]}
+    planner = in_turn(plans(search("Which mould is in blue cheese?", "Cheese")), FINISH)
+    chat = ScriptedChat(story(planner=planner, decider=says(decided)))
+    await run_to_end(serving, chat, build_request(effort="complex"))
+    order = [role for role, _ in chat.asked if role in ("planner", "synthesizer", "decider")]
+
+    assert order == ["planner", "synthesizer", "decider", "planner", "synthesizer"]
+    last = [prompt for role, prompt in chat.asked if role == "synthesizer"][-1]
+    assert "The cellar does not follow." in last and last.count("The oven is missing.") == 1
+
+
+async def test_a_question_that_stands_alone_is_not_rewritten(serving: Serving) -> None:
+    """Of two sub-questions that wait for a third, only the one with a reference is rewritten."""
+    parts = {
+        "sub_questions": ["Who makes cheese?", "What does that person sell?", "What is made of rye?"],
+        "dependencies": [{"question": 2, "needs": [1]}, {"question": 3, "needs": [1]}],
+    }
+    chat = ScriptedChat(story(decomposer=says(parts)))
+    await run_to_end(serving, chat, build_request(has_model=False, effort="simple"))
+
+    rewritten = [prompt for role, prompt in chat.asked if role == "question_rewriter"]
+    assert len(rewritten) == 1
+    assert "<sub_question>\nWhat does that person sell?\n</sub_question>" in rewritten[0]
+
+
+async def test_the_first_searches_do_not_wait_for_hypothetical_answers(serving: Serving) -> None:
+    """While the hypothetical answers are written, the topics are searched."""
+    imagined = Held({"texts": ["Dough rises.", "Milk curdles."]})
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story(hypothetical_document=imagined)), knowledge) as stage:
+        run = await stage.start(build_request(effort="moderate"))
+        await asyncio.wait_for(imagined.reached.wait(), PATIENCE)
+        topics = {"How is bread made?", "How is cheese made?"}
+        await until(run, lambda _: topics <= {request.query for request in knowledge.searches})
+        imagined.released.set()
+        assert (await asyncio.wait_for(run.result(), PATIENCE)).status == "done"
+
+
+async def test_an_effort_that_is_used_up_ends_the_run_well(serving: Serving) -> None:
+    """A run that needs more than its effort keeps to the bounds, and ends with a report that says so."""
+    chat = ScriptedChat(story(), bill=TokenUsage(tokens_in=7200, tokens_out=100))
+    result = await run_to_end(serving, chat, build_request(effort="simple"))
+    cost = EFFORT_COSTS["simple"]
+
+    assert result.status == "finished_early" and result.sections
+    assert result.usage.model_calls <= cost.max_calls
+    assert result.usage.tokens_in + result.usage.tokens_out <= cost.max_tokens
+    assert result.limits == {"tokens": cost.max_tokens, "calls": cost.max_calls}
+    assert "was used up" in result.decisions[-1]
+    assert not any("was used or reserved" in note for note in result.notes)
+
+
+async def test_limits_of_people_replace_those_of_the_effort(serving: Serving) -> None:
+    """A run with a limit of its own has no other."""
+    result = await run_to_end(serving, ScriptedChat(story()), build_request(effort="simple", max_calls=500))
+
+    assert result.status == "done"
+    assert result.limits == {"calls": 500}
