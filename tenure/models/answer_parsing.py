@@ -1,7 +1,8 @@
 """Parse the JSON objects in a model's answer and validate them against a schema.
 
 Models wrap JSON in prose, code fences, reasoning and tool calls, and omit commas. Everything that can be parsed without
-guessing is accepted. For an answer that does not fit, the exception lists the errors for the model.
+guessing is accepted. An object that is never closed is not, since parts of it may be missing. For an answer that
+does not fit, the exception lists the errors for the model.
 """
 
 import json
@@ -49,7 +50,9 @@ def parse_answer(text: str, output: type[M]) -> M:
             first = first or error
     if text.strip():
         strip_reasoning(text)
-    raise InvalidAnswer(_list_errors(first) if first else "it contains no JSON object.")
+    if first:
+        raise InvalidAnswer(_list_errors(first))
+    raise InvalidAnswer("its JSON object is not closed." if "{" in text else "it contains no JSON object.")
 
 
 def strip_reasoning(text: str) -> str:
@@ -108,7 +111,7 @@ def _unwrap(decoded: dict[str, Any], fields: frozenset[str]) -> dict[str, Any]:
 
 
 def _iterate_spans(text: str) -> Iterator[str]:
-    """Yield the outermost braced parts of a text, then the rest after a brace that is never closed.
+    """Yield the outermost braced parts of a text.
 
     The time is linear in the length of the text, also for a hostile text of nothing but braces.
     """
@@ -124,8 +127,6 @@ def _iterate_spans(text: str) -> Iterator[str]:
             depth -= 1
             if not depth:
                 yield text[start : position + 1]
-    if depth:
-        yield text[start:]
 
 
 def _decode(span: str) -> object:

@@ -51,7 +51,7 @@ INVALID_ACTIONS: dict[str, InvalidAction] = {
     "answer citing what is not there": InvalidAction(
         build_action("finish", answer="It is so [77]."), "cites passage 77"
     ),
-    "invalid JSON": InvalidAction('{"action": "hybrid_search", "arguments": {"query": ', "query"),
+    "invalid JSON": InvalidAction('{"action": "hybrid_search", "arguments": {"query": ', "names no action"),
     "list instead of an object": InvalidAction('["hybrid_search", "bread"]', "names no action"),
     "name in the wrong case": InvalidAction(build_action("HybridSearch", query="bread"), "was the same call"),
     "object in a string in a string": InvalidAction(
