@@ -31,8 +31,11 @@ EXIT_CODES: dict[ResultStatus, int] = {
     "failing_tests": UNPROVED,
 }
 
-_SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".bib": "bibtex"}
+_SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".docx": "docx", ".bib": "bibtex"}
 """Formats by file name suffix; every other name means Markdown."""
+
+_BINARY = {"pdf": "a PDF", "docx": "a Word document"}
+"""Formats that a terminal cannot show, with their names."""
 
 
 def check_delivery(arguments: Namespace) -> None:
@@ -42,8 +45,8 @@ def check_delivery(arguments: Namespace) -> None:
         UsageError: it cannot.
     """
     check_writable(arguments.output)
-    if arguments.output is None and arguments.format == "pdf":
-        raise UsageError("a PDF goes into a file: add -o FILE")
+    if arguments.output is None and arguments.format in _BINARY:
+        raise UsageError(f"{_BINARY[arguments.format]} goes into a file: add -o FILE")
 
 
 def deliver(result: Result, arguments: Namespace) -> int:
@@ -82,6 +85,10 @@ def render_content(result: Result, kind: str, style: "CitationStyle") -> bytes:
         from tenure.report.render.pdf import render_pdf
 
         return render_pdf(result, base, style)
+    if kind == "docx":
+        from tenure.report.render.docx import render_docx
+
+        return render_docx(result, base, style)
     return _text(result, kind, base, style).encode()
 
 

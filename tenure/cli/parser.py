@@ -93,7 +93,7 @@ def _add_output(command: argparse.ArgumentParser) -> None:
     command.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the report into a file")
     command.add_argument(
         "--format",
-        choices=["md", "html", "pdf", "json", "bibtex", "csl"],
+        choices=["md", "html", "pdf", "docx", "json", "bibtex", "csl"],
         help="format of the report, or of its references alone (default: by the file's name, else md)",
     )
     command.add_argument(

@@ -46,6 +46,7 @@ MEDIA_TYPES: dict[ReportFormat, tuple[str, str]] = {
     "md": ("text/markdown; charset=utf-8", "md"),
     "html": ("text/html; charset=utf-8", "html"),
     "pdf": ("application/pdf", "pdf"),
+    "docx": ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"),
     "json": ("application/json", "json"),
     "bibtex": ("application/x-bibtex; charset=utf-8", "bib"),
     "csl": ("application/vnd.citationstyles.csl+json", "json"),

@@ -16,7 +16,7 @@ from tenure.contracts.run.run import RunMode, RunProgress
 MAX_PATHS = 50
 """Maximum number of paths, corpora or other names in one request."""
 
-ReportFormat = Literal["md", "html", "pdf", "json", "bibtex", "csl"]
+ReportFormat = Literal["md", "html", "pdf", "docx", "json", "bibtex", "csl"]
 CitationFormat = Literal["numeric", "author-year"]
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]

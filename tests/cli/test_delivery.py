@@ -3,6 +3,7 @@
 from argparse import Namespace
 from pathlib import Path
 
+import docx
 import pytest
 
 from tenure.cli.delivery import check_delivery, deliver
@@ -68,11 +69,19 @@ def test_citations_have_the_requested_style(capsys: pytest.CaptureFixture[str]) 
     assert "(Author 2024)" in capsys.readouterr().out
 
 
-def test_a_pdf_without_a_file_is_refused(tmp_path: Path) -> None:
-    """Before anything runs, a PDF for standard output is refused with what to do instead."""
+@pytest.mark.parametrize("kind", ["pdf", "docx"])
+def test_a_binary_format_without_a_file_is_refused(tmp_path: Path, kind: str) -> None:
+    """Before anything runs, a PDF or a Word document for standard output is refused with what to do instead."""
     with pytest.raises(UsageError, match="add -o FILE"):
-        check_delivery(asked(kind="pdf"))
-    check_delivery(asked(tmp_path / "r.pdf", "pdf"))
+        check_delivery(asked(kind=kind))
+    check_delivery(asked(tmp_path / f"r.{kind}", kind))
+
+
+def test_the_suffix_of_a_file_selects_word(tmp_path: Path) -> None:
+    """A file name that ends in `.docx` gets a Word document."""
+    deliver(full(), asked(tmp_path / "r.docx"))
+
+    assert docx.Document(str(tmp_path / "r.docx")).paragraphs[0].text == "Why the sea moves"
 
 
 def test_a_failed_run_hands_over_what_it_has_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,10 +33,12 @@ from tenure.report.assemble import assemble_result
 from tenure.report.diff.comparison import compare_results
 from tenure.report.diff.markdown import render_diff
 from tenure.report.render.answer import render_answer
+from tenure.report.render.docx import render_docx
 from tenure.report.render.html import render_html
 from tenure.report.render.markdown import render_markdown
 from tenure.report.render.pdf import render_pdf
 from tenure.report.render.sources.bibliography import make_author_year_labels, render_bibtex, render_csl_json
+from tests.report.render.test_docx import WordReader
 from tests.report.render.test_pdf import words
 from tests.report.samples import StoredSource
 from tests.support.tiers import slow
@@ -255,6 +257,19 @@ def test_a_pdf_shows_what_it_cites(result: Result) -> None:
     assert [claim.text for claim in list_claims(result) if claim.text not in text] == []
     assert [source.title for source in result.sources if f"[{source.n}] {source.title}" not in text] == []
     assert [cited.quote for cited in list_citations(result) if f"“{cited.quote}”" not in text] == []
+
+
+@slow
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(documents())
+def test_a_word_document_shows_what_it_cites(result: Result) -> None:
+    """Every sentence, source and quote is in the text, and every mark leads to the entry of its source."""
+    written = WordReader(render_docx(result))
+
+    assert [claim.text for claim in list_claims(result) if claim.text not in written.text] == []
+    assert [source.title for source in result.sources if f"[{source.n}] {source.title}" not in written.text] == []
+    assert [cited.quote for cited in list_citations(result) if f"“{cited.quote}”" not in written.text] == []
+    assert written.targets == set(written.bookmarks) == {f"source_{source.n}" for source in result.sources}
 
 
 @many
