@@ -311,6 +311,10 @@ def _add_looking(commands: "Commands[CommandParser]") -> None:
     for command in (watch, state, report, trace, files):
         command.add_argument("id", metavar="ID")
     files.add_argument("-o", "--output", type=_path, metavar="DIR", help="save the files into this folder")
+    trace.add_argument("--html", action="store_true", help="print one HTML page with a timeline of all calls")
+    trace.add_argument(
+        "-o", "--output", type=_path, metavar="FILE", help="write the trace into a file, Markdown or .html"
+    )
     _add_output(watch)
     _add_output(report)
     runs = _add(commands, "list", "tenure.cli.commands.runs:list_runs", "list the latest runs")

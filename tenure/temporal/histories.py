@@ -20,7 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, WorkflowStatus
 from workflows.runtime.failures import describe_failure
 
-TRACED_WORKFLOWS = ("ResearchWorkflow", "SpiralWorkflow", "SectionWorkflow", "CodingWorkflow")
+TRACED_WORKFLOWS = ("ResearchWorkflow", "SpiralWorkflow", "SubagentWorkflow", "SectionWorkflow", "CodingWorkflow")
 """Child workflow types whose histories are read; the trace needs nothing else from the others."""
 
 ENDINGS: dict[int, WorkflowStatus] = {
@@ -264,18 +264,18 @@ async def _change(event: HistoryEvent, converter: DataConverter) -> tuple[int, d
     if event.event_type == EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED:
         return attributes.initiated_event_id, {"run": attributes.workflow_execution.run_id}
     if event.event_type in _CALL_ENDS:
-        return attributes.scheduled_event_id, await _end(attributes, _CALL_ENDS[event.event_type], converter)
+        return attributes.scheduled_event_id, await _end(event, attributes, _CALL_ENDS[event.event_type], converter)
     if event.event_type in _CHILD_ENDS:
-        return attributes.initiated_event_id, await _end(attributes, _CHILD_ENDS[event.event_type], converter)
+        return attributes.initiated_event_id, await _end(event, attributes, _CHILD_ENDS[event.event_type], converter)
     return 0, {}
 
 
-async def _end(attributes: Any, otherwise: str, converter: DataConverter) -> dict[str, Any]:
-    """Return the end of an operation: its result, its failure, or a word such as "cancelled"."""
+async def _end(event: HistoryEvent, attributes: Any, otherwise: str, converter: DataConverter) -> dict[str, Any]:
+    """Return the end of an operation: its time, its result, its failure, or a word such as "cancelled"."""
     fields = {field.name for field, _ in attributes.ListFields()}
     came = await _first(converter, attributes.result.payloads) if "result" in fields else None
     failure = await _words(converter, attributes.failure, otherwise) if "failure" in fields else otherwise
-    return {"ended": True, "result": came, "failure": failure}
+    return {"ended": True, "ended_at": _time(event.event_time), "result": came, "failure": failure}
 
 
 async def _first(converter: DataConverter, payloads: Sequence[Payload]) -> Any:
@@ -289,4 +289,4 @@ async def _words(converter: DataConverter, failure: Failure, otherwise: str) -> 
 
 
 def _time(moment: Timestamp) -> str:
-    return moment.ToDatetime(UTC).isoformat(timespec="seconds")
+    return moment.ToDatetime(UTC).isoformat(timespec="milliseconds")

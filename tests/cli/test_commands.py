@@ -115,13 +115,17 @@ def test_ctrl_c_detaches(running: CommandLine) -> None:
     running("cancel", "interrupted")
 
 
-def test_a_run_that_failed_has_a_trace(running: CommandLine) -> None:
+def test_a_run_that_failed_has_a_trace(running: CommandLine, tmp_path: Path) -> None:
     """The trace of a run without a result says why it has none; an ingestion has no trace."""
     running("start", "fail and tell", "--id", "traced")
     told = json.loads(running("trace", "traced", "--json").stdout)
     running("ingest", ".", "--corpus", "traceless")
     other = running("trace", "ingest-traceless")
+    page = running("trace", "traced", "--html").stdout
+    running("trace", "traced", "-o", str(tmp_path / "trace.html"))
 
+    assert (tmp_path / "trace.html").read_text(encoding="utf-8").strip() == page.strip()
+    assert page.startswith("<!DOCTYPE html>")
     assert (told["question"], told["status"]) == ("fail and tell", "failed")
     assert told["failure"] == "the stub was told to fail"
     assert (other.returncode, "is not a run but a IngestWorkflow" in other.stderr) == (2, True)

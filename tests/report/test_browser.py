@@ -15,6 +15,9 @@ from playwright.async_api import Browser, Locator, Page, async_playwright
 
 from tenure.contracts.result.result import Result
 from tenure.report.render.html import render_html
+from tenure.report.trace.html import render_trace_page
+from tenure.report.trace.story import build_trace
+from tests.histories.recorded import told
 from tests.report.samples import full, programmed, varied
 from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.tiers import slow
@@ -211,4 +214,21 @@ async def test_a_checker_finds_nothing_inaccessible(
     found: Any = await Axe().run(page)
 
     assert [violation["id"] for violation in found.response["violations"]] == []
+    await context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_trace_is_accessible_and_fits_a_phone(
+    browser: Browser, written: Written, scheme: Literal["light", "dark"]
+) -> None:
+    """The checker reports no violation, and on a phone only the timeline and the tables scroll sideways."""
+    context = await browser.new_context(bypass_csp=True, color_scheme=scheme, viewport={"width": 390, "height": 844})
+    page = await context.new_page()
+    await page.goto(written(render_trace_page(build_trace(await told("cycles")))))
+    await page.locator("summary").click()
+    found: Any = await Axe().run(page)
+
+    assert [violation["id"] for violation in found.response["violations"]] == []
+    assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert await page.locator("svg.timeline rect").count() > 20
     await context.close()

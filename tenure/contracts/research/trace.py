@@ -33,6 +33,8 @@ class RecordedEvent(Contract):
     """Result as JSON; None if there is none yet."""
     ended: bool = False
     """Whether it has ended."""
+    ended_at: str = ""
+    """End time of an activity or child; empty while it runs."""
     failure: str = ""
     """Failure message."""
     workflow: str = ""
@@ -286,6 +288,33 @@ class TracedMemory(Contract):
     """Memories that this run stored."""
 
 
+CallKind = Literal["model", "search", "web", "program", "other"]
+"""Subject of a call: a role, a search of the knowledge base, the web, a program in the sandbox, or anything else."""
+
+
+class TracedCall(Contract):
+    """Activity of a run with its time."""
+
+    name: str
+    """Name of the role or of the activity."""
+    kind: CallKind
+    """Subject of the call."""
+    part: str
+    """Part of the run: the run itself, its research, a task, a section or the program."""
+    at: str
+    """Time at which it was scheduled."""
+    ended_at: str = ""
+    """End time; empty while it runs."""
+    model_calls: int = 0
+    """Number of billed model answers."""
+    tokens: int = 0
+    """Prompt and completion tokens."""
+    cost_usd: float | None = None
+    """Cost in US dollars; None if the model has no known price, or none was asked."""
+    failure: str = ""
+    """Reason of a permanent failure, or of the fallback's answer."""
+
+
 class Trace(Contract):
     """Story of a run, reconstructed from its histories."""
 
@@ -337,3 +366,5 @@ class Trace(Contract):
     """Reasons for continuing or ending the run, in order."""
     notes: tuple[str, ...] = ()
     """Run log."""
+    calls: tuple[TracedCall, ...] = ()
+    """All calls of the run and its parts, by the time of their start."""

@@ -30,12 +30,12 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
     """
-    sheet = _sheet()
+    sheet = load_sheet()
     return render_page(
         make_environment(TEMPLATES).get_template("report.html.jinja"),
         build_page(result, base, style),
         style=sheet,
-        policy=_build_content_security_policy(sheet),
+        policy=build_content_security_policy(sheet),
     )
 
 
@@ -62,11 +62,12 @@ def make_environment(*folders: Path) -> Environment:
 
 
 @cache
-def _sheet() -> str:
+def load_sheet() -> str:
+    """Return the style sheet of all pages."""
     return (TEMPLATES / "report.css").read_text(encoding="utf-8")
 
 
-def _build_content_security_policy(sheet: str) -> str:
+def build_content_security_policy(sheet: str) -> str:
     """Return the content security policy: nothing is loaded or run, and one style sheet is applied."""
     digest = b64encode(sha256(sheet.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -1,5 +1,6 @@
 """Render the trace of a run as Markdown: cycles, sections and the end."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from tenure.algorithms.control.step_lines import describe_step
@@ -40,6 +41,7 @@ TOOL_DESCRIPTIONS: Mapping[PlanStepKind, str] = {
     "calculate": "calculated from figures of earlier steps",
 }
 """Descriptions of steps that use a tool instead of a search."""
+_MILLISECONDS = re.compile(r"\.\d{3}(?=[+Z])")
 
 
 def render_trace(trace: Trace) -> str:
@@ -63,11 +65,11 @@ def render_trace(trace: Trace) -> str:
 
 
 def _opening(trace: Trace) -> str:
-    end = f", ended {trace.ended_at}" if trace.ended_at else ""
+    end = f", ended {_seconds(trace.ended_at)}" if trace.ended_at else ""
     lines = [
         f"# Trace of {escape(trace.id)}",
         escape(trace.question),
-        f"Status {trace.status}, begun {trace.started_at}{end}.",
+        f"Status {trace.status}, begun {_seconds(trace.started_at)}{end}.",
     ]
     if trace.failure:
         lines.append(f"Failed: {escape(trace.failure)}")
@@ -161,7 +163,7 @@ def _cycle(cycle: TracedCycle) -> str:
 
 def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
     if again:
-        yield f"Replanned at {plan.at}."
+        yield f"Replanned at {_seconds(plan.at)}."
     yield from _listed("Feedback", plan.feedback)
     yield from _labelled("Critique", escape(plan.critique))
     yield from _labelled("Thought", escape(plan.thought))
@@ -261,7 +263,12 @@ def _people(trace: Trace) -> list[str]:
         for said in trace.feedback
     ]
     said += [(word.at, word.signal) for word in trace.commands]
-    return ["\n".join(f"- {at} {what}" for at, what in sorted(said))] if said else []
+    return ["\n".join(f"- {_seconds(at)} {what}" for at, what in sorted(said))] if said else []
+
+
+def _seconds(at: str) -> str:
+    """Return a time without its milliseconds."""
+    return _MILLISECONDS.sub("", at)
 
 
 def _titled(heading: str, lines: Iterable[str]) -> str:

@@ -55,6 +55,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, StepProgress, TaskMode
 from tenure.contracts.sandbox import SandboxOutcome
+from tenure.report.trace.calls import list_calls
 
 C = TypeVar("C", bound=Contract)
 
@@ -189,6 +190,7 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
         ),
         decisions=result.decisions if result else gathered.decisions,
         notes=result.notes if result else gathered.notes,
+        calls=list_calls(histories),
     )
 
 

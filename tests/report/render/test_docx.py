@@ -40,8 +40,9 @@ class WordReader:
 
     def find_numbers(self) -> list[int]:
         """Return the numbered list to which each numbered paragraph belongs."""
-        found = (one._p.pPr.numPr for one in self.document.paragraphs if one.style.name == "List Number")
-        return [one.numId.val for one in found]
+        body: Element = self.document.element.body
+        items = (one.find(f"{qn('w:pPr')}/{qn('w:numPr')}/{qn('w:numId')}") for one in body.iter(qn("w:p")))
+        return [int(item.get(qn("w:val"), "")) for item in items if item is not None]
 
 
 def test_a_word_document_has_the_whole_report() -> None:

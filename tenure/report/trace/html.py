@@ -1,0 +1,127 @@
+"""Render the trace of a run as one self-contained HTML page: its timeline, its cycles, its calls and its story."""
+
+from collections import Counter
+from typing import NamedTuple
+
+from tenure.contracts.research.trace import CallKind, Trace
+from tenure.report.render.escaping import flatten
+from tenure.report.render.figures import draw_meter
+from tenure.report.render.html import TEMPLATES, build_content_security_policy, load_sheet, make_environment
+from tenure.report.render.view import parse_remarks
+from tenure.report.trace.markdown import render_trace
+from tenure.report.trace.timeline import draw_timeline, format_seconds, list_bars, measure_seconds
+
+_KIND_NAMES: dict[CallKind, str] = {
+    "model": "role or model",
+    "search": "search",
+    "web": "web",
+    "program": "program in the sandbox",
+    "other": "other work",
+}
+
+
+class CycleRow(NamedTuple):
+    """Research cycle in numbers."""
+
+    number: int
+    """Number, from 1."""
+    searches: int
+    """Queries."""
+    accepted: int
+    """Accepted passages."""
+    coverage: tuple[tuple[str, str, str], ...]
+    """Topics with their coverage in words and as an SVG image."""
+    gain: str
+    """Information gain; empty if unknown."""
+    decision: str
+    """Reason to continue or to end; empty if none was needed."""
+
+
+class CallRow(NamedTuple):
+    """Call in numbers."""
+
+    start: str
+    """Time from the start of the run."""
+    seconds: str
+    """Duration in seconds."""
+    name: str
+    """Name of the role or of the activity."""
+    part: str
+    """Part of the run."""
+    tokens: str
+    """Tokens; empty for none."""
+    cost: str
+    """Cost; empty if unknown."""
+    failure: str
+    """Reason of a failure."""
+
+
+def render_trace_page(trace: Trace) -> str:
+    """Render a trace as one HTML page."""
+    sheet = load_sheet()
+    story = parse_remarks(render_trace(trace))
+    return (
+        make_environment(TEMPLATES)
+        .get_template("trace.html.jinja")
+        .render(
+            style=sheet,
+            policy=build_content_security_policy(sheet),
+            trace=trace,
+            question=flatten(trace.question),
+            facts=_list_facts(trace),
+            timeline=draw_timeline(trace),
+            kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
+            cycles=_list_cycles(trace),
+            calls=_list_calls(trace),
+            story=story[1:],
+        )
+    )
+
+
+def _list_facts(trace: Trace) -> list[tuple[str, str]]:
+    """Return the totals of a run with their names."""
+    asked = sum(call.model_calls for call in trace.calls)
+    costs = [call.cost_usd for call in trace.calls if call.cost_usd is not None]
+    kinds = Counter(call.kind for call in trace.calls)
+    facts = [
+        ("Status", trace.status.replace("_", " ")),
+        ("Time", format_seconds(measure_seconds(trace)) + ("" if trace.ended_at else " so far")),
+        ("Model answers", f"{asked:,}"),
+        ("Tokens", f"{sum(call.tokens for call in trace.calls):,}"),
+        ("Cost", f"${sum(costs):.4f}" if costs else ""),
+        ("Searches", f"{kinds['search']:,}"),
+        ("Cycles", str(len(trace.cycles)) if trace.cycles else ""),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _list_cycles(trace: Trace) -> list[CycleRow]:
+    return [
+        CycleRow(
+            number=cycle.number,
+            searches=sum(len(task.queries) for plan in cycle.plans for task in plan.tasks),
+            accepted=len(cycle.accepted),
+            coverage=tuple(
+                (flatten(topic), f"{share:.0%}", draw_meter(share, f"{flatten(topic)}: coverage {share:.0%}"))
+                for topic, share in cycle.coverage.items()
+            ),
+            gain="" if cycle.gain is None else f"{cycle.gain:.2f}",
+            decision=flatten(cycle.decision.reasoning) if cycle.decision else "",
+        )
+        for cycle in trace.cycles
+    ]
+
+
+def _list_calls(trace: Trace) -> list[CallRow]:
+    return [
+        CallRow(
+            start=format_seconds(bar.start),
+            seconds=f"{bar.end - bar.start:.2f}",
+            name=bar.call.name.replace("_", " "),
+            part=flatten(bar.call.part),
+            tokens=f"{bar.call.tokens:,}" if bar.call.tokens else "",
+            cost="" if bar.call.cost_usd is None else f"${bar.call.cost_usd:.4f}",
+            failure=flatten(bar.call.failure),
+        )
+        for bar in list_bars(trace)
+    ]

@@ -1,0 +1,51 @@
+"""Test the HTML page of a trace."""
+
+from html import escape
+
+from tenure.contracts.research.spiral import Finding
+from tenure.contracts.research.trace import Trace, TracedCycle, TracedDecision, TracedPlan
+from tenure.report.trace.html import render_trace_page
+from tenure.report.trace.story import build_trace
+from tests.histories.recorded import told
+from tests.report.trace.test_markdown import FINDING
+from tests.report.trace.test_timeline import TRACE, at
+
+HOSTILE = "<script>alert(1)</script> & <b onclick=x>"
+
+
+async def test_a_page_has_timeline_cycles_calls_and_story() -> None:
+    """The page has totals, the image, a row for each cycle and each call, and the story."""
+    trace = build_trace(await told("cycles"))
+    page = render_trace_page(trace)
+
+    assert page.count("<svg") >= 3 and 'class="timeline"' in page
+    assert f"All {len(trace.calls)} calls in order" in page
+    assert "<dt>Tokens</dt><dd>2,310</dd>" in page
+    assert page.count('<th scope="row">') == len(trace.calls) + len(trace.cycles)
+    assert "Mould is missing." in page and "<h3" in page
+
+
+def test_a_running_run_without_calls_has_a_page() -> None:
+    """A page has no empty parts."""
+    page = render_trace_page(Trace(id="r", question="Why?", started_at=at(0), status="running"))
+
+    assert "<dd>0 s so far</dd>" in page and "Timeline" not in page and "Cycles" not in page
+
+
+def test_words_of_others_are_escaped() -> None:
+    """Nothing that a document, a model or a person wrote is markup, and the page runs no script."""
+    cycle = TracedCycle(
+        number=1,
+        plans=(TracedPlan(at=at(5)),),
+        accepted=(Finding.model_validate(FINDING),),
+        coverage={HOSTILE: 0.5},
+        decision=TracedDecision(continues=False, reasoning=HOSTILE),
+    )
+    calls = tuple(call.model_copy(update={"part": HOSTILE, "failure": HOSTILE}) for call in TRACE.calls)
+    page = render_trace_page(
+        TRACE.model_copy(update={"question": HOSTILE, "failure": HOSTILE, "calls": calls, "cycles": (cycle,)})
+    )
+
+    assert "<script" not in page and "<b onclick" not in page
+    assert escape(HOSTILE) in page
+    assert "default-src &#39;none&#39;" in page
