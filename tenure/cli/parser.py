@@ -143,13 +143,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files that a program reads or changes"
     )
     _add_limits(start, ("candidates", "max_code_attempts"))
-    start.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
-    )
+    _add_filter(start)
     _add_turn(start, "3")
     _add_limits(
         start, ("effort", "length", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode")
@@ -161,6 +155,17 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     )
     _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
     _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
+
+
+def _add_filter(command: argparse.ArgumentParser) -> None:
+    """Add the option for conditions on passages."""
+    command.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
+    )
 
 
 def _add_include_secrets(command: argparse.ArgumentParser) -> None:
@@ -406,6 +411,20 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     _add_include_secrets(sql)
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
     _add_database(sql)
+    search = _add(
+        commands, "search", "tenure.cli.commands.corpora:search", "search corpora and print the best passages"
+    )
+    search.add_argument("query", type=_text, metavar="WORDS")
+    search.add_argument(
+        "--corpus",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="search this one; may be repeated (default: all)",
+    )
+    search.add_argument("--limit", type=_between(1, 50), default=8, metavar="N", help="passages to show (default: 8)")
+    _add_filter(search)
+    _add_limits(search, ("search_mode",))
     corpus = _add(
         commands,
         "corpus",
