@@ -508,6 +508,19 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         "--port", type=_between(1, 65_535), metavar="N", help="port on 127.0.0.1 (default: TENURE_SITE_PORT)"
     )
     serve.add_argument("--open", action="store_true", help="open the page in the browser")
+    mcp = _add(
+        commands,
+        "mcp",
+        "tenure.mcp_server.command:serve_mcp",
+        "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP",
+    )
+    mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
+    mcp.add_argument(
+        "--port",
+        type=_between(1, 65_535),
+        metavar="N",
+        help="port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)",
+    )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
     completion = _add(
