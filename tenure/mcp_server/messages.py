@@ -31,7 +31,10 @@ class Waiting(ApiRequest):
 
 
 class ResearchArguments(QuestionBody, Waiting):
-    """Arguments of `research`."""
+    """Arguments of `research`.
+
+    A model chooses them, so files with secrets are never read; a person names them on the command line.
+    """
 
 
 class CodeArguments(BudgetBody, Waiting):
@@ -47,8 +50,6 @@ class CodeArguments(BudgetBody, Waiting):
     """Absolute paths of files with tests that the program must pass."""
     docs: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
     """Absolute paths of documents to read first."""
-    include_secrets: bool = False
-    """Whether files that contain keys, passwords or tokens are read as well."""
 
 
 class AskArguments(BudgetBody, Waiting):

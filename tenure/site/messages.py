@@ -60,8 +60,6 @@ class QuestionBody(BudgetBody):
     """Name of the run; null to make it from the question."""
     docs: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
     """Absolute paths of files and folders to read."""
-    include_secrets: bool = False
-    """Whether files that contain keys, passwords or tokens are read as well."""
     corpora: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
     """Existing corpora to read."""
     databases: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
@@ -92,6 +90,8 @@ class StartRequest(QuestionBody):
 
     mode: RunMode = "auto"
     """Path to take."""
+    include_secrets: bool = False
+    """Whether files that contain keys, passwords or tokens are read as well."""
     files: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
     """Absolute paths of files that a program reads or changes."""
     tests: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)

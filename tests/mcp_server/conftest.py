@@ -67,12 +67,14 @@ async def serve_http(settings: Settings) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def over_http(settings: Settings, *, has_tasks: bool = True) -> AsyncIterator[Client]:
+async def over_http(settings: Settings, *, has_tasks: bool = True, mode: str = "auto") -> AsyncIterator[Client]:
     """Serve a home over HTTP and yield a client with its key."""
     key = {"authorization": f"Bearer {load_key(settings.home)}"}
     async with (
         serve_http(settings) as url,
         httpx2.AsyncClient(headers=key, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), extensions=[Tasks()] if has_tasks else []) as client,
+        Client(
+            streamable_http_client(url, http_client=http), extensions=[Tasks()] if has_tasks else [], mode=mode
+        ) as client,
     ):
         yield client

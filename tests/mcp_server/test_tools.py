@@ -29,6 +29,7 @@ async def test_tools_are_listed_with_their_arguments(served: Server) -> None:
         assert tool.description and tool.output_schema
         assert all("description" in field or "$ref" in field for field in tool.input_schema["properties"].values())
     assert "docs" in listed[0].input_schema["properties"]
+    assert not any("include_secrets" in tool.input_schema["properties"] for tool in listed)
     assert {"files", "tests"} <= listed[1].input_schema["properties"].keys()
 
 
@@ -114,6 +115,7 @@ async def test_errors_are_results_for_the_model(served: Server) -> None:
         unknown = await client.call_tool("status", {"run": "none"})
         relative = await client.call_tool("code", {"question": "Repair it", "files": ["median.py"]})
         failed = await client.call_tool("research", {"question": "fail now", "wait_seconds": 60})
+        secret = await client.call_tool("research", {"question": "Why?", "include_secrets": True})
         with pytest.raises(MCPError, match="there is no tool"):
             await client.call_tool("cook", {})
 
@@ -121,7 +123,8 @@ async def test_errors_are_results_for_the_model(served: Server) -> None:
     assert get_text(unknown).startswith("there is no run none")
     assert "absolute path" in get_text(relative)
     assert "told to fail" in get_text(failed)
-    assert all(result.is_error for result in (wrong, unknown, relative, failed))
+    assert get_text(secret).startswith("include_secrets: ")
+    assert all(result.is_error for result in (wrong, unknown, relative, failed, secret))
 
 
 async def test_clients_of_earlier_protocols_are_served(served: Server, running: CommandLine) -> None:

@@ -77,18 +77,19 @@ async def test_a_task_survives_its_server_over_http(without_settings: CommandLin
 
 
 @slow
-async def test_a_call_over_http_reports_progress(without_settings: CommandLine) -> None:
-    """A call of a client without tasks sends progress on its response, and then the report."""
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_call_over_http_reports_progress(without_settings: CommandLine, mode: str) -> None:
+    """A call of a client without tasks, also of 2025, gets progress on its response, and then the report."""
     lines: list[str] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         lines.append(message or "")
 
-    async with over_http(without_settings.settings, has_tasks=False) as client:
-        done = await client.call_tool("research", {"question": "Why?", "id": "http-2"}, progress_callback=hear)
+    async with over_http(without_settings.settings, has_tasks=False, mode=mode) as client:
+        done = await client.call_tool("research", {"question": "Why?", "id": f"http-{mode}"}, progress_callback=hear)
 
     assert get_text(done).startswith("# A stub report")
-    assert lines[0] == "run http-2"
+    assert lines[0] == f"run http-{mode}"
     assert len(lines) > 1
 
 
