@@ -21,6 +21,7 @@ from tenure.mcp_server.messages import (
     StatusReply,
     SteerArguments,
     SteerResult,
+    Waiting,
 )
 from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
 from tenure.report.render.answer import render_answer
@@ -109,18 +110,16 @@ def _request_program(arguments: CodeArguments) -> StartRequest:
     return StartRequest(mode="code", **arguments.model_dump(exclude={"wait_seconds"}))
 
 
-async def _research(service: Service, arguments: ResearchArguments, report: SendProgress) -> CallToolResult:
-    return await _run(service, _request_research(arguments), arguments.wait_seconds, report)
+def _make_starter(build: Callable[[Any], StartRequest]) -> ToolHandler:
+    """Return the handler of a tool that starts a run and waits for it."""
 
+    async def start(service: Service, arguments: Waiting, report: SendProgress) -> CallToolResult:
+        started = await service.start(build(arguments))
+        await report(f"run {started.id}")
+        details = await wait_for_run(service, started.id, arguments.wait_seconds, report)
+        return await build_run_result(service, details)
 
-async def _code(service: Service, arguments: CodeArguments, report: SendProgress) -> CallToolResult:
-    return await _run(service, _request_program(arguments), arguments.wait_seconds, report)
-
-
-async def _run(service: Service, request: StartRequest, seconds: float, report: SendProgress) -> CallToolResult:
-    started = await service.start(request)
-    await report(f"run {started.id}")
-    return await build_run_result(service, await wait_for_run(service, started.id, seconds, report))
+    return start
 
 
 async def _ask(service: Service, arguments: AskArguments, report: SendProgress) -> CallToolResult:
@@ -133,9 +132,7 @@ async def _ask(service: Service, arguments: AskArguments, report: SendProgress) 
             aclosing(service.follow_conversation(arguments.run)) as conversations,
         ):
             async for conversation in conversations:
-                await report(
-                    "the question is being answered" if conversation.is_running else "the question is answered"
-                )
+                await report("answering" if conversation.is_running else "answered")
     except TimeoutError:
         pass  # the answer is written without the call, and a call without a question returns it
     reply = AnswerReply(run=arguments.run, is_running=conversation.is_running, answer=conversation.latest)
@@ -180,7 +177,7 @@ TOOLS = {
             "every sentence names its source. Starts a durable run that takes minutes; the result is its report.",
             ResearchArguments,
             StatusReply,
-            _research,
+            _make_starter(_request_research),
             _STARTING,
             _request_research,
         ),
@@ -190,7 +187,7 @@ TOOLS = {
             "the result is its report with the program.",
             CodeArguments,
             StatusReply,
-            _code,
+            _make_starter(_request_program),
             _STARTING,
             _request_program,
         ),

@@ -54,10 +54,16 @@ asyncio.run(main())
 
 @slow
 async def test_a_task_survives_its_client_and_its_server(tmp_path: Path) -> None:
-    """Both are killed while the plan waits; a new client approves it by the same task and reads the report."""
+    """Both are killed while the plan waits; a new client approves it by the same task and reads the report.
+
+    The stack that the first call of a client has started stays when the client leaves.
+    """
     (tmp_path / "lamps.md").write_text(DOCUMENT, encoding="utf-8")
     arguments = {"question": QUESTION, "docs": [str(tmp_path / "lamps.md")], "approve_plan": True, "max_sections": 1}
     with home(tmp_path) as made:
+        async with on_stdio(made) as client:
+            listed = await client.call_tool("status")
+        stack = made.run("status")
         command = [sys.executable, "-c", CLIENT, str(ROOT / "client.py"), json.dumps(arguments)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=made.environment({"PYTHONPATH": str(ROOT)})
@@ -76,6 +82,7 @@ async def test_a_task_survives_its_client_and_its_server(tmp_path: Path) -> None
             report = await client.read_resource(f"tenure://runs/{task_id}/report")
             found = await client.call_tool("search", {"words": "oil lamps"})
 
+    assert (get_text(listed), stack.returncode) == ("There is no such run.", 0)
     assert len(servers) == 1
     assert request.params is not None
     assert "Is this the right outline?" in request.params.model_dump()["message"]
