@@ -31,6 +31,9 @@ WANTED = (
 SENTENCE = "The lamp of the lighthouse is seen from twenty miles away."
 """The only document of the run."""
 
+SCRIPT = "from tenure import research_sync; print(research_sync('How far is the lamp seen?', docs=['notes']).status)"
+"""Program of a user of the Python interface."""
+
 
 def build(folder: Path) -> Path:
     """Build both distributions, the wheel from the source distribution, check their files, and return the wheel."""
@@ -62,10 +65,10 @@ def run(tenure: Path, folder: Path) -> None:
     (folder / "notes" / "lamp.md").write_text(f"# Lighthouses\n\n{SENTENCE}\n", encoding="utf-8")
     environment = make_environment(folder)
 
-    def call(*arguments: str) -> str:
-        command = [tenure, *arguments]
+    def call(*arguments: str, program: Path = tenure) -> str:
+        command = [program, *arguments]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-        expect(f"tenure {' '.join(arguments)}: {done.stderr[-2000:]}", done.returncode == 0)
+        expect(f"{program.name} {' '.join(arguments)}: {done.stderr[-2000:]}", done.returncode == 0)
         return done.stdout
 
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -73,9 +76,11 @@ def run(tenure: Path, folder: Path) -> None:
     expect("the help names the command", call("--help").startswith("usage: tenure "))
     try:
         call("start", "How far is the lamp of the lighthouse seen?", "--docs", "notes", "-o", "report.md")
+        status = call("-c", SCRIPT, program=tenure.with_name("python"))
     finally:
         call("down")
     expect("the report quotes the document", SENTENCE in (folder / "report.md").read_text(encoding="utf-8"))
+    expect(f"a script gets a result: {status}", status == "done\n")
     expect("the state is in the home of the user", (folder / "data" / "tenure" / "temporal.db").is_file())
 
 

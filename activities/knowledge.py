@@ -10,6 +10,7 @@ from activities.heartbeat import HeartbeatThread
 from activities.ownership import is_readable
 from tenure.algorithms.claims.disputes import SourceText, find_primary_reasons
 from tenure.contracts.evidence.corpora import (
+    MAX_REFERENCES,
     CorpusReply,
     CorpusRequest,
     EmbedReport,
@@ -120,9 +121,12 @@ class KnowledgeActivities:
 
     @activity.defn
     def manage_corpora(self, request: CorpusRequest) -> CorpusReply:
-        """List, describe or drop corpora, or read stored passages."""
-        if request.action == "read":
-            with translate_errors():
+        """List, describe, search or drop corpora, or read stored passages."""
+        with translate_errors():
+            if request.action == "search" and request.search is not None:
+                found = self._knowledge.retrieval.search(request.search).passages
+                request = CorpusRequest(action="read", passages=found[:MAX_REFERENCES])
+            if request.action == "read":
                 return CorpusReply(passages=read_stored_passages(self._knowledge.corpora, request))
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")

@@ -166,12 +166,13 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's Temporal web UI, on 127.0.0.1."""
     site_port: int = Field(default=8235, ge=1, le=65535)
     """Port of the page and the HTTP API of `serve`, on 127.0.0.1."""
+    mcp_port: int = Field(default=8236, ge=1, le=65535)
+    """Port of the MCP server of `mcp --http`, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
     worker_versioning: bool = True
     """Whether versioned workers take part in Temporal's Worker Versioning, so that a run finishes under the code that
-    it began with. Off for a server without it: then a new worker also continues the runs of the old code.
-    """
+    it began with. Off for a server without it: then a new worker also continues the runs of the old code."""
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
     """Folders and files that the worker may ingest or give to programs, as absolute paths separated by colons; commands
     such as `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for
@@ -215,8 +216,7 @@ class Settings(BaseSettings, LimitFields):
     """
     default_owner: IdentifierName | Literal[""] = ""
     """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that the worker
-    refuses them.
-    """
+    refuses them."""
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)

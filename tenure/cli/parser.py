@@ -143,13 +143,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files that a program reads or changes"
     )
     _add_limits(start, ("candidates", "max_code_attempts"))
-    start.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
-    )
+    _add_filter(start)
     _add_turn(start, "3")
     _add_limits(
         start, ("effort", "length", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode")
@@ -161,6 +155,17 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
     )
     _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
     _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
+
+
+def _add_filter(command: argparse.ArgumentParser) -> None:
+    """Add the option for conditions on passages."""
+    command.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
+    )
 
 
 def _add_include_secrets(command: argparse.ArgumentParser) -> None:
@@ -410,6 +415,20 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     _add_include_secrets(sql)
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
     _add_database(sql)
+    search = _add(
+        commands, "search", "tenure.cli.commands.corpora:search", "search corpora and print the best passages"
+    )
+    search.add_argument("query", type=_text, metavar="WORDS")
+    search.add_argument(
+        "--corpus",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="search this one; may be repeated (default: all)",
+    )
+    search.add_argument("--limit", type=_between(1, 50), default=8, metavar="N", help="passages to show (default: 8)")
+    _add_filter(search)
+    _add_limits(search, ("search_mode",))
     corpus = _add(
         commands,
         "corpus",
@@ -493,6 +512,19 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         "--port", type=_between(1, 65_535), metavar="N", help="port on 127.0.0.1 (default: TENURE_SITE_PORT)"
     )
     serve.add_argument("--open", action="store_true", help="open the page in the browser")
+    mcp = _add(
+        commands,
+        "mcp",
+        "tenure.mcp_server.command:serve_mcp",
+        "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP",
+    )
+    mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
+    mcp.add_argument(
+        "--port",
+        type=_between(1, 65_535),
+        metavar="N",
+        help="port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)",
+    )
     _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
     _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
     completion = _add(

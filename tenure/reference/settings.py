@@ -28,6 +28,7 @@ GROUPS: Final = {
             "temporal_port",
             "ui_port",
             "site_port",
+            "mcp_port",
             "retention_days",
             "worker_versioning",
             "document_roots",

@@ -29,11 +29,13 @@ from tenure.site.messages import (
     ForkBody,
     IngestBody,
     MemoryList,
+    PassageList,
     RememberBody,
     ReportFormat,
     RunConversation,
     RunDetails,
     RunList,
+    SearchBody,
     StartReply,
     StartRequest,
     SteerReply,
@@ -198,6 +200,10 @@ async def _corpora(service: Service, request: Request, body: None) -> BaseModel:
     return await service.list_corpora()
 
 
+async def _search(service: Service, request: Request, body: SearchBody) -> BaseModel:
+    return await service.search(body)
+
+
 async def _ingest(service: Service, request: Request, body: IngestBody) -> BaseModel:
     return await service.ingest(body)
 
@@ -312,6 +318,15 @@ OPERATIONS = (
         StartReply,
         IngestBody,
         status=HTTPStatus.CREATED,
+    ),
+    ApiOperation(
+        "POST",
+        "/corpora/search",
+        "search_corpora",
+        "Search corpora and return the best passages.",
+        _search,
+        PassageList,
+        SearchBody,
     ),
     ApiOperation(
         "GET", "/memories", "list_memories", "List or search memories.", _memories, MemoryList, query=(_WORDS,)

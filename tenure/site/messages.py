@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress
+from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
 from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.knowledge.memory import MemoryKind, WritableKind
 from tenure.contracts.result.ask import AskReply, Exchange
@@ -25,9 +25,9 @@ PathText = Annotated[str, StringConstraints(min_length=1, max_length=4_096)]
 
 
 class ApiRequest(BaseModel):
-    """Base class of request bodies: an unknown field is an error."""
+    """Base class of request bodies: an unknown field is an error, and the docstrings of fields are published."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 def _limit(name: str) -> Any:
@@ -51,19 +51,15 @@ class BudgetBody(ApiRequest):
     max_calls: int | None = _limit("max_calls")
 
 
-class StartRequest(BudgetBody):
+class QuestionBody(BudgetBody):
     """A question and the conditions of its run; null stands for the settings of the home."""
 
     question: Text
     """Question or task."""
     id: Name | None = None
     """Name of the run; null to make it from the question."""
-    mode: RunMode = "auto"
-    """Path to take."""
     docs: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
     """Absolute paths of files and folders to read."""
-    include_secrets: bool = False
-    """Whether files that contain keys, passwords or tokens are read as well."""
     corpora: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
     """Existing corpora to read."""
     databases: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
@@ -87,6 +83,19 @@ class StartRequest(BudgetBody):
     max_seconds: float | None = _limit("max_seconds")
     approve_plan: bool | None = _limit("approve_plan")
     interactive: bool | None = _limit("interactive")
+
+
+class StartRequest(QuestionBody):
+    """Start of a run: a question, or a task for a program with its files."""
+
+    mode: RunMode = "auto"
+    """Path to take."""
+    include_secrets: bool = False
+    """Whether files that contain keys, passwords or tokens are read as well."""
+    files: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
+    """Absolute paths of files that a program reads or changes."""
+    tests: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
+    """Absolute paths of files with tests that a program must pass."""
 
 
 class StartReply(Contract):
@@ -131,6 +140,12 @@ class RunDetails(Contract):
 
     id: str
     """Id."""
+    started: str
+    """Start time, ISO 8601 in UTC."""
+    seen: str
+    """Time at which this state was read, ISO 8601 in UTC."""
+    ended: str = ""
+    """End time, ISO 8601 in UTC; empty for a run that has not ended."""
     question: str
     """Question."""
     status: str
@@ -176,7 +191,7 @@ class AskBody(BudgetBody):
 
 
 class RunConversation(Contract):
-    """RunConversation about a run."""
+    """Conversation about a run."""
 
     is_running: bool = False
     """Whether a question is being answered."""
@@ -209,6 +224,27 @@ class IngestBody(ApiRequest):
     """Name of the corpus; null to make it from the paths."""
     include_secrets: bool = False
     """Whether files that contain keys, passwords or tokens are read as well."""
+
+
+class SearchBody(ApiRequest):
+    """Words to search for in corpora."""
+
+    words: Text
+    """Words or a question."""
+    corpora: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
+    """Corpora to search; empty for all."""
+    filters: tuple[Name, ...] = Field(default=(), max_length=MAX_PATHS)
+    """Conditions on passages, such as `published>=2020`."""
+    search_mode: SearchMode | None = _limit("search_mode")
+    limit: int = Field(default=8, ge=1, le=50)
+    """Maximum number of passages."""
+
+
+class PassageList(Contract):
+    """Passages that a search found."""
+
+    passages: tuple[StoredPassage, ...] = ()
+    """The passages, best first."""
 
 
 class RunningIngestion(Contract):

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from tenure.cli.errors import Unreachable
 from tenure.cli.session.server_target import ServerTarget
@@ -81,9 +82,16 @@ def open_listener(port: int) -> socket.socket:
 
 @asynccontextmanager
 async def serve(place: ServerTarget, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
-    """Serve inside the `with` block; the task ends when the process is asked to stop."""
+    """Serve the page and the API inside the `with` block; the task ends when the process is asked to stop."""
+    async with run_app(build_app(place, listener.getsockname()[1]), listener) as task:
+        yield task
+
+
+@asynccontextmanager
+async def run_app(app: ASGIApp, listener: socket.socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve an application inside the `with` block; the task ends when the process is asked to stop."""
     config = uvicorn.Config(
-        build_app(place, listener.getsockname()[1]),
+        app,
         # Addresses of requests may contain a token.
         access_log=False,
         log_config=None,

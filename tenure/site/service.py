@@ -1,11 +1,12 @@
-"""Do what the page and the API offer, by the functions that the commands of the command line call.
+"""Do what the page, the API, the Python interface and the MCP server offer, by the functions of the command line.
 
 Requests become arguments of the command line, so that a default, a check and a message exist only once.
 """
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,17 @@ from temporalio.client import Client, WorkflowHandle
 from tenure.cli.commands import ask, corpora, diff, fork, memory, runs, start, steer, trace
 from tenure.cli.delivery import render_content
 from tenure.cli.display import RunSnapshot
-from tenure.cli.errors import CommandError, UsageError
+from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.ownership import apply_owner
 from tenure.cli.parser import build_parser
 from tenure.cli.paths import allow_reading
 from tenure.cli.run_ids import check_run, make_fork_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
-from tenure.cli.session.follow import RunParts, read_parts
+from tenure.cli.session.follow import RunParts, read_parts, wait_for_result
 from tenure.cli.session.monitor import describe_dead_process, describe_missing_worker, is_starting, read_snapshot
 from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.cli.session.run_request import read_request
-from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.session.server_target import ServerTarget, ensure_server
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
@@ -34,7 +35,9 @@ from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.diff import RunDiff
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import RunCommand
+from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
+from tenure.settings import Settings
 from tenure.site.messages import (
     AskBody,
     CitationFormat,
@@ -44,15 +47,19 @@ from tenure.site.messages import (
     IngestBody,
     MemoryEntry,
     MemoryList,
+    PassageList,
     RememberBody,
     ReportFormat,
     RunConversation,
     RunDetails,
     RunningIngestion,
     RunRow,
+    SearchBody,
     StartReply,
     StartRequest,
 )
+from tenure.temporal.connection import ServerUnreachable
+from tenure.temporal.stack.errors import StackError
 
 POLL_SECONDS = 0.7
 """Pause between two looks at a followed run."""
@@ -66,8 +73,21 @@ MAX_PASSAGES = 60
 _MAX_INGESTIONS = 20
 
 
+async def open_service(settings: Settings) -> "Service":
+    """Return the functions for a home, whose local stack is started if no server is configured.
+
+    Raises:
+        CommandError: the stack cannot be started.
+    """
+    try:
+        place = await asyncio.to_thread(ensure_server, settings)
+    except (StackError, ServerUnreachable, PricesError) as error:
+        raise Unreachable(str(error)) from error
+    return Service(place)
+
+
 class Service:
-    """Functions behind the page and the API.
+    """Functions behind the page, the API, the Python interface and the MCP server.
 
     Args:
         place: server of the home.
@@ -89,12 +109,15 @@ class Service:
 
     async def start(self, request: StartRequest) -> StartReply:
         """Start a run."""
-        given = request.model_dump(exclude={"corpora", "databases", "providers", "domains", "filters", "docs"})
+        listed = {"corpora", "databases", "providers", "domains", "filters", "docs", "files", "tests"}
+        given = request.model_dump(exclude=listed)
         arguments = self._parse(
             "start",
             "?",
             **given,
             docs=_absolute(request.docs),
+            files=_absolute(request.files),
+            tests=_absolute(request.tests),
             corpus=list(request.corpora),
             database=list(request.databases),
             provider=list(request.providers),
@@ -128,7 +151,7 @@ class Service:
             raise UsageError(f"{name} is not a run but a {record.workflow_type}")
         return await self._describe(client, record)
 
-    async def follow(self, run_id: str) -> AsyncIterator[RunDetails]:
+    async def follow(self, run_id: str) -> AsyncGenerator[RunDetails, None]:
         """Yield the state of a run now, after each change, and at its end."""
         last: RunDetails | None = None
         while True:
@@ -139,6 +162,20 @@ class Service:
                 return
             last = details
             await asyncio.sleep(POLL_SECONDS)
+
+    async def wait(self, run_id: str, report: Callable[[str], None]) -> Result:
+        """Wait for the end of a run, also across an outage of the server, and return its result document.
+
+        Args:
+            run_id: id of the run.
+            report: receives a line if the server does not answer.
+        """
+        client, name = await self.connect(), self.qualify_run(run_id)
+        record = await open_run(self.place, name, client)
+        if record.workflow_type == AGENT_WORKFLOW and record.is_running:
+            with explain_refusals(name):
+                return await wait_for_result(client.get_workflow_handle(name, result_type=Result), report)
+        return await self.read_result(name)
 
     async def read_state(self, run_id: str) -> RunState:
         """Return the state of a run as the run itself reports it."""
@@ -208,6 +245,13 @@ class Service:
         except CommandError as error:
             return RunConversation(exchanges=exchanges, failure=str(error))
 
+    async def follow_conversation(self, run_id: str) -> AsyncGenerator[RunConversation, None]:
+        """Yield the conversation about a run until no question is being answered."""
+        while (conversation := await self.read_conversation(run_id)).is_running:
+            yield conversation
+            await asyncio.sleep(POLL_SECONDS)
+        yield conversation
+
     async def fork(self, run_id: str, body: ForkBody) -> StartReply:
         """Start a new run from a cycle of a run."""
         given = body.model_dump() | {"feedback": body.feedback or None}
@@ -219,6 +263,18 @@ class Service:
     async def compare(self, a: str, b: str) -> RunDiff:
         """Compare the reports of two finished runs."""
         return compare_results(await self.read_result(a), await self.read_result(b))
+
+    async def search(self, body: SearchBody) -> PassageList:
+        """Return the passages of corpora that match words."""
+        arguments = self._parse(
+            "search",
+            body.words,
+            corpus=list(body.corpora),
+            filter=list(body.filters),
+            search_mode=body.search_mode,
+            limit=body.limit,
+        )
+        return PassageList(passages=await corpora.search_passages(arguments, self._settings, await self.connect()))
 
     async def list_corpora(self) -> CorpusList:
         """Return the corpora and the running ingestions."""
@@ -324,6 +380,9 @@ class Service:
                 status, failure = "failed", str(error)
         return RunDetails(
             id=record.id,
+            started=record.started.isoformat(),
+            seen=datetime.now(UTC).isoformat(),
+            ended=record.ended.isoformat() if record.ended else "",
             question=question,
             status=status,
             is_running=record.is_running,
@@ -358,7 +417,7 @@ def _ignore_clock(details: RunDetails) -> RunDetails:
         usage = progress.usage.model_copy(update={"seconds": 0.0})
         words = tuple(line for line in progress.budget if " s " not in line)
         progress = progress.model_copy(update={"usage": usage, "budget": words})
-    return details.model_copy(update={"seconds": 0.0, "progress": progress})
+    return details.model_copy(update={"seconds": 0.0, "seen": "", "progress": progress})
 
 
 def _absolute(paths: tuple[str, ...]) -> list[str]:

@@ -214,3 +214,22 @@ def test_missing_path_is_not_retried() -> None:
 def test_corpora_are_listed_and_dropped(asked: CorpusRequest, reply: CorpusReply) -> None:
     """Statistics are available for one corpus or all; dropping returns whether the corpus existed."""
     assert reply == ActivityEnvironment().run(on(Shelf({})).manage_corpora, asked)
+
+
+def test_a_search_of_corpora_returns_texts() -> None:
+    """The best passages are returned with their texts, best first."""
+    request = CorpusRequest(action="search", search=SearchRequest(query="bread", corpora=("kitchen",), k=2))
+    reply: CorpusReply = ActivityEnvironment().run(on(MemoryKnowledge(dict(KITCHEN))).manage_corpora, request)
+
+    assert len(reply.passages) == 2
+    assert "bread" in reply.passages[0].text.lower()
+    assert reply.passages[0].uri
+
+
+def test_a_search_of_an_unknown_corpus_is_refused() -> None:
+    """The reason of the knowledge base is a final error."""
+    request = CorpusRequest(action="search", search=SEARCH)
+    with pytest.raises(ApplicationError) as error:
+        ActivityEnvironment().run(on(Refusing(UnknownCorpus("kitchen", ()))).manage_corpora, request)
+
+    assert (error.value.type, error.value.non_retryable) == (KNOWLEDGE_REFUSED, True)

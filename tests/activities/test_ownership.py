@@ -19,6 +19,7 @@ from activities.ownership import (
     iterate_resources,
 )
 from tenure.contracts.base import ChunkId, RunId, SourceId
+from tenure.contracts.evidence.corpora import CorpusRequest
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.knowledge.memory import MemoriesRequest
 from tenure.contracts.result.ask import AskRequest, Thread
@@ -179,13 +180,14 @@ def test_resources_are_found_at_any_depth() -> None:
                     {"x": request, "y": {"z": (passage,)}},
                 ],
                 "corpus": "plain",
+                "search": CorpusRequest(action="search", search=SearchRequest(query="q", corpora=("m",))),
                 "page": MemoriesRequest(owner="ann"),
             }
         )
     )
 
     assert found == {
-        *(("corpus", "k"), ("corpus", "plain"), ("source", "t"), ("source", "s"), ("chunk", "c")),
+        *(("corpus", "k"), ("corpus", "m"), ("corpus", "plain"), ("source", "t"), ("source", "s"), ("chunk", "c")),
         *(("run", "r"), ("owner", "ann")),
     }
 

@@ -7,7 +7,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from temporalio import activity, workflow
 from temporalio.common import RetryPolicy
@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
-from tenure.contracts.base import RunId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.corpora import (
     CacheStats,
     CorpusReply,
@@ -26,9 +26,11 @@ from tenure.contracts.evidence.corpora import (
     IngestReport,
     IngestRequest,
     QueryStats,
+    StoredPassage,
     StoreStats,
     TableStats,
 )
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.knowledge.graph import (
     CO_OCCURRENCE,
     EntityRelation,
@@ -53,7 +55,7 @@ from tenure.contracts.research.report import ResearchRequest, RunState
 from tenure.contracts.research.spiral import SpiralState
 from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
-from tenure.contracts.run.control import RunCommand, RunCommandReply
+from tenure.contracts.run.control import InputRequest, RunCommand, RunCommandReply
 from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import Feedback, FeedbackRecord, RunProgress, RunRequest, RunStatus, TopicProgress, Usage
 from tenure.settings import Settings
@@ -158,20 +160,29 @@ def _taken_over(origin: ForkOrigin) -> str:
     return f"from {origin.run}, cycle {origin.checkpoint.state.cycle}, told {said or 'nothing'}"
 
 
+def _request_input(question: str) -> InputRequest | None:
+    kind: Literal["plan", "clarification"] = "plan" if "approve" in question else "clarification"
+    if "approve" not in question and "clarify" not in question:
+        return None
+    text = "Is this the right outline?" if kind == "plan" else "Which year is meant?"
+    reporter = workflow.info().workflow_id
+    return InputRequest(reporter=reporter, number=1, kind=kind, text=text, assumption="the latest", deadline="tomorrow")
+
+
 @workflow.defn(name="AgentWorkflow")
 class StubAgent:
     """Run that answers immediately; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
 
-    `stumble` makes a child retry an activity forever, `scribble` makes a child write forever, `break` fails every
-    workflow
-    task.
+    `clarify` asks a question and `approve` waits for the plan, until a person replies. `stumble` makes a child retry an
+    activity forever, `scribble` makes a child write forever, `break` fails every workflow task.
     """
 
     @workflow.init
     def __init__(self, request: RunRequest | ForkRunRequest) -> None:
         self.request = request
         self.status: RunStatus = "running"
-        self.held = "wait" in request.question
+        self.held = any(word in request.question for word in ("wait", "clarify", "approve"))
+        self.input_request = _request_input(request.question)
         self.feedback_received: tuple[FeedbackRecord, ...] = ()
         self.told: tuple[RunCommand, ...] = ()
 
@@ -222,6 +233,8 @@ class StubAgent:
             self.feedback(Feedback(text=steering.text, topic=steering.topic))
         elif steering.name in ("budget", "outline", "approve", "answer"):
             self.told = (*self.told, steering)
+            if steering.name in ("approve", "answer"):
+                self.input_request, self.held = None, "wait" in self.request.question
         else:
             {"pause": self.pause, "resume": self.resume, "finish": self.finish, "cancel": self.cancel}[steering.name]()
         return RunCommandReply(name=steering.name, effect=f"The stub heard {steering.name}.")
@@ -261,7 +274,8 @@ class StubAgent:
             id=RunId(workflow.info().workflow_id),
             question=self.request.question,
             phase="write" if self.held else "done",
-            status=self.status,
+            status="waiting" if self.input_request and self.status == "running" else self.status,
+            input_request=self.input_request,
             topics=(TopicProgress(topic="Only topic", phase="drafting", claims=1, sources=1, coverage=0.5),),
             feedback=self.feedback_received,
             last="the stub waits" if self.held else "",
@@ -281,6 +295,14 @@ class StubIngest:
         return await _ingest(request)
 
 
+def _find(request: SearchRequest) -> tuple[StoredPassage, ...]:
+    """Return a passage that repeats the request, unless `nothing` is searched for."""
+    if request.query == "nothing":
+        return ()
+    words = f"{request.query} in {', '.join(request.corpora)}, {request.mode}, at most {request.k}"
+    return (StoredPassage(source=SourceId("s1"), title="Rye", uri="/shelf/rye.md", text=words),)
+
+
 @workflow.defn(name="CorpusWorkflow")
 class StubCorpus:
     """Knows one corpus."""
@@ -290,6 +312,8 @@ class StubCorpus:
         known = request.corpus in (None, STATS.corpus)
         if request.action == "drop":
             return CorpusReply(dropped=known)
+        if request.search is not None:
+            return CorpusReply(passages=_find(request.search))
         return CorpusReply(corpora=(STATS,) if known else (), store=STORE if request.action == "stats" else None)
 
 

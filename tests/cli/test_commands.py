@@ -156,6 +156,8 @@ def test_list_shows_runs_newest_first(running: CommandLine) -> None:
         (["start", "Why?", "--docs", "/does/not/exist"], 2, "/does/not/exist does not exist"),
         (["start", "Why?", "--corpus", "unknown"], 2, "there is no corpus 'unknown' (shelf)"),
         (["start", "Why?", "-o", "/does/not/exist/report.md"], 2, "is not a folder"),
+        (["search", "rye", "--filter", "colour=red"], 2, "no field 'colour'"),
+        (["search", "rye", "--corpus", "no/name"], 2, "is not a corpus name"),
         (["corpus", "stats", "unknown"], 2, "there is no corpus 'unknown'"),
         (["corpus", "drop"], 2, "name the corpus to drop"),
         (["corpus", "graph", "shelf"], 2, "looks up an entity"),
@@ -186,6 +188,18 @@ def test_corpora_are_read_listed_and_dropped(running: CommandLine, tmp_path: Pat
     assert "hybrid searches: 1,200, mean 6.2 ms, p95 9.5 ms" in table
     assert "embedding cache: 3 of 4 vectors were known (75%)" in table
     assert running("corpus", "drop", "shelf").returncode == 0
+
+
+def test_passages_are_searched(running: CommandLine) -> None:
+    """`search` prints the best passages of named or of all corpora, and a search without a result is code 3."""
+    shown = running("search", "rye bread", "--limit", "3")
+    named = running("search", "rye", "--corpus", "shelf", "--search", "sparse", "--json")
+    none = running("search", "nothing")
+
+    assert shown.stdout == "[1] Rye, /shelf/rye.md\nrye bread in shelf, adaptive, at most 3\n\n"
+    assert json.loads(named.stdout)[0]["text"] == "rye in shelf, sparse, at most 8"
+    assert (none.returncode, none.stdout) == (3, "")
+    assert "no passage was found" in none.stderr
 
 
 def test_a_folder_is_watched_and_unwatched(running: CommandLine, tmp_path: Path) -> None:

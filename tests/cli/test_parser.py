@@ -30,6 +30,8 @@ COMMANDS = {
     "up": [],
     "down": [],
     "serve": ["--port", "8000"],
+    "mcp": ["--http", "--port", "8000"],
+    "search": ["rye bread", "--limit", "3"],
     "status": [],
     "versions": ["--make-current"],
     "doctor": [],

@@ -1,6 +1,7 @@
 """Test the API and the forms of the page over real HTTP, against a real Temporal server and a stub worker."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -129,3 +130,36 @@ async def test_forms_start_and_steer_runs(site: Site) -> None:
     assert (steered.status_code, "effect=" in steered.headers["location"]) == (303, True)
     assert refused.status_code == 422
     assert {page.status_code for page in pages} == {200}
+
+
+@slow
+async def test_corpora_are_searched(site: Site) -> None:
+    """A search returns passages with their sources, and explains wrong limits."""
+    async with site.client() as client:
+        found = await client.post("/api/v1/corpora/search", json={"words": "rye", "search_mode": "dense", "limit": 2})
+        wrong = await client.post("/api/v1/corpora/search", json={"words": "rye", "limit": 99})
+
+    assert found.json()["passages"][0]["text"] == "rye in shelf, dense, at most 2"
+    assert (wrong.status_code, "limit" in wrong.json()["error"]) == (422, True)
+
+
+@slow
+async def test_programs_are_started_with_files_and_tests(site: Site, tmp_path: Path) -> None:
+    """A request may name files and tests of a program, and the state of the run has its times."""
+    for name in ("median.py", "test_median.py"):
+        (tmp_path / name).write_text("def test_nothing():\n    pass\n", encoding="utf-8")
+    body = {
+        "question": "Repair median.py",
+        "id": "site-code",
+        "files": [str(tmp_path / "median.py")],
+        "tests": [str(tmp_path / "test_median.py")],
+    }
+    async with site.client() as client:
+        started = await client.post("/api/v1/runs", json=body)
+        missing = await client.post("/api/v1/runs", json=body | {"files": ["/no/such/file.py"]})
+        await read_events(client, "site-code")
+        details = (await client.get("/api/v1/runs/site-code")).json()
+
+    assert started.status_code == 201
+    assert (missing.status_code, "/no/such/file.py" in missing.json()["error"]) == (422, True)
+    assert details["started"] < details["ended"] <= details["seen"]

@@ -1,4 +1,4 @@
-"""List, describe or drop corpora where the knowledge base is."""
+"""List, describe, search or drop corpora where the knowledge base is."""
 
 from temporalio import workflow
 
@@ -11,7 +11,7 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn
 class CorpusWorkflow:
-    """Workflow that lists, describes or drops corpora."""
+    """Workflow that lists, describes, searches or drops corpora."""
 
     @workflow.run
     async def run(self, request: CorpusRequest) -> CorpusReply:

@@ -1,4 +1,4 @@
-"""Commands `ingest` and `corpus`: ingest documents into the knowledge base and manage corpora."""
+"""Commands `ingest`, `corpus` and `search`: ingest documents into the knowledge base, manage and search corpora."""
 
 import asyncio
 from argparse import Namespace
@@ -14,6 +14,7 @@ from tenure.cli.commands import corpus_graph as relations
 from tenure.cli.commands import watched_corpora as watching
 from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
+from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import format_count, truncate_bytes
 from tenure.cli.paths import allow_reading, resolve_paths
 from tenure.cli.run_ids import check_corpus, make_corpus_name
@@ -27,8 +28,10 @@ from tenure.contracts.evidence.corpora import (
     CorpusStats,
     IngestReport,
     IngestRequest,
+    StoredPassage,
     StoreStats,
 )
+from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, SearchRequest
 from tenure.installation import PROGRAM
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
@@ -36,6 +39,9 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(seconds=120)
 """Time for an answer about corpora, including the start of a worker."""
+
+NOTHING_FOUND = 3
+"""Exit code of a search without a result."""
 
 _MAX_SKIPS_SHOWN = 10
 _ACTIONS = {
@@ -82,6 +88,46 @@ def corpus(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
 
 
+def search(arguments: Namespace, settings: Settings) -> int:
+    """Run `search`."""
+    if not arguments.query.strip():
+        raise UsageError("give the words to search for")
+    place = ensure_server(settings)
+    print_notes(place)
+    return asyncio.run(_search_and_print(arguments, place))
+
+
+async def _search_and_print(arguments: Namespace, place: ServerTarget) -> int:
+    found = await search_passages(arguments, place.settings, await open_session(place))
+    if arguments.json:
+        print_json([passage.model_dump(mode="json") for passage in found])
+    for number, passage in enumerate(() if arguments.json else found, 1):
+        print_line(f"[{number}] {passage.title}, {passage.uri}\n{passage.text}\n")
+    if not found:
+        print_note("no passage was found")
+    return 0 if found else NOTHING_FOUND
+
+
+async def search_passages(arguments: Namespace, settings: Settings, client: Client) -> tuple[StoredPassage, ...]:
+    """Return the passages that match a query, best first; without corpora in the arguments, of all of them.
+
+    Raises:
+        CommandError: the search failed, or a corpus does not exist.
+    """
+    named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in arguments.corpus))
+    corpora = named or tuple(one.corpus for one in (await ask_corpora(client, "list")).corpora)
+    if not corpora:
+        return ()
+    request = SearchRequest(
+        query=arguments.query.strip(),
+        corpora=corpora,
+        k=arguments.limit,
+        mode=arguments.search_mode or settings.search_mode or DEFAULT_SEARCH_MODE,
+        filters=parse_filters(arguments.filter),
+    )
+    return (await run_corpus_workflow(client, CorpusRequest(action="search", search=request))).passages
+
+
 def _check_arguments(arguments: Namespace) -> None:
     """Reject arguments that do not belong to the action.
 
@@ -114,7 +160,8 @@ async def run_corpus_workflow(client: Client, request: CorpusRequest) -> CorpusR
         Unreachable: no worker answers.
         CommandError: it failed.
     """
-    action, subject = request.action, "passages" if request.action == "read" else request.corpus or "all corpora"
+    action = request.action
+    subject = "passages" if action in ("read", "search") else request.corpus or "all corpora"
     with explain_refusals(f"corpus {action}"):
         reply: CorpusReply = await client.execute_workflow(
             CORPUS_WORKFLOW,

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -61,7 +61,7 @@ async def follow_workflow(
         Unreachable: the server was away for too long.
         Detached: the user pressed Ctrl-C.
     """
-    ending = asyncio.create_task(_end(handle, display))
+    ending = asyncio.create_task(wait_for_result(handle, display.say))
     watching = asyncio.create_task(_watch(client, place, handle, display, query=query))
     try:
         done, _ = await asyncio.wait({ending, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -106,8 +106,13 @@ async def _raise_from(watching: asyncio.Task[None]) -> Any:
     raise AssertionError("watching ends by an error only")
 
 
-async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
-    """Wait for the result, across outages of the server."""
+async def wait_for_result(handle: WorkflowHandle[Any, T], say: Callable[[str], None]) -> T:
+    """Wait for the result of a workflow, across outages of the server that `say` receives.
+
+    Raises:
+        WorkflowFailureError: the workflow failed.
+        Unreachable: the server was away for too long.
+    """
     lost_since: float | None = None
     while True:
         asked = time.monotonic()
@@ -121,7 +126,7 @@ async def _end(handle: WorkflowHandle[Any, T], display: ProgressDisplay) -> T:
             lost_since = None  # it answered in between: this is a new absence
         if lost_since is None:
             lost_since = now
-            display.say(f"the Temporal server does not answer; waiting for it (`{PROGRAM} up` starts a local one)")
+            say(f"the Temporal server does not answer; waiting for it (`{PROGRAM} up` starts a local one)")
         if now - lost_since > MAX_OUTAGE_SECONDS:
             raise Unreachable(
                 f"the Temporal server is still unavailable: run `{PROGRAM} up`, then `{PROGRAM} watch {handle.id}`"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -59,6 +60,10 @@ class RunRecord:
     """Priority and fairness key."""
     source: HistorySource
     """Its histories."""
+    started: datetime
+    """Start time in UTC."""
+    ended: datetime | None = None
+    """End time in UTC; None for a run that has not ended."""
     is_archived: bool = False
     """Whether only the archive has it."""
 
@@ -197,6 +202,8 @@ async def _open_on_server(client: Client, run_id: str, archive: LazyArchive) -> 
         is_completed=described.status == WorkflowExecutionStatus.COMPLETED,
         priority=_read_priority(described.raw_description.workflow_execution_info.priority),
         source=ServerHistories(client, archive),
+        started=described.start_time,
+        ended=described.close_time,
     )
 
 
@@ -209,6 +216,8 @@ async def _open_in_archive(run_id: str, found: "FoundRun") -> RunRecord:
         is_completed=last.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
         priority=_read_priority(first.workflow_execution_started_event_attributes.priority),
         source=found.histories,
+        started=first.event_time.ToDatetime(UTC),
+        ended=last.event_time.ToDatetime(UTC),
         is_archived=True,
     )
 

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, computed_field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
-from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 
 IngestStage = Literal["scanning", "reading", "indexing", "embedding", "done"]
 
@@ -13,6 +13,10 @@ VectorIndex = Literal[
     "auto", "flat", "ivf_flat", "ivf_pq", "ivf_sq", "ivf_rq", "ivf_hnsw_flat", "ivf_hnsw_pq", "ivf_hnsw_sq"
 ]
 """Type of a vector index; `auto` chooses by the size of the table."""
+
+
+MAX_REFERENCES = 100
+"""Maximum number of passages in one request to read them."""
 
 
 class IngestRequest(Contract):
@@ -233,16 +237,18 @@ class StoredPassage(Contract):
 
 
 class CorpusRequest(Contract):
-    """Request to list, measure or drop corpora, or to read stored passages."""
+    """Request to list, measure, search or drop corpora, or to read stored passages."""
 
-    action: Literal["list", "stats", "drop", "read"]
+    action: Literal["list", "stats", "drop", "read", "search"]
     """Action to perform."""
     corpus: str | None = None
     """Name of the corpus; None with `list` and `stats` for all."""
-    passages: tuple[PassageRef, ...] = Field(default=(), max_length=100)
+    passages: tuple[PassageRef, ...] = Field(default=(), max_length=MAX_REFERENCES)
     """Passages to read with `read`."""
     range: TextRange | None = None
     """Part of a source to read with `read`."""
+    search: SearchRequest | None = None
+    """Search to perform with `search`."""
 
 
 class CorpusReply(Contract):
@@ -255,4 +261,4 @@ class CorpusReply(Contract):
     store: StoreStats | None = None
     """Statistics of the whole knowledge base; only with `stats`."""
     passages: tuple[StoredPassage, ...] = ()
-    """Passages that are still stored, in the order of the request; only with `read`."""
+    """Passages that are still stored, in the order of the request with `read`, and best first with `search`."""

@@ -1,0 +1,55 @@
+"""Open the functions of a home at the first request, so that clients are served before the local stack has started."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
+
+from tenure.cli.errors import CommandError, UsageError
+from tenure.settings import Settings
+from tenure.site.service import Service, open_service
+
+McpContext = ServerRequestContext[Any, Any]
+"""Context of a request of a client."""
+
+
+class LazyHome:
+    """Home whose stack is started by the first request that needs it.
+
+    Args:
+        settings: settings of the home.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._service: Service | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> Service:
+        """Return the functions of the home.
+
+        Raises:
+            CommandError: the local stack cannot be started.
+        """
+        async with self._opening:
+            if self._service is None:
+                self._service = await open_service(self.settings)
+        return self._service
+
+
+@contextmanager
+def convert_errors() -> Iterator[None]:
+    """Turn errors of commands into errors of the protocol.
+
+    Raises:
+        MCPError: a command failed.
+    """
+    try:
+        yield
+    except CommandError as error:
+        code = INVALID_PARAMS if isinstance(error, UsageError) else INTERNAL_ERROR
+        raise MCPError(code=code, message=str(error)) from error

@@ -1,0 +1,136 @@
+"""Server of the Model Context Protocol: tools, resources and tasks over the functions of the page and the API."""
+
+import itertools
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp.types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+)
+from starlette.types import ASGIApp
+
+import tenure
+from tenure.cli.errors import CommandError
+from tenure.installation import PROGRAM
+from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
+from tenure.mcp_server.replies import build_error
+from tenure.mcp_server.resources import list_resources, list_templates, read_resource
+from tenure.mcp_server.tasks import TaskState, create_task, register_tasks, supports_tasks
+from tenure.mcp_server.tools import TOOLS, InvalidArguments, call_tool
+from tenure.site.access import AccessGate
+from tenure.temporal.gate.access import AccessPolicy, load_key
+
+PATH = "/mcp"
+"""Path of the server over HTTP."""
+
+MAX_BODY_BYTES = 1_000_000
+"""Maximum size of a request."""
+
+HINT = f"Programs send the key of the home as bearer token, which `{PROGRAM} mcp --http` explains."
+
+INSTRUCTIONS = (
+    "Tenure answers questions from documents and the web with reports in which every sentence names its source, and "
+    "writes tested programs. Runs are durable: they continue without the client, and the id of a run returns its "
+    "state and its report at any time. A run may wait for a person; pass its question on, and the reply back."
+)
+
+
+def build_server(home: LazyHome) -> Server[Any]:
+    """Return the server of a home."""
+
+    async def handle_list_tools(context: McpContext, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[tool.describe() for tool in TOOLS.values()])
+
+    async def handle_call(context: McpContext, params: CallToolRequestParams) -> CallToolResult | TaskState:
+        return await _call(home, context, params)
+
+    async def handle_list(context: McpContext, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        with convert_errors():
+            return await list_resources(await home.open())
+
+    async def handle_templates(context: McpContext, _: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return list_templates()
+
+    async def handle_read(context: McpContext, params: ReadResourceRequestParams) -> ReadResourceResult:
+        with convert_errors():
+            return await read_resource(await home.open(), params.uri)
+
+    server: Server[Any] = Server(
+        "tenure",
+        version=tenure.__version__,
+        title="Tenure",
+        instructions=INSTRUCTIONS,
+        on_list_tools=handle_list_tools,
+        on_list_resources=handle_list,
+        on_list_resource_templates=handle_templates,
+        on_read_resource=handle_read,
+    )
+    server.add_request_handler("tools/call", CallToolRequestParams, handle_call)
+    register_tasks(server, home)
+    return server
+
+
+async def _call(home: LazyHome, context: McpContext, params: CallToolRequestParams) -> CallToolResult | TaskState:
+    """Return the result of a call, or the task that it has started.
+
+    Raises:
+        MCPError: there is no such tool.
+    """
+    tool = TOOLS.get(params.name)
+    if tool is None:
+        raise MCPError(code=INVALID_PARAMS, message=f"there is no tool {params.name[:100]!r}: {', '.join(TOOLS)}")
+    steps = itertools.count(1)
+
+    async def report(line: str) -> None:
+        await context.session.report_progress(next(steps), message=line)
+
+    try:
+        arguments = tool.parse(params.arguments or {})
+        service = await home.open()
+        if tool.starts is not None and supports_tasks(context):
+            return await create_task(service, tool.starts(arguments))
+    except (InvalidArguments, CommandError) as error:
+        return build_error(str(error))
+    return await call_tool(service, tool, arguments, report)
+
+
+async def serve_stdio(home: LazyHome) -> None:
+    """Serve one client on standard input and output until it leaves."""
+    server = build_server(home)
+    async with stdio_server() as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+@asynccontextmanager
+async def open_http_app(home: LazyHome, port: int) -> AsyncIterator[ASGIApp]:
+    """Yield the application for Streamable HTTP, which the owner of the home may use.
+
+    Every request stands alone, so a client needs no session that would end with this process.
+
+    Raises:
+        OSError: the key of the home cannot be read.
+    """
+    server = build_server(home)
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        stateless_http=True,
+        max_request_body_size=MAX_BODY_BYTES,
+        # The gate compares host and origin of every request.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    policy = AccessPolicy(load_key(home.settings.home), port, hint=HINT)
+    async with server.session_manager.run():
+        yield AccessGate(app, policy)

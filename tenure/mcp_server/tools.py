@@ -1,0 +1,229 @@
+"""The tools: one table, from which the list for clients and the calls are made."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.types import CallToolResult, Tool, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+
+from tenure.cli.errors import CommandError
+from tenure.contracts.base import Contract
+from tenure.contracts.run.control import RunCommand
+from tenure.mcp_server.messages import (
+    AnswerReply,
+    AskArguments,
+    CodeArguments,
+    ResearchArguments,
+    StatusArguments,
+    StatusReply,
+    SteerArguments,
+    SteerResult,
+    Waiting,
+)
+from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
+from tenure.report.render.answer import render_answer
+from tenure.site.api import describe_fault
+from tenure.site.messages import AskBody, PassageList, RunDetails, SearchBody, StartRequest
+from tenure.site.service import Service
+
+SendProgress = Callable[[str], Awaitable[None]]
+"""Function that informs the client about the progress of its call in one line."""
+
+ToolHandler = Callable[[Service, Any, SendProgress], Awaitable[CallToolResult]]
+
+
+@dataclass(frozen=True)
+class ServedTool:
+    """A tool that clients may call."""
+
+    name: str
+    """Name."""
+    description: str
+    """Description for the model that chooses tools."""
+    arguments: type[BaseModel]
+    """Model of the arguments."""
+    reply: type[Contract]
+    """Model of the structured content of a result."""
+    handler: ToolHandler
+    """Function that performs a call to its end."""
+    annotations: ToolAnnotations
+    """Hints for clients."""
+    starts: Callable[[Any], StartRequest] | None = None
+    """Function that returns the run that a call starts; None for a tool that starts no run."""
+
+    def describe(self) -> Tool:
+        """Return the tool as clients list it."""
+        return Tool(
+            name=self.name,
+            description=self.description,
+            input_schema=self.arguments.model_json_schema(),
+            output_schema=self.reply.model_json_schema(mode="serialization"),
+            annotations=self.annotations,
+        )
+
+    def parse(self, arguments: dict[str, Any]) -> BaseModel:
+        """Return the arguments of a call.
+
+        Raises:
+            InvalidArguments: they do not fit the model.
+        """
+        try:
+            return self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidArguments(describe_fault(error)) from error
+
+
+class InvalidArguments(Exception):
+    """Arguments of a call do not fit the tool; the message is one line."""
+
+
+async def call_tool(service: Service, tool: ServedTool, arguments: BaseModel, report: SendProgress) -> CallToolResult:
+    """Perform a call; a refusal is a result that the model can read."""
+    try:
+        return await tool.handler(service, arguments, report)
+    except CommandError as error:
+        return build_error(str(error))
+
+
+async def wait_for_run(service: Service, run_id: str, seconds: float, report: SendProgress) -> RunDetails:
+    """Return the state of a run when it has ended or waits for a person, at the latest after a time."""
+    last = await service.describe(run_id)
+    try:
+        async with asyncio.timeout(seconds), aclosing(service.follow(run_id)) as states:
+            async for last in states:
+                await report(describe_state(last))
+                if last.progress is not None and last.progress.input_request is not None:
+                    break
+    except TimeoutError:
+        pass  # the run continues, and its state is the reply
+    return last
+
+
+def _request_research(arguments: ResearchArguments) -> StartRequest:
+    return StartRequest(mode="research", **arguments.model_dump(exclude={"wait_seconds"}))
+
+
+def _request_program(arguments: CodeArguments) -> StartRequest:
+    return StartRequest(mode="code", **arguments.model_dump(exclude={"wait_seconds"}))
+
+
+def _make_starter(build: Callable[[Any], StartRequest]) -> ToolHandler:
+    """Return the handler of a tool that starts a run and waits for it."""
+
+    async def start(service: Service, arguments: Waiting, report: SendProgress) -> CallToolResult:
+        started = await service.start(build(arguments))
+        await report(f"run {started.id}")
+        details = await wait_for_run(service, started.id, arguments.wait_seconds, report)
+        return await build_run_result(service, details)
+
+    return start
+
+
+async def _ask(service: Service, arguments: AskArguments, report: SendProgress) -> CallToolResult:
+    if arguments.question is not None:
+        await service.ask(arguments.run, AskBody(**arguments.model_dump(exclude={"run", "wait_seconds"})))
+    conversation = await service.read_conversation(arguments.run)
+    try:
+        async with (
+            asyncio.timeout(arguments.wait_seconds),
+            aclosing(service.follow_conversation(arguments.run)) as conversations,
+        ):
+            async for conversation in conversations:
+                await report("answering" if conversation.is_running else "answered")
+    except TimeoutError:
+        pass  # the answer is written without the call, and a call without a question returns it
+    reply = AnswerReply(run=arguments.run, is_running=conversation.is_running, answer=conversation.latest)
+    if conversation.is_running:
+        return build_result(reply, "The question is being answered. Call ask without a question for the answer.")
+    if conversation.latest is None:
+        return build_result(reply, conversation.failure or "No question was asked.", failed=True)
+    return build_result(reply, render_answer(conversation.latest))
+
+
+async def _status(service: Service, arguments: StatusArguments, report: SendProgress) -> CallToolResult:
+    if arguments.run is not None:
+        return await build_run_result(
+            service, await wait_for_run(service, arguments.run, arguments.wait_seconds, report)
+        )
+    runs = await service.list_runs(arguments.words, limit=arguments.limit)
+    lines = [f"{run.id}: {run.status}, {run.question}" for run in runs] or ["There is no such run."]
+    return build_result(StatusReply(runs=runs), "\n".join(lines))
+
+
+async def _steer(service: Service, arguments: SteerArguments, report: SendProgress) -> CallToolResult:
+    command = RunCommand(name=arguments.command, **arguments.model_dump(exclude={"run", "command"}))
+    effect = await service.steer(arguments.run, command)
+    return build_result(SteerResult(run=arguments.run, effect=effect), effect)
+
+
+async def _search(service: Service, arguments: SearchBody, report: SendProgress) -> CallToolResult:
+    found = await service.search(arguments)
+    parts = [f"[{n}] {one.title} ({one.uri})\n{one.text}" for n, one in enumerate(found.passages, 1)]
+    return build_result(found, "\n\n".join(parts) or "No passage was found.")
+
+
+_STARTING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
+_READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        ServedTool(
+            "research",
+            "Answer a question from documents, corpora, databases and, if asked to, the web, with a report in which "
+            "every sentence names its source. Starts a durable run that takes minutes; the result is its report.",
+            ResearchArguments,
+            StatusReply,
+            _make_starter(_request_research),
+            _STARTING,
+            _request_research,
+        ),
+        ServedTool(
+            "code",
+            "Write or repair a program until it passes tests, in a sandbox. Starts a durable run that takes minutes; "
+            "the result is its report with the program.",
+            CodeArguments,
+            StatusReply,
+            _make_starter(_request_program),
+            _STARTING,
+            _request_program,
+        ),
+        ServedTool(
+            "ask",
+            "Ask a follow-up question about a finished run, answered from the sources that the run has read.",
+            AskArguments,
+            AnswerReply,
+            _ask,
+            _STARTING,
+        ),
+        ServedTool(
+            "status",
+            "Return the state of a run, with its report if it has ended; without a run, list the latest runs.",
+            StatusArguments,
+            StatusReply,
+            _status,
+            _READING,
+        ),
+        ServedTool(
+            "steer",
+            "Send a command to a running run: feedback, outline, budget, approve, answer, pause, resume, finish or "
+            "cancel.",
+            SteerArguments,
+            SteerResult,
+            _steer,
+            ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False),
+        ),
+        ServedTool(
+            "search",
+            "Search the corpora that were read before, and return the best passages with their sources.",
+            SearchBody,
+            PassageList,
+            _search,
+            _READING,
+        ),
+    )
+}
+"""Tools by name."""
