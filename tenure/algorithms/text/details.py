@@ -157,7 +157,7 @@ def find_conflicting_details(claim: str, source: str, context: str = "") -> tupl
     """Return the details of a claim that outweigh the judgement of a reader who found it supported.
 
     In contrast to `find_unsupported_details`, a claim may count, round, compute or conclude: a small number conflicts
-    only if it is a measure, or if the evidence gives another number of the same thing; any other number may be the
+    only if it is a measure, or larger than every number of the same thing in the evidence; any other number may be the
     rounded form of a number of the source, or follow from two of them; and a name only has to occur somewhere in the
     evidence, in any form of the word.
 
@@ -221,7 +221,10 @@ def _derive_numbers(lower: float, upper: float, *, with_quotients: bool) -> Iter
 
 
 def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
-    """Return the small numbers of a claim that are measures or of which the evidence knows only others."""
+    """Return the small numbers of a claim that are measures or exceed every number of the thing in the evidence.
+
+    A smaller one may count a part of them: four of the five branches.
+    """
     stated, own, known = (_group_quantities(text) for text in (claim, source, evidence))
     return [
         f"{value:g} {thing}"
@@ -229,7 +232,7 @@ def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
         for value in sorted(values)
         if value <= MAX_COUNT
         and value not in own.get(thing, ())
-        and (thing in _MEASURES or (thing in known and value not in known[thing]))
+        and (thing in _MEASURES or (thing in known and value > max(known[thing])))
         and find_missing_numbers(f"{value:g}", source)
     ]
 

@@ -91,6 +91,7 @@ def test_unsupported_details_are_listed(claim: str, source: str, expected: tuple
         ("These three options share 2 limits.", ()),
         ("Dough rises for seven hours.", ("7 hour",)),
         ("There are five ovens.", ("5 oven",)),
+        ("Three ovens are used for rye.", ()),
         ("There are four ovens.", ()),
         ("It costs 45 euros since 1999.", ("1999", "45")),
         ("The Scottish baker Apicius sells it.", ("Apicius",)),
