@@ -69,7 +69,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
         rejected=_count_rejections(candidates, judged),
         latent=_find_latent_topics([c.passage for c in candidates], vectors, heading_relevance, request.min_relevance),
-        open_parts=_find_open_parts(request.topics, [texts[index] for index in accepted]),
+        open_parts=_find_open_parts(request.topics, [" ".join((*paths[n], texts[n])) for n in accepted]),
     )
 
 
