@@ -26,7 +26,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.control.reflexion import compute_max_revisions
     from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
-    from tenure.algorithms.text.questions import format_heading
     from tenure.contracts.research.report import ProgressUpdate, ReportDraft
     from tenure.contracts.result.programs import (
         Attempt,
@@ -346,7 +345,7 @@ class CodingWorkflow(ControllableWorkflow):
             id=self.request.run,
             mode="CODE",
             question=self.request.question,
-            title=format_heading(self.request.question),
+            title=programs.format_title(self.request.question),
             code=code.model_copy(update={"tests": ()}) if writes_tests else code,
             decisions=(self._stop_reason(best),),
             feedback=self._build_feedback_records(best),

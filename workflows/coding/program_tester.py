@@ -89,6 +89,7 @@ class ProgramTester:
         return attempt.model_copy(
             update={
                 "entry": entry,
+                "command": programs.format_command(entry, output.args),
                 "failures": programs.collect_failures(outcome),
                 "stdout": programs.truncate_middle(outcome.stdout),
                 "stderr": programs.truncate_middle(outcome.stderr),

@@ -129,9 +129,11 @@ class SectionWorkflow(ControllableWorkflow):
                 imagined = await self._imagine_answer()
             await self._gather(topic.question, imagined)
         whole = self.request.evidence if topic.question == self.request.question else ()
+        # Results of queries come on top, since they would take the places of the reasons.
+        limit = self.request.limits.passages_per_section + len(self.request.query_results)
         self.evidence = order_section_evidence(
             self.request.query_results, whole or self.evidence, gathered, self.evidence
-        )[: self.request.limits.passages_per_section]
+        )[:limit]
         self._add_evidence(self.request.shared_evidence)
         self.evidence = add_sided_passages(self.evidence, self.request.positions)
         for text in self._take_feedback():

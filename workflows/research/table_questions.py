@@ -65,9 +65,24 @@ class Computation:
 class TableQuestions:
     """Client for the tables of one run and one question."""
 
-    def __init__(self, clients: ActivityClients, request: RunRequest, is_stopped: Callable[[], bool]) -> None:
-        """Answer the question of `request`; `is_stopped` returns whether the run is to finish."""
+    def __init__(
+        self,
+        clients: ActivityClients,
+        request: RunRequest,
+        is_stopped: Callable[[], bool],
+        *,
+        earlier_question: str = "",
+    ) -> None:
+        """Answer the question of a request.
+
+        Args:
+            clients: clients of the workflow.
+            request: request with the question.
+            is_stopped: returns whether the run is to finish.
+            earlier_question: question whose queries the run has made before; empty for none.
+        """
         self._clients, self._request, self._is_stopped = clients, request, is_stopped
+        self._earlier_question = earlier_question
         self._tables: tuple[TableInfo, ...] = ()
         self._files: dict[str, TableFileReply] = {}
         self.open_computation = ""
@@ -96,7 +111,12 @@ class TableQuestions:
         for _ in range(MAX_ATTEMPTS if self._tables else 0):
             written = await self._clients.models.ask(
                 sql_writer.ROLE,
-                SqlWriterInput(question=request.question, tables=self._tables, failed_queries=failed),
+                SqlWriterInput(
+                    question=request.question,
+                    tables=self._tables,
+                    earlier_question=self._earlier_question,
+                    failed_queries=failed,
+                ),
                 summary=request.question,
             )
             self.open_computation = written.computation or self.open_computation

@@ -148,7 +148,9 @@ class ToolContext:
         """Return a client that answers a question from the run's tables."""
         task = self.task
         request = RunRequest(question=question, corpora=task.corpora, databases=task.databases, limits=task.limits)
-        return TableQuestions(self.clients, request, self.is_stopped)
+        # The tables were asked the question of the run at its start.
+        earlier = task.question if task.question != question else ""
+        return TableQuestions(self.clients, request, self.is_stopped, earlier_question=earlier)
 
     def add_passages(self, passages: Iterable[PassageRef]) -> None:
         """Number passages that were not seen before."""

@@ -208,16 +208,18 @@ class AgentWorkflow(InteractiveRun):
         self.evidence = tuple({passage.chunk: passage for passage in (*self.query_results, *passages)}.values())
 
     async def _route(self) -> TaskMode:
-        """Choose between research and code."""
+        """Choose between research and code; a requested program needs no decision."""
         found = f"{len(self.evidence)} passages found on the question"
         self._publish(phase="route", last=found if self.corpora else "there are no documents to read")
         question = self.request.question
+        if self.request.mode == "code":
+            self._publish(mode="CODE")
+            return "CODE"
         routed = await self.clients.models.ask(router.ROLE, RouterInput(question=question), summary=question)
         self.complexity = routed.complexity
         self.query_type = choose_query_type(question, routed.query_type)
         self.calculation = routed.calculation.strip()
-        requested: dict[str, TaskMode] = {"research": "RESEARCH", "code": "CODE"}
-        mode = requested.get(self.request.mode, routed.mode)
+        mode: TaskMode = "RESEARCH" if self.request.mode == "research" else routed.mode
         self._publish(mode=mode)
         return "CODE" if choose_next_node("route", AgentState(mode=mode), 0) == "generate_code" else "RESEARCH"
 

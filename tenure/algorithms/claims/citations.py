@@ -20,6 +20,8 @@ MAX_CITATIONS: Final = 8
 """Maximum citations of a claim; the prompts of writers name it."""
 MAX_QUOTE_CHARACTERS: Final = 600
 """Maximum characters of a quote of prose."""
+MAX_LIST_CHARACTERS: Final = 1000
+"""Maximum characters of several quoted items of a list, such as the rows of a query."""
 MAX_CODE_CHARACTERS: Final = 1500
 """Maximum characters of quoted code."""
 KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
@@ -169,10 +171,22 @@ def _compute_overlap(claim: str, span: str) -> float:
 
 
 def _list_spans(text: str) -> list[tuple[int, int]]:
-    """List the quotable spans: sentences, pairs of adjacent sentences, or lines if there is no prose."""
+    """List the quotable spans: sentences, adjacent sentences and items, or lines if there is no prose."""
     found_sentences = split_sentences(text)
     singles = [(s.start, min(s.end, s.start + MAX_QUOTE_CHARACTERS)) for s in found_sentences] or _list_lines(text)
-    return singles + [(a.start, b.end) for a, b in pairwise(found_sentences) if _are_adjacent(a, b)]
+    pairs = [(a.start, b.end) for a, b in pairwise(found_sentences) if _are_adjacent(a, b)]
+    return [*singles, *pairs, *_list_item_runs(found_sentences)]
+
+
+def _list_item_runs(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
+    """List the runs of items of one list: a sentence that compares rows rests on several of them."""
+    items = [sentence for sentence in sentences if sentence.kind == "item"]
+    return [
+        (first.start, last.end)
+        for n, first in enumerate(items)
+        for last in items[n + 1 :]
+        if last.block == first.block and last.end - first.start <= MAX_LIST_CHARACTERS
+    ]
 
 
 def _list_table_rows(text: str) -> list[tuple[int, int]]:

@@ -75,8 +75,14 @@ def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pair
     return _find_pairs(passages, encode, max_pairs, _may_contradict)
 
 
+_TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:has|holds) ")
+"""Beginning of a sentence by which the program describes a table or a column of it."""
+
+
 def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
-    return a.passage.chunk != b.passage.chunk and not _are_alike(a.passage.text, b.passage.text)
+    # Descriptions of columns have the same words and different numbers, and each is about another column.
+    is_generated = all(_TABLE_DESCRIPTION.match(one.passage.text) for one in (a, b))
+    return a.passage.chunk != b.passage.chunk and not is_generated and not _are_alike(a.passage.text, b.passage.text)
 
 
 def _find_pairs(

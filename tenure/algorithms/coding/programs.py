@@ -3,10 +3,12 @@
 import hashlib
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tenure.algorithms.coding.mutation import normalize_source
+from tenure.algorithms.text.questions import format_heading
 from tenure.contracts.result.programs import Attempt, AttemptFailure, SourceFile, StoredArtifact, parse_cases
 from tenure.contracts.run.run import RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome, TestResult
@@ -45,6 +47,30 @@ _RESERVED_NAMES = (
 def detect_language(path: str) -> Language | None:
     """Return the language of an executable file; None for other files."""
     return next((language for suffix, language in _SUFFIXES.items() if path.endswith(suffix)), None)
+
+
+_PROGRAMS: Final[Mapping[Language, str]] = {"python": "python", "node": "node", "shell": "sh"}
+
+
+def format_command(entry: str, arguments: Sequence[str]) -> str:
+    """Return the command line that runs a file as the sandbox does."""
+    return shlex.join((_PROGRAMS[detect_language(entry) or "python"], entry, *arguments))
+
+
+MIN_TITLE_CHARACTERS = 40
+"""Length from which the title of a program ends with the first clause of its request."""
+_CLAUSE_END = re.compile(r"[,;:.]\s|\s\(|\n")
+_NAME_MARK = re.compile(r"\w[._(]\w|\(\)")
+
+
+def format_title(request: str) -> str:
+    """Return the title of a program: the beginning of its request, with the names of files as they are."""
+    ends = (match.start() for match in _CLAUSE_END.finditer(request) if match.start() >= MIN_TITLE_CHARACTERS)
+    clause = request[: next(ends, len(request))]
+    title = format_heading(clause)
+    first = title.split()[0] if title.split() else ""
+    written = next((word for word in clause.split() if word.lower() == first.lower()), first)
+    return f"{written}{title[len(first) :]}" if _NAME_MARK.search(written) else title
 
 
 def is_test_file(path: str) -> bool:

@@ -110,11 +110,12 @@ MAX_SIMPLE_QUERY_WORDS = 8
 
 
 _CONTESTED = re.compile(
-    r"\b(?:controvers\w+|contested|disput\w+|disagree\w*|contradict\w*|conflicting|debat\w+|critics?|criticis\w+|"
+    r"^(?!.*\b(?:figures?|numbers?|totals?|counts?|values?)\b.{0,60}\b(?:disagree|contradict))"
+    r".*\b(?:controvers\w+|contested|disput\w+|disagree\w*|contradict\w*|conflicting|debat\w+|critics?|criticis\w+|"
     r"object(?:ions?|ed)|opinions?|pros and cons|for and against|arguments?|myth|is it true|sceptic\w*|skeptic\w*)\b",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
-"""Words of questions on which sources may disagree."""
+"""Words of questions on which sources may disagree; figures that disagree are compared, not debated."""
 _BROAD = re.compile(
     r"\b(?:overview|survey|landscape|state of the art|introduction to|aspects|approaches|kinds of|types of|"
     r"main (?:ideas|themes|topics)|what is known|tell me about|everything)\b",

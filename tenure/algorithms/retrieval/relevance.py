@@ -15,6 +15,9 @@ from tenure.algorithms.text.passage import Vectors
 MIN_OWN_TOPIC_SHARE = 0.8
 """Minimum relevance of a finding to its own topic, as a share of that to its best topic, for keeping its own topic."""
 
+MIN_COMPUTED_NOVELTY = 0.001
+"""Minimum novelty of computed passages: rows of figures resemble each other although each says something else."""
+
 FindingVerdict = Literal["accepted", "irrelevant", "known"]
 
 
@@ -40,6 +43,7 @@ def assess_findings(
     known: Vectors,
     min_relevance: float,
     min_novelty: float,
+    computed: Sequence[bool] = (),
 ) -> list[FindingAssessment]:
     """Assess candidates in order of relevance, so that the better of two near-duplicates is accepted.
 
@@ -51,6 +55,7 @@ def assess_findings(
         known: unit vectors of the findings accepted so far, shape (k, d); k may be 0.
         min_relevance: threshold τ_r.
         min_novelty: threshold τ_n.
+        computed: whether each candidate was computed, and only has to differ from earlier findings; none if empty.
     """
     nearest = (vectors @ known.T).max(axis=1) if len(known) else np.zeros(len(vectors), dtype=np.float32)
     topics = [_choose_topic(row, own) for row, own in zip(relevance, target_topics, strict=True)]
@@ -58,7 +63,10 @@ def assess_findings(
     verdicts: dict[int, FindingAssessment] = {}
     for index in sorted(range(len(vectors)), key=lambda i: (-float(fit[i]), i)):
         novelty = min(1.0, max(0.0, 1.0 - float(nearest[index])))
-        verdict: FindingVerdict = "known" if novelty < min_novelty else "accepted"
+        is_computed = bool(computed) and computed[index]
+        verdict: FindingVerdict = (
+            "known" if novelty < (MIN_COMPUTED_NOVELTY if is_computed else min_novelty) else "accepted"
+        )
         if fit[index] < min_relevance and not exempt[index]:
             verdict = "irrelevant"
         verdicts[index] = FindingAssessment(verdict, topics[index], float(fit[index]), novelty)

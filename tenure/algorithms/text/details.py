@@ -8,7 +8,7 @@ import calendar
 import itertools
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
@@ -156,8 +156,9 @@ _QUANTITY = re.compile(rf"\b(\d[\d,]*(?:\.\d+)?|{'|'.join(_NUMBER_WORDS)})[\s-]+
 def find_conflicting_details(claim: str, source: str, context: str = "") -> tuple[str, ...]:
     """Return the details of a claim that outweigh the judgement of a reader who found it supported.
 
-    In contrast to `find_unsupported_details`, a claim may count or conclude: a small number conflicts only if it is a
-    measure, or if the evidence gives another number of the same thing, and a name only has to occur somewhere in the
+    In contrast to `find_unsupported_details`, a claim may count, round, compute or conclude: a small number conflicts
+    only if it is a measure, or larger than every number of the same thing in the evidence; any other number may be the
+    rounded form of a number of the source, or follow from two of them; and a name only has to occur somewhere in the
     evidence, in any form of the word.
 
     Args:
@@ -165,7 +166,9 @@ def find_conflicting_details(claim: str, source: str, context: str = "") -> tupl
         source: text of its sources, with titles and headings.
         context: all other text that the author of the claim has read.
     """
-    numbers = sorted(f"{one.value:g}" for one in find_missing_numbers(claim, source) if not _is_count(one))
+    missing = [one for one in find_missing_numbers(claim, source) if not _is_count(one)]
+    values = sorted(one.value for one in extract_numbers(source)) if missing else []
+    numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
     known = {word[:_MIN_SHARED_PREFIX] for word in split_words(f"{source} {context}")}
     names = [
         name
@@ -180,8 +183,48 @@ def _is_count(number: NumberMention) -> bool:
     return number.value <= MAX_COUNT and number.value == int(number.value)
 
 
+_MIN_QUOTIENT_DIGITS = 3
+"""Minimum significant digits of a share, a rate of change or a ratio; shorter ones agree with some pair by chance."""
+
+
+def _is_derived(value: float, known: Sequence[float]) -> bool:
+    """Return whether a number is a rounded known one, or follows from two of them.
+
+    Args:
+        value: the number.
+        known: known numbers in ascending order.
+    """
+    digits = f"{value:.10g}"
+    decimals = len(digits.partition(".")[2])
+    tolerance = 0.5 * 10**-decimals + 1e-9
+    has_quotients = len(digits.replace(".", "").lstrip("0")) >= _MIN_QUOTIENT_DIGITS
+    rounded = any(abs(one - value) <= tolerance for one in known)
+    return rounded or any(
+        abs(derived - value) <= tolerance
+        for lower, upper in itertools.combinations(known, 2)
+        if not (_is_year(value) and (_is_year(lower) or _is_year(upper)))
+        for derived in _derive_numbers(lower, upper, with_quotients=has_quotients)
+    )
+
+
+def _is_year(value: float) -> bool:
+    """Return whether a number may be a year, with which nothing is computed but another date."""
+    return 1000 <= value < 2200 and value == int(value)
+
+
+def _derive_numbers(lower: float, upper: float, *, with_quotients: bool) -> Iterable[float]:
+    """Yield the sum and the difference of two numbers, and as percentages their share and their rates of change."""
+    yield from (upper - lower, upper + lower)
+    if with_quotients and lower > 0:
+        quotient = upper / lower
+        yield from (quotient, 100 / quotient, 100 * (quotient - 1), 100 * (1 - 1 / quotient))
+
+
 def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
-    """Return the small numbers of a claim that are measures or of which the evidence knows only others."""
+    """Return the small numbers of a claim that are measures or exceed every number of the thing in the evidence.
+
+    A smaller one may count a part of them: four of the five branches.
+    """
     stated, own, known = (_group_quantities(text) for text in (claim, source, evidence))
     return [
         f"{value:g} {thing}"
@@ -189,7 +232,7 @@ def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
         for value in sorted(values)
         if value <= MAX_COUNT
         and value not in own.get(thing, ())
-        and (thing in _MEASURES or (thing in known and value not in known[thing]))
+        and (thing in _MEASURES or (thing in known and value > max(known[thing])))
         and find_missing_numbers(f"{value:g}", source)
     ]
 

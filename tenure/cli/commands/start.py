@@ -113,8 +113,9 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         )
     databases = tuple(dict.fromkeys(arguments.database))
     tests = read_tests(arguments.tests, include_secrets=arguments.include_secrets)
-    # Tests imply a coding task, for which the manual of Tenure is no source.
-    mode: RunMode = "code" if tests and arguments.mode == "auto" else arguments.mode
+    # Tests and files of a program imply a coding task, for which the manual of Tenure is no source.
+    implies_code = bool(tests or arguments.files)
+    mode: RunMode = "code" if implies_code and arguments.mode == "auto" else arguments.mode
     web = parse_web_scope(arguments, settings)
     if DEFAULT_CORPUS in named or not (arguments.docs or named or databases or web or mode == "code"):
         ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))

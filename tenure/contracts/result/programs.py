@@ -90,6 +90,8 @@ class Attempt(Contract):
     """Files of the program, except unchanged input files."""
     entry: str = ""
     """File that is run; empty for a library."""
+    command: str = ""
+    """Command that ran it, with its arguments; empty if only its tests were run."""
     passed: int = Field(default=0, ge=0)
     """Number of passed tests."""
     total: int = Field(default=0, ge=0)

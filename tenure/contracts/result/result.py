@@ -304,6 +304,8 @@ class ResultAttempt(Contract):
     """All failures."""
     entry: str = ""
     """File that was run; empty if only its tests were run, whose output is then given."""
+    command: str = ""
+    """Command that ran it, with its arguments; empty if only its tests were run."""
     stdout: str
     """Standard output, shortened."""
     stderr: str = ""

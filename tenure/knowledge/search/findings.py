@@ -48,8 +48,10 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     headings = [aim.topic.heading for aim in request.topics]
     wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
     known = _load_known_vectors(store, vectors.shape[1], request)
-    is_vouched = [is_linked(candidate.passage) or is_computed(candidate.passage) for candidate in candidates]
-    judged = assess_findings(vectors, relevance, wanted, is_vouched, known, request.min_relevance, request.min_novelty)
+    computed = [is_computed(candidate.passage) for candidate in candidates]
+    is_vouched = [own or is_linked(candidate.passage) for candidate, own in zip(candidates, computed, strict=True)]
+    bounds = (request.min_relevance, request.min_novelty)
+    judged = assess_findings(vectors, relevance, wanted, is_vouched, known, *bounds, computed)
     findings = [
         Finding(
             topic=headings[verdict.topic],
@@ -67,7 +69,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         accepted=tuple(sorted(findings, key=lambda f: (-f.passage.relevance, f.passage.chunk))),
         rejected=_count_rejections(candidates, judged),
         latent=_find_latent_topics([c.passage for c in candidates], vectors, heading_relevance, request.min_relevance),
-        open_parts=_find_open_parts(request.topics, [texts[index] for index in accepted]),
+        open_parts=_find_open_parts(request.topics, [" ".join((*paths[n], texts[n])) for n in accepted]),
     )
 
 

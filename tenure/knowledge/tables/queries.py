@@ -40,7 +40,13 @@ from tenure.models.embedding import EmbeddingModel
 from tenure.ownership import get_owner
 from tenure.sources.document.document import Document
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
-from tenure.sources.parsers.table_text import build_description, build_result_document, format_csv, format_value
+from tenure.sources.parsers.table_text import (
+    build_description,
+    build_result_document,
+    find_citable_end,
+    format_csv,
+    format_value,
+)
 from tenure.sources.tables.catalogue import Column, Database, ResultTable, Table, list_databases
 from tenure.sources.tables.sql_engine import SqlError, SqlLimits
 from tenure.sources.tables.sql_process import describe_tables, run_select
@@ -208,11 +214,13 @@ class TableQueries:
     def _store_query_result(
         self, request: QueryRequest, result: ResultTable, there: Sequence[TableSource]
     ) -> tuple[PassageRef, ...]:
-        """Store the result of a query."""
+        """Store the result of a query; its passages are the rows in sentences, if all of them have one."""
         origins = _find_origins(result.tables_read, there)
         title = request.title.strip() or "Result of a query"
         document = build_result_document(title, request.sql.strip(), _describe_data(origins), result)
-        return self._store_document(document, origins, f"sql={hash_parts(request.sql)[:16]}", request.question or title)
+        mark = f"sql={hash_parts(request.sql)[:16]}"
+        end = find_citable_end(title, result)
+        return self._store_document(document, origins, mark, request.question or title, end)
 
     def _store_document(
         self, document: Document, origins: Sequence[TableSource], mark: str, about: str, end: int | None = None

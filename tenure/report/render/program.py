@@ -17,7 +17,7 @@ _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh
 _MAX_FAILURES_SHOWN = 8
 _AUTHORS = {
     "person": "the given tests",
-    "test_writer": "tests written before the program by the role test_writer",
+    "test_writer": "tests that were made from the request before the program; what they leave out is not checked",
     "coder": "the requested tests, run against the given code",
     "none": "running it to its end, without tests",
 }
@@ -70,14 +70,14 @@ def format_code_block(text: str, language: str = "") -> str:
 
 
 def render_program_body(result: Result) -> Iterator[str]:
-    """Yield the parts of a report on a program: the program, its test result, its attempts, its files."""
-    yield from _program(result)
+    """Yield the parts of a report on a program: its test result, the program, its attempts, its files."""
     yield _proof(result)
+    yield from _program(result)
+    if result.specification:
+        lines = [f"- {escape(line)}" for line in result.specification.splitlines() if line.strip()]
+        yield "## Specification\n\n" + "\n".join(lines)
     if result.tests:
         yield "## The tests\n\n" + "\n\n".join(_file(file) for file in result.tests)
-    if result.specification:
-        lines = [escape(line) for line in result.specification.splitlines() if line.strip()]
-        yield "## Specification\n\n" + "\n\n".join(lines)
     if len(result.attempts) > 1 or any(attempt.error for attempt in result.attempts):
         yield "## The attempts\n\n" + "\n\n".join(render_attempt(result.attempts))
     if result.artifacts:
@@ -103,9 +103,10 @@ def _program(result: Result) -> Iterator[str]:
         what = "tests" if result.verification and result.verification.test_author == "coder" else "program"
         yield f"## The {what}\n\n" + "\n\n".join(_file(file) for file in result.files)
     accepted = (one for one in reversed(result.attempts) if not one.error)
-    printed = next((one.stdout for one in accepted if one.entry and one.stdout.strip()), "")
-    if printed:
-        yield f"It printed:\n\n{format_code_block(printed)}"
+    run = next((one for one in accepted if one.entry and one.stdout.strip()), None)
+    if run:
+        command = f"Run with {format_code_span(run.command)}, it" if run.command else "It"
+        yield f"{command} printed:\n\n{format_code_block(run.stdout)}"
 
 
 def _file(file: SourceFile) -> str:

@@ -299,12 +299,16 @@ CORRECTION_ODDS = 9.0
 def confirm_corrections(claims: Sequence[Claim], evidence: Evidence) -> list[Claim]:
     """Judge sentences without a model that a judge has just written from the passages.
 
-    A sentence in another language than English stays unchecked unless it is a quote.
+    A sentence in another language than English stays unchecked unless it is a quote. Words do not show whether
+    a conclusion follows, so only its details are compared, as those of a sentence that a judge has found supported.
     """
     unchecked = find_unchecked_claims([Draft(blocks=(Block(claims=tuple(claims)),))])
-    readable = [n for n in unchecked if not is_non_english(claims[n].text)]
+    concluded = [n for n in unchecked if claims[n].kind == "inference"]
+    readable = [n for n in unchecked if n not in concluded and not is_non_english(claims[n].text)]
     found = judge_without_model([(claims[n], evidence.passages) for n in readable], evidence)
     judged = list(claims)
+    for n in concluded:
+        judged[n] = demote_unsourced_claim(claims[n].model_copy(update={"status": "supported"}), evidence.passages)
     for n, judgement in zip(readable, found, strict=True):
         odds = CORRECTION_ODDS * judgement.support
         probability = odds / (odds + 1.0 - judgement.support)

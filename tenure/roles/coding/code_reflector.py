@@ -53,7 +53,7 @@ def render(input: CodeReflectorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     user = join_parts(
         *render_context(input),
-        wrap_in_tag("draft", input.specification) if input.specification else "",
+        wrap_in_tag("specification", input.specification) if input.specification else "",
         *(render_attempt(attempt, include_files=False) for attempt in input.earlier),
         render_attempt(input.attempt, include_files=True),
         *render_failures(input.attempt.failures),

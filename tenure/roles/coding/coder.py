@@ -16,7 +16,7 @@ from tenure.contracts.messages import Message
 from tenure.contracts.result.programs import Attempt, CodingTask, SourceFile, parse_cases
 from tenure.contracts.sandbox import CallCase
 from tenure.contracts.schema_limit import SchemaLimit
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import Evidence, Role, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.code_prompting import (
     DATA_RULE,
     MAX_FILE_CHARACTERS,
@@ -30,8 +30,9 @@ from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You write programs that are run and tested in a sandbox, and you repair them until their tests pass.
 
-You are given what a person asks for, a specification, tests, files the person gave, passages from documents, and,
-once there are any, your earlier attempts with what failed and what was learned from it. You decide:
+You are given what a person asks for, a specification, tests, files the person gave, passages from documents, which may
+be about something else, and, once there are any, your earlier attempts with what failed and what was learned from it.
+You decide:
 - approach: what this version does, and what it does differently from failed ones; one or two sentences.
 - files: every file of the program that is new or changed, whole. Files that were given and stay as they are need not
   be repeated. Names must be those that the tests import; otherwise solution.py, solution.js or solution.sh.
@@ -47,8 +48,7 @@ Rules:
 - Plots and tables are saved as files in the program's folder (plot.png, result.csv); numbers that matter are printed.
 - Complete, typed and readable code with docstrings; only the packages that are listed.
 
-{DATA_RULE}
-{EVIDENCE_RULE}"""
+{DATA_RULE}"""
 
 
 class CoderInput(CodingContext):
@@ -93,7 +93,7 @@ def render(input: CoderInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages),
         *render_context(input),
-        wrap_in_tag("draft", input.specification) if input.specification else "",
+        wrap_in_tag("specification", input.specification) if input.specification else "",
         "The task is to write tests for the given code." if input.task == "tests" else "",
         *(render_attempt(attempt, include_files=attempt.n == input.best_attempt) for attempt in input.attempts),
         *(render_failures(best.failures) if best else ()),

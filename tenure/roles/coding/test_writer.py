@@ -13,13 +13,14 @@ from tenure.algorithms.text.code_blocks import (
 )
 from tenure.contracts.messages import Message
 from tenure.contracts.result.programs import CodingTask
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleOutput, mark_passages
+from tenure.roles.base import Evidence, Role, RoleOutput, mark_passages
 from tenure.roles.code_prompting import DATA_RULE, CodingContext, WrittenFile, render_context
 from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You write the specification and the tests of a program before anybody writes the program.
 
-You are given what a person asks for, files they gave, and passages from documents. You decide:
+You are given what a person asks for, files they gave, and passages from documents, which may be about something else:
+use only what helps. You decide:
 - specification: what the program has to do, in at most ten short sentences: names, arguments, results, edge cases and
   errors. Say what you assumed where the request leaves it open.
 - task: `tests` only if the person asks for tests of code that is given; `program` for everything else.
@@ -28,15 +29,15 @@ You are given what a person asks for, files they gave, and passages from documen
 Rules for tests:
 - Plain pytest in files named test_*.py. They import the program by the name of its file. If the request names no
   file, functions live in solution.py and a script is solution.py, solution.js or solution.sh.
-- A script is run with subprocess (sys.executable, node or sh) with its arguments and standard input; check its output.
+- Tests run in the program's folder, which contains the given files. A script is run with subprocess (sys.executable,
+  node or sh) with its arguments and standard input; check its output. If the person gave its input, one test uses it.
 - A data analysis is checked by the numbers it prints and the files it leaves.
 - Between three and twelve tests: ordinary cases first, then edge cases the request implies. Expected values must follow
   from the request; work each one out by hand, and leave out what you are not sure of.
 - Deterministic and fast; no network, no sleeping, no mocks of the program itself.
 - Never weaken a test so that any program passes it.
 
-{DATA_RULE}
-{EVIDENCE_RULE}"""
+{DATA_RULE}"""
 
 
 class TestWriterInput(CodingContext):

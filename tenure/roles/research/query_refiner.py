@@ -101,7 +101,8 @@ def _list_further_queries(input: QueryRefinerInput) -> tuple[str, ...]:
 
 def find_open_parts(input: QueryRefinerInput, evidence: Evidence) -> tuple[str, ...]:
     """Return the parts of the task that neither a passage nor a query after the first speaks of."""
-    said = (*(f"{passage.title} {passage.text}" for passage in evidence.passages), *_list_further_queries(input))
+    passages = (" ".join((passage.title, *passage.heading_path, passage.text)) for passage in evidence.passages)
+    said = (*passages, *_list_further_queries(input))
     min_share = MIN_SHARE_OF_HOP if input.purpose == "next_hop" else MIN_SHARE
     return select_open_parts(list_parts(input.task), said, min_share)
 

@@ -18,6 +18,8 @@ Rules:
 - Each query is one SELECT over the given tables. WITH is allowed; nothing else is: no file, no function that reads one,
   no change of anything.
 - Between none and three queries, each for a part of the question that the tables answer; none if they answer none.
+- If there is an earlier question, its queries were made and their results are known: bring only figures that it did not
+  ask for; none if it asked for all of them.
 - Use names of tables and columns exactly as given, in double quotes where they are not plain lower-case words.
 - Write values as the examples write them.
 - Let the database compute: sums, means, counts, orders, limits. Return few rows, and of each what a reader has to see.
@@ -37,6 +39,8 @@ class SqlWriterInput(RoleInput):
     """The question."""
     tables: tuple[TableInfo, ...]
     """The tables."""
+    earlier_question: str = ""
+    """Question whose queries were made before; empty for none."""
     failed_queries: tuple[FailedQuery, ...] = ()
     """Queries that failed."""
 
@@ -68,6 +72,7 @@ def render(input: SqlWriterInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         *(wrap_in_tag("table", describe_table(table)) for table in input.tables),
         *(wrap_in_tag("draft", f"{failed.sql}\n\nIt failed: {failed.problem}") for failed in input.failed_queries),
+        wrap_in_tag("earlier_questions", input.earlier_question) if input.earlier_question else "",
         wrap_in_tag("question", input.question),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]

@@ -82,6 +82,30 @@ def build_description(title: str, tables: Sequence[Table]) -> Document:
 def build_result_document(title: str, sql: str, origin: str, result: ResultTable) -> Document:
     """Return the result of a query as a document: rows as sentences, then as a table, then the query."""
     form = NormalFormWriter()
+    _add_row_sentences(form, title, result)
+    form.add_row(result.columns)
+    for row in result.rows:
+        form.add_row([format_value(value) for value in row])
+    count = len(result.rows)
+    more = " or more; further rows are omitted" if result.is_truncated else ""
+    form.add_paragraph(f"Result of a query over {origin}: {count} row{'' if count == 1 else 's'}{more}.")
+    form.add_literal(sql)
+    return Document(title=title, text=form.text, kind="prose")
+
+
+def find_citable_end(title: str, result: ResultTable) -> int | None:
+    """Return the offset in a result document at which its rows have been said in sentences; None if not all are.
+
+    The table after it repeats the rows without the names of their columns, and the query itself states nothing.
+    """
+    if result.is_truncated or len(result.rows) > _MAX_DESCRIBED_ROWS:
+        return None
+    form = NormalFormWriter()
+    _add_row_sentences(form, title, result)
+    return len(form.text)
+
+
+def _add_row_sentences(form: NormalFormWriter, title: str, result: ResultTable) -> None:
     sentences = [_describe_row(result.columns, row) for row in result.rows[:_MAX_DESCRIBED_ROWS]]
     if len(sentences) > 1:
         sentences = [sentence[0].upper() + sentence[1:] for sentence in sentences]
@@ -91,14 +115,6 @@ def build_result_document(title: str, sql: str, origin: str, result: ResultTable
         sentences or ["the query returned no rows"],
         "as the query returned it",
     )
-    form.add_row(result.columns)
-    for row in result.rows:
-        form.add_row([format_value(value) for value in row])
-    count = len(result.rows)
-    more = " or more; further rows are omitted" if result.is_truncated else ""
-    form.add_paragraph(f"Result of a query over {origin}: {count} row{'' if count == 1 else 's'}{more}.")
-    form.add_literal(sql)
-    return Document(title=title, text=form.text, kind="prose")
 
 
 def add_figures(form: NormalFormWriter, title: str, sentences: Sequence[str], origin: str, noun: str = "rows") -> None:

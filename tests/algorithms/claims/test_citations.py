@@ -58,6 +58,20 @@ def test_adjacent_sentences_can_be_one_quote() -> None:
     ]
 
 
+def test_items_of_a_list_can_be_one_quote() -> None:
+    """A claim on several rows is quoted with all of them, a claim on one row with that row."""
+    rows = [
+        f"For branch {name}, the change in loans is {change}" for name, change in (("Hill", 7), ("Sea", 9), ("Weir", 4))
+    ]
+    source = passage("Loans by branch:\n\n" + "\n".join(f"- {row}" for row in rows))
+
+    both = cite_claim("The loans of Hill changed by 7 and those of Sea by 9.", [1], [source])
+    one = cite_claim("The change in loans of the branch Weir is 4.", [1], [source])
+
+    assert both.citations[0].quote == f"{rows[0]}\n- {rows[1]}"
+    assert one.citations[0].quote == rows[2]
+
+
 def test_paraphrase_is_not_yet_supported() -> None:
     """A paraphrase is quoted with the nearest sentence and left to a verifier."""
     claim = cite_claim("Two hours is what a rising dough takes.", [1], [DOUGH])

@@ -54,6 +54,18 @@ def test_parallel_statements_are_not_disputable() -> None:
     }
 
 
+def test_descriptions_of_tables_are_not_disputable() -> None:
+    """The program's sentences on the columns of a table differ in numbers and contradict no other of them."""
+    visits = "The column visits of the table loans holds whole numbers with a mean of 40 and a sum of 90."
+    prints = "The column prints of the table loans holds whole numbers with a mean of 50 and a sum of 95."
+    report = "A column visits of the table loans holds whole numbers with a mean of 41 and a sum of 91."
+    given = [passage(text, f"s{n}") for n, text in enumerate((visits, prints))]
+
+    assert find_claim_pairs(given, encode)
+    assert find_disputable_pairs(given, encode) == []
+    assert find_disputable_pairs([given[0], passage(report, "s2")], encode)
+
+
 def test_pairs_are_bounded() -> None:
     """Only the most similar pairs are returned."""
     many = [passage(RISES.replace("two", number), f"s{n}") for n, number in enumerate("two six nine ten".split())]

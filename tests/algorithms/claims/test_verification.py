@@ -106,6 +106,15 @@ def test_an_inference_may_use_all_passages() -> None:
     assert verification.demote_unsourced_claim(inference, read) == inference
 
 
+def test_the_name_of_a_column_needs_no_source() -> None:
+    """A cell is compared with its sources by its row and its text, not by the words of its column."""
+    read = [passage("The flood of January closed Weir Lane.")]
+    cell = claim("Flood of January").model_copy(update={"label": "Weir Lane", "column": "Main Reason in 2024"})
+
+    assert verification.list_conflicts(cell, read) == ()
+    assert verification.list_conflicts(cell.model_copy(update={"text": "Flood of March"}), read) == ("March",)
+
+
 def test_unsupported_claims_are_removed_or_marked() -> None:
     """Refuted, invented and clearly unsupported claims are removed with a note; doubtful ones keep their status."""
     text = draft(

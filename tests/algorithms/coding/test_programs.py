@@ -198,3 +198,36 @@ def test_summary_keeps_the_code_of_the_best_attempt() -> None:
 
     assert (first.files, first.stdout, first.failures[0].trace) == ((), "", "")
     assert second == tried[1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "arguments", "command"),
+    [
+        ("solution.py", (), "python solution.py"),
+        ("count.py", ("a b.txt", "--top=3"), "python count.py 'a b.txt' --top=3"),
+        ("run.js", (), "node run.js"),
+        ("run.sh", (), "sh run.sh"),
+        ("data", (), "python data"),
+    ],
+)
+def test_the_command_of_a_run_can_be_pasted(entry: str, arguments: tuple[str, ...], command: str) -> None:
+    """A command names the interpreter of the file, and its arguments are quoted."""
+    assert programs.format_command(entry, arguments) == command
+
+
+@pytest.mark.parametrize(
+    ("request_", "title"),
+    [
+        ("Repair median.py", "Repair median.py"),
+        ("Write a function that adds a, b and c", "Function that adds a, b and c"),
+        (
+            "Write closures.py: a function merge_logs(*texts) that reads logs, one range a line (with a date).",
+            "closures.py: a function merge_logs(*texts) that reads logs",
+        ),
+        ("write word_count() that counts words", "word_count() that counts words"),
+        ("", ""),
+    ],
+)
+def test_a_title_is_the_beginning_of_the_request(request_: str, title: str) -> None:
+    """Long requests end at a clause, and names of files and functions keep their case."""
+    assert programs.format_title(request_) == title

@@ -72,6 +72,8 @@ def test_effort_grows_with_complexity() -> None:
         ("What is the difference between rye and wheat?", 3, "hierarchical"),
         ("Which objections to sourdough are there?", 1, "direct"),
         ("What is the town in which the founder of the oldest bakery of Vienna was born?", 3, "multi_hop"),
+        ("Why do bakers disagree on salt?", 3, "contrastive"),
+        ("Which figures of the report disagree with the table, and why?", 3, "iterative"),
     ],
 )
 def test_query_suggests_a_strategy(query: str, hops: int, expected: RetrievalStrategy) -> None:

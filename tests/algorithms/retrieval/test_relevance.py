@@ -50,6 +50,15 @@ def test_more_relevant_of_two_duplicates_is_accepted() -> None:
     assert [v.novelty for v in judged] == pytest.approx([0.0, 1.0], abs=1e-6)
 
 
+def test_computed_findings_only_have_to_differ() -> None:
+    """Rows of figures are accepted although they resemble an earlier finding, but not twice."""
+    judged = assess_findings(
+        plane(10, 10, 12), table((0.5,), (0.4,), (0.3,)), [0] * 3, [True] * 3, plane(0), 0.2, 0.1, [True, True, False]
+    )
+
+    assert verdicts(judged) == ["accepted", "known", "known"]
+
+
 def test_ties_are_assessed_in_order() -> None:
     """Of equal candidates the first is accepted, which makes the result deterministic."""
     assert verdicts(assess_findings(plane(0, 0), table((0.5,), (0.5,)), [0, 0], [False] * 2, NOTHING, 0.3, 0.1)) == [

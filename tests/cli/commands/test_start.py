@@ -37,6 +37,16 @@ def test_docs_alone_leave_the_manual_out(tmp_path: Path) -> None:
     assert made.corpora == (made.ingest[0].corpus,)
 
 
+def test_files_of_a_program_imply_the_coding_path(tmp_path: Path) -> None:
+    """A request with files reads no manual, unless a mode is chosen."""
+    log = tmp_path / "log.txt"
+    log.write_text("08:00\n")
+    made = request("Sum up the log", "--files", str(log))
+
+    assert (made.mode, made.corpora) == ("code", ())
+    assert request("Sum up the log", "--files", str(log), "--mode", "research").mode == "research"
+
+
 def test_an_existing_corpus_is_not_read_again(tmp_path: Path) -> None:
     """--corpus adds an existing corpus to those of --docs."""
     made = request("Why?", "--docs", str(tmp_path), "--corpus", "shelf")

@@ -50,7 +50,7 @@ def test_tables_are_offered_with_their_columns_and_values(sales: Path, knowledge
 
 @slow
 def test_result_is_stored_as_a_source(sales: Path, knowledge: KnowledgeBase) -> None:
-    """A result is a source with its SQL, and its passages are cut from the stored text."""
+    """A result is a source with its table and its SQL, and its passages are the rows in sentences."""
     reply = asked(knowledge)
     passages = knowledge.corpora.load_passages(reply.passages)
     (source,) = knowledge.corpora.load_sources([passages[0].source]).values()
@@ -58,6 +58,7 @@ def test_result_is_stored_as_a_source(sales: Path, knowledge: KnowledgeBase) -> 
     assert (reply.columns, reply.row_count, reply.truncated, reply.problem) == (("region", "total"), 3, False, "")
     assert all(source.text[p.start : p.end] == p.text for p in passages)
     assert "For region North, the total is 150.5" in source.text
+    assert all(p.start < source.text.index("| region |") for p in passages)
     assert "| South | 200 |" in source.text and f"    {SQL}" in source.text
     assert source.title == "Total by region"
     assert source.uri.startswith(f"{sales / 'sales.csv'}#sql=")

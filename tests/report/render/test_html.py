@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from tenure.contracts.evidence.passages import Draft
+from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
 from tests.report.render.test_escaping import ATTACKS
@@ -201,6 +201,14 @@ def test_every_form_of_text_has_its_element() -> None:
     assert html.count("<details>") == 2
     assert '<span class="claim supported">The tides are these:</span>' in html
     assert "[inference]" in page.words
+
+
+def test_a_percentage_stays_on_its_line() -> None:
+    """The space before a percent sign does not break, as in a narrow cell of a table."""
+    gap = Claim(text="No source says what fell by 5 %.", kind="gap")
+    html = render_html(assemble_result(report(abstract=Draft(blocks=(Block(claims=(gap,)),))), {}))
+
+    assert "what fell by 5\u00a0%." in html
 
 
 def test_gaps_and_lead_ins_are_not_counted() -> None:

@@ -38,6 +38,7 @@ TRIED = (
         passed=1,
         total=1,
         entry="solution.py",
+        command="python solution.py 2",
         stdout="two\x1b[31m\n",
         seconds=0.5,
     ),
@@ -74,7 +75,7 @@ def test_the_document_has_the_program_its_proof_and_every_attempt() -> None:
 def test_the_report_reads_from_program_to_attempts() -> None:
     """The report contains the task, the program, its test result, its attempts with changes, and its files."""
     text = render_markdown(result())
-    parts = ["> **Task:** Write f", "## The program", "## Test result", "## The tests", "## Specification"]
+    parts = ["> **Task:** Write f", "## Test result", "## The program", "## Specification", "## The tests"]
     places = [text.index(part) for part in (*parts, "## The attempts", "## Files", "## How this report was made")]
 
     assert places == sorted(places)
@@ -82,7 +83,14 @@ def test_the_report_reads_from_program_to_attempts() -> None:
     assert "```diff\n" in text and "-    return 1\n+    return 2\n" in text
     assert "*Learned:* The constant is wrong. Return 2." in text
     assert "`plot.png`, 2,048 bytes" in text
-    assert "It printed:\n\n```\ntwo[31m\n```" in text
+    assert "Run with `python solution.py 2`, it printed:\n\n```\ntwo[31m\n```" in text
+
+
+def test_a_run_without_a_recorded_command_shows_its_output() -> None:
+    """A program of a run by an earlier version has no command."""
+    bare = TRIED[-1].model_copy(update={"command": ""})
+
+    assert "\n\nIt printed:\n\n" in render_markdown(result(attempts=(TRIED[0], bare)))
 
 
 def test_output_of_tests_is_not_the_programs_output() -> None:
@@ -112,7 +120,7 @@ def test_a_program_that_fails_is_delivered_with_what_it_fails() -> None:
     )
 
     assert "No program passed its tests; this is the best of them." in text
-    assert "written before the program by the role test_writer" in text
+    assert "made from the request before the program" in text
     assert "- `test_f`: assert 1 == 2 \\<b>bold\\</b>" in text
 
 

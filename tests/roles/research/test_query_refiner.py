@@ -111,6 +111,15 @@ def test_parts_without_a_passage_are_open(
     assert bool(expected) == bool(find_open_parts(input, Evidence((passage(text, title=""),))))
 
 
+def test_a_heading_speaks_of_its_passages() -> None:
+    """A name that only the heading above a passage has is no open part."""
+    input = QueryRefinerInput(question="q", task="How does Gouda ripen?", queries=("How does Gouda ripen?",))
+    text = "It ripens on boards of spruce."
+
+    assert "Gouda" in find_open_parts(input, Evidence((passage(text, title="Cheese"),)))
+    assert find_open_parts(input, Evidence((passage(text, title="Cheese", headings=("Gouda",)),))) == ()
+
+
 def test_a_model_is_asked_for_open_parts_alone() -> None:
     """With the rule for open parts no model is needed if there is none, and then the search is complete."""
     task = "How does rye bread rise?"

@@ -2,7 +2,7 @@
 
 from tenure.contracts.evidence.tables import FailedQuery
 from tenure.roles.base import Evidence
-from tenure.roles.retrieval.sql_writer import SqlWriterInput, fallback
+from tenure.roles.retrieval.sql_writer import SqlWriterInput, fallback, render
 from tests.roles.cases import SALES
 
 
@@ -26,3 +26,12 @@ def test_each_part_of_a_question_may_become_a_query() -> None:
 def test_after_a_failure_there_is_no_query() -> None:
     """The fallback has no second query."""
     assert queries("How many sales are there by town?", FailedQuery(sql="SELECT 1", problem="no")) == ()
+
+
+def test_the_question_of_earlier_queries_is_shown() -> None:
+    """A task of a run is asked for what the question of the run did not ask for."""
+    asked = SqlWriterInput(question="Sold in Rome?", tables=(SALES,))
+    later = asked.model_copy(update={"earlier_question": "Sold by town?"})
+
+    assert "<earlier_questions>" not in render(asked, Evidence())[1].content
+    assert "<earlier_questions>\nSold by town?\n</earlier_questions>" in render(later, Evidence())[1].content

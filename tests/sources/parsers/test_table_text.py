@@ -7,7 +7,12 @@ import pytest
 from tenure.algorithms.text.excerpts import extract_excerpts
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import parse_file
-from tenure.sources.parsers.table_text import build_result_document, describe_table_file, format_value
+from tenure.sources.parsers.table_text import (
+    build_result_document,
+    describe_table_file,
+    find_citable_end,
+    format_value,
+)
 from tenure.sources.tables.catalogue import CellValue, ResultTable
 from tests.sources.table_files import NAMES, sqlite, table_file
 from tests.support.passages import passage
@@ -92,6 +97,17 @@ def test_rows_of_a_result_are_sentences_and_a_table() -> None:
         "Result of a query over sales.csv: 3 rows.\n\n    SELECT 1"
     )
     assert extract_excerpts([passage(document.text)])[0].kind == "list"
+
+
+def test_rows_that_are_all_sentences_make_the_table_superfluous() -> None:
+    """The citable part of a result ends with its sentences; with cut or omitted rows there is no such end."""
+    document = build_result_document("Sold by town", "SELECT 1", "sales.csv", TOWNS)
+    end = find_citable_end("Sold by town", TOWNS)
+
+    assert end is not None
+    assert document.text[:end].endswith("- For town not given, the total sold is not given")
+    assert find_citable_end("All", ResultTable(("n",), tuple((n,) for n in range(25)))) is None
+    assert find_citable_end("All", ResultTable(("n",), ((1,),), True)) is None
 
 
 def test_a_single_row_is_one_sentence() -> None:

@@ -48,7 +48,10 @@ def script(**lines: Line) -> ScriptedChat:
 
 @slow
 async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) -> None:
-    """A failure leads to a reflection and another generation, which receives the failure and the lesson."""
+    """A failure leads to a reflection and another generation, which receives the failure and the lesson.
+
+    The mode was requested, so that no router is asked.
+    """
     chat, box = script(coder=in_turn(code("wrong"), code("right"))), ScriptedSandbox()
     async with serving(chat, MemoryKnowledge({}), box) as stage:
         result = await (await stage.start(TASK)).result()
@@ -59,7 +62,7 @@ async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) ->
     assert [(attempt.n, attempt.error) for attempt in result.attempts] == [(1, "test_right: no right"), (2, None)]
     assert result.attempts[0].reflection and result.attempts[0].reflection.change == "Say right."
     assert "no right" in second and "Say right." in second and "NOTE = 'wrong'" in second
-    assert chat.count("test_writer") == 0
+    assert chat.count("test_writer") == chat.count("router") == 0
     assert result.verification and (
         result.verification.test_author,
         result.verification.passed,
