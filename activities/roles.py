@@ -112,7 +112,10 @@ class RoleActivities:
         messages = answered.prompt[1:]
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
-        reply = Message(role="assistant", content=answered.output.model_dump_json())
+        # Fields of the program, which the schema of the model lacks, are not part of its answer.
+        fields = set(type(answered.output).model_json_schema()["properties"])
+        said = answered.output.model_dump_json(include=fields, exclude_defaults=True)
+        reply = Message(role="assistant", content=said)
         self._knowledge.conversations.save_turn(conversation, turn, (*added, reply), starts_conversation=not continued)
 
     async def _answer(

@@ -8,18 +8,18 @@ of each check, one more search of each task, one more cycle of research.
 import json
 import re
 import threading
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.model_server import ModelServer, Request
 from tests.model_server.request import read_messages, read_schema
-from tests.model_server.wire import ClientConnection
+from tests.model_server.wire import ClientConnection, WireReply
 from tests.support.schema_instance import Json, instance
 
 _PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
 _SENTENCE = re.compile(r"[A-Z][^.!?\n|`#]{40,220}\.")
+_MARKED = re.compile(r"([A-Z][^.!?\n\[\]]{10,}\.) \[(\d+)\]")
 _CLAIM = re.compile(r"^\d+\. ", re.MULTILINE)
 _CYCLE = re.compile(r"Plan cycle (\d+) of")
 _HEADING = re.compile(r"^\d+\. ([^:\[\n]+)", re.MULTILINE)
@@ -33,7 +33,7 @@ TOPICS: Mapping[str, int] = {"simple": 1, "moderate": 3, "complex": 5}
 
 
 class ScriptedModel(ModelServer):
-    """A loopback server that answers every role after a fixed latency, and keeps the times of its calls."""
+    """A loopback server that answers every role after a fixed latency."""
 
     def __init__(self, latency: float) -> None:
         super().__init__()
@@ -41,26 +41,19 @@ class ScriptedModel(ModelServer):
         self._question = ""
         self._effort = "simple"
         self._asked: Counter[str] = Counter()
-        self._timing = threading.Lock()
-        self.spans: list[tuple[float, float]] = []
-        """Start and end of every answered call since the last question."""
+        self._run_lock = threading.Lock()
 
     def begin(self, question: str, effort: str) -> None:
         """Answer the calls of the next run for a question."""
-        with self._timing:
+        with self._run_lock:
             self._question, self._effort = question, effort
-            self._asked, self.spans = Counter(), []
+            self._asked = Counter()
 
-    def receive(self, method: str, path: str, headers: Mapping[str, str], body: Json, caller: ClientConnection) -> None:
+    def _answer(self, request: Request, caller: ClientConnection) -> WireReply | None:
         """Answer a request after the latency."""
-        start = time.monotonic()
-        asked = Request(path, headers, body, read_schema(body)[0], method)
-        if asked.schema_name:
+        if request.schema_name:
             caller.pause(self._latency)
-        super().receive(method, path, headers, body, caller)
-        if asked.schema_name:
-            with self._timing:
-                self.spans.append((start, time.monotonic()))
+        return super()._answer(request, caller)
 
     def _build_instance(self, request: Request) -> str | Json:
         name, schema = read_schema(request.json)
@@ -68,7 +61,7 @@ class ScriptedModel(ModelServer):
         plain = instance(schema, name)
         if not isinstance(plain, dict):
             return json.dumps(plain)
-        with self._timing:
+        with self._run_lock:
             self._asked[name] += 1
             number = self._asked[name]
         answer = _fill(plain, _read_sentences(prompt))
@@ -108,7 +101,11 @@ class ScriptedModel(ModelServer):
     def _list_topics(self) -> list[Json]:
         aspects = ASPECTS[: TOPICS[self._effort]]
         return [
-            {"heading": aspect.capitalize(), "question": f"{self._question.rstrip('?')}: {aspect}?"}
+            {
+                "heading": aspect.capitalize(),
+                "question": f"{self._question.rstrip('?')}: {aspect}?",
+                "answer": f"{self._question.rstrip('?')}: {aspect}. {_TEXT}",
+            }
             for aspect in aspects
         ]
 
@@ -153,11 +150,11 @@ def _judge_claims(prompt: str) -> list[Json]:
 
 
 def _read_sentences(prompt: str) -> list[tuple[int, str]]:
-    """Return sentences of the passages in a prompt, each with the number of its passage."""
+    """Return sentences of the passages in a prompt, each with the number of its passage; else marked ones of a text."""
     found: list[tuple[int, str]] = []
     for number, text in _PASSAGE.findall(prompt):
         found += [(int(number), " ".join(sentence.split())) for sentence in _SENTENCE.findall(text)[:2]]
-    return found
+    return found or [(int(number), text) for text, number in _MARKED.findall(prompt)]
 
 
 def _fill(value: Any, sentences: Sequence[tuple[int, str]]) -> Any:

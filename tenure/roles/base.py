@@ -9,6 +9,7 @@ the decision itself, `PostprocessedRole` builds a reply from it, `StoredRole` ke
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -218,18 +219,43 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1) -> str:
+def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1, *, among: Sequence[Passage] = ()) -> str:
     """Render passages as numbered, delimited evidence, from `first`; omit the first `known`, which were shown before.
 
+    A prompt that renders its passages in several groups names all of them in `among`.
+
     Parts of a document that follow each other are shown together: a passage that continues another one comes directly
-    after it, whatever its number, without the text that both contain. A passage with instructions to language models
-    carries a warning, and such a title is left out.
+    after it, whatever its number, without the text that both contain. A passage carries the date of its document, its
+    headings, and the name of its file if another document has the same title. A passage with instructions to language
+    models carries a warning, and such a title or heading is left out.
     """
     new = list(enumerate(passages[known:], known + first))
+    ambiguous = _list_ambiguous_titles(among or passages)
     return "\n".join(
-        f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_continuation(before)}'
-        f"{_render_warning(passage)}>\n{neutralise(passage.text[skipped:])}\n</passage>"
+        f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_place(passage, ambiguous)}'
+        f"{_render_date(passage)}{_render_continuation(before)}{_render_warning(passage)}>"
+        f"\n{neutralise(passage.text[skipped:])}\n</passage>"
         for n, passage, before, skipped in _join_neighbours(new)
+    )
+
+
+def _list_ambiguous_titles(passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the titles that several of the documents have."""
+    documents = {(passage.title, passage.source) for passage in passages}
+    counts = Counter(title for title, _ in documents)
+    return frozenset(title for title, count in counts.items() if count > 1)
+
+
+def _render_place(passage: Passage, ambiguous: frozenset[str]) -> str:
+    """Return the attributes for the file of a passage, if its title is ambiguous, and for its headings.
+
+    These are the nearest one and the outermost one, without which a rejected idea reads like a rule.
+    """
+    name = passage.uri.rstrip("/").rpartition("/")[2] if passage.title in ambiguous else ""
+    headings = [heading for heading in passage.heading_path if heading.strip() not in ("", passage.title.strip())]
+    section = " / ".join(dict.fromkeys((*headings[:1], *headings[-1:])))
+    return "".join(
+        f' {attribute}="{_render_title(text)}"' for attribute, text in (("file", name), ("section", section)) if text
     )
 
 
@@ -257,6 +283,10 @@ def _join_neighbours(numbered: Sequence[tuple[int, Passage]]) -> Iterator[tuple[
             shown.add(current)
             yield current, known[current], before.get(current, 0), skipped
             current, skipped = following.get(current, (current, 0))
+
+
+def _render_date(passage: Passage) -> str:
+    return f' date="{_attribute(passage.published)}"' if passage.published else ""
 
 
 def _render_continuation(before: int) -> str:

@@ -15,21 +15,23 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.algorithms.writing.tables import fold_shared_cells
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
+from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, RoleOutput, wrap_in_tag
 
 CITING_RULE = (
     "Every sentence that states a fact names, in `passages`, the numbers of the passages it rests on: all that it "
     f"needs, at most {MAX_CITATIONS}. Use only numbers you were given. Say nothing that the passages do not say. "
-    "Never write citation marks, source names or addresses into the text itself."
+    "The reader sees no passages: write “the sources”, or name the author or the kind of a source where it matters who "
+    "says something. Never write citation marks, file names or addresses into the text itself."
 )
 """Rule of every prompt for sentences with passages."""
 
 KIND_RULE = (
     "`kind` says what a sentence is: `fact`, stated by its passages; `inference`, a conclusion or recommendation that "
     "follows from its passages; `gap`, one specific thing that the passages leave open; `lead_in`, a short "
-    "introduction of the sentences after it. Only gaps and lead-ins may lack passages, and they state no figures "
-    "of their own."
+    "introduction of the sentences after it. Only gaps and lead-ins may lack passages, and without passages they state "
+    "no figures."
 )
 """Rule of prompts for sentences with a kind."""
 
@@ -220,6 +222,20 @@ def find_passage_numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int
 
 def _render_marks(claim: Claim, passages: Sequence[Passage]) -> str:
     return "".join(f"[{n}]" for n in find_passage_numbers(claim, passages))
+
+
+def render_reasoning(line: Reasoning | None, passages: Sequence[Passage]) -> str:
+    """Render a line of reasoning, each step with the numbers of its passages as far as they are given."""
+    if line is None:
+        return ""
+    said = [
+        f"{n}. ({step.kind}) {step.claim.text} {_render_marks(step.claim, passages)}".rstrip()
+        for n, step in enumerate(line.steps, 1)
+    ]
+    if line.conclusion:
+        claim = line.conclusion.claim
+        said.append(f"Conclusion: {claim.text} {_render_marks(claim, passages)}".rstrip())
+    return "\n".join([*said, f"Confidence: {line.confidence:.0%}"])
 
 
 def render_list(title: str, items: Sequence[str]) -> str:

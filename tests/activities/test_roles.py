@@ -1,5 +1,6 @@
 """Role activities: evidence by reference and verbatim citations."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -24,7 +25,8 @@ from tenure.roles.research import planner, synthesizer
 from tenure.roles.research.planner import PlannerInput
 from tenure.roles.research.router import RouterInput, RouterOutput
 from tenure.roles.research.synthesizer import SynthesizerInput
-from tenure.roles.writing import section_writer
+from tenure.roles.writing import section_reviewer, section_writer
+from tenure.roles.writing.section_reviewer import SectionReviewerInput
 from tenure.roles.writing.section_writer import SectionWriterInput
 from tests.roles.cases import CASES
 from tests.support.worlds import KITCHEN, NO_CRITIQUE, MemoryKnowledge, ScriptedChat, Source, says, story, text
@@ -77,6 +79,7 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "sql_writer",
         "hypothetical_document",
         "title_writer",
+        "abstract_writer",  # the sections were checked against their passages
         "code_reflector",
         "decider",
         "self_evaluator",
@@ -225,7 +228,7 @@ async def talk(
 
 
 def answered(reply: RoleReply[Any]) -> Message:
-    return Message(role="assistant", content=reply.output.model_dump_json())
+    return Message(role="assistant", content=reply.output.model_dump_json(exclude_defaults=True))
 
 
 async def test_prompt_starts_with_the_previous_turns() -> None:
@@ -238,6 +241,19 @@ async def test_prompt_starts_with_the_previous_turns() -> None:
     assert second[:3] == (*first, answered(replies[0])) and len(second) == 4
     assert third[:5] == (*second, answered(replies[1])) and len(third) == 6
     assert PLANNER.question in first[1].content and PLANNER.question not in second[3].content
+
+
+async def test_fields_of_the_program_are_not_in_the_conversation() -> None:
+    """The model reads its own answer by the fields of its schema, without those that only fallbacks fill."""
+    critical = says({"critique": "Say more.", "query": ""})
+    chat, knowledge = Listening(story(section_reviewer=critical)), MemoryKnowledge(dict(KITCHEN))
+    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    given = SectionReviewerInput(question="Bread?", topic="Bread", topic_question="Bread?", draft=Draft())
+    call = section_reviewer.ROLE.request_type(input=given, turn=ConversationTurn(run=RUN, name="s", number=0))
+    await ActivityEnvironment().run(roles.build(section_reviewer.ROLE), call)
+
+    (said,) = (json.loads(one.content) for one in knowledge.turns[RUN, "s", 0][1] if one.role == "assistant")
+    assert "critique" in said and not {"composed", "searches_freely"} & set(said)
 
 
 async def test_restarted_conversation_has_no_history() -> None:

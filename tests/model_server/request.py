@@ -64,12 +64,11 @@ def read_schema(request: Json) -> tuple[str, Json]:
     declared = asked.get("json_schema") or (asked if "schema" in asked else None)
     if declared:
         return declared["name"], declared["schema"]
-    for message in [] if "encoding_format" in request else read_messages(request):
-        content = str(message.get("content", "")) if isinstance(message, dict) else ""
-        written = _SCHEMA_IN_PROMPT.search(content)
-        if written and message["role"] in ("system", "developer"):
-            schema, _ = json.JSONDecoder().raw_decode(content, written.end())
-            return written[1], cast(Json, schema)
+    last = read_messages(request)[-1:] if "encoding_format" not in request else []
+    content = str(last[0].get("content", "")) if last and isinstance(last[0], dict) else ""
+    for written in list(_SCHEMA_IN_PROMPT.finditer(content))[-1:]:
+        schema, _ = json.JSONDecoder().raw_decode(content, written.end())
+        return written[1], cast(Json, schema)
     return "", {}
 
 

@@ -57,9 +57,9 @@ async def test_any_schema_is_answered(client: openai.AsyncOpenAI) -> None:
 
 
 async def test_the_schema_is_found_in_the_prompt(server: ModelServer, client: openai.AsyncOpenAI) -> None:
-    """A schema in the system message names the role like a declared one."""
+    """A schema in the last message names the role like a declared one."""
     prompt = f"Be brief.\n\nFollow the JSON schema `outliner`:\n{json.dumps(SCHEMA)}\nThank you."
-    reply = await client.chat.completions.create(model="m", messages=[{"role": "system", "content": prompt}])
+    reply = await client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
     assert "title" in json.loads(reply.choices[0].message.content or "")
     assert len(server.requests_of("outliner")) == 1
 

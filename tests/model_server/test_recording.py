@@ -9,7 +9,9 @@ import httpx
 
 from benchmarks.by_hand.__main__ import main
 from benchmarks.by_hand.folder import RequestFolder, RequestInbox
+from tenure.roles.base import mark_passages
 from tests.model_server import ModelServer, Recording
+from tests.support.passages import passage
 from tests.support.schema_instance import MARKER
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
@@ -48,6 +50,32 @@ def test_answers_are_found_by_prompt_or_by_order(tmp_path: Path) -> None:
         titles = [ask(server, body) for body in bodies]
         assert titles == ["second", "first", "third", "second"]
         assert [match.kind for match in recording.matches] == ["exact", "order", "order", "exact"]
+
+
+def test_concurrent_requests_get_the_answers_on_their_topics(tmp_path: Path) -> None:
+    """If a prompt has changed, the last topic or task that it names decides among the answers of its role."""
+    rye, oat = "<task>\nBread\n</task>\n<topic>\nRye\nHow?\n</topic>", "<topic>\nOat\nHow?\n</topic>"
+    recording = Recording.load(record(tmp_path, {rye: "on rye", oat: "on oat", "None?": "on nothing"}))
+    with ModelServer(recording=recording) as server:
+        bodies = (build_body(f"{oat} New."), build_body(f"{rye} New."), build_body("<topic>\nWheat\n</topic>"))
+        assert [ask(server, body) for body in bodies] == ["on oat", "on rye", "on nothing"]
+        assert [match.kind for match in recording.matches] == ["subject", "subject", "order"]
+
+
+def test_citations_follow_their_passages(tmp_path: Path) -> None:
+    """In a prompt with other passages, the numbers of an answer are those of the same texts; missing ones are gone."""
+    folder = RequestFolder(tmp_path / "answers")
+    before = build_body(mark_passages([passage("Rye."), passage("Oat."), passage("Wheat.")]))
+    answer = {"title": "x", "rows": [{"passages": [1, 2]}, {"passages": [3]}]}
+    before["response_format"]["json_schema"]["schema"] = {"type": "object"}
+    with RequestInbox(folder).receive(before) as request:
+        request.save_answer(json.dumps(answer))
+    assert main(["export", "--folder", str(folder.path), str(tmp_path / "r.jsonl")]) == 0
+    after = build_body(mark_passages([passage("Wheat."), passage("Barley."), passage("Oat.")]))
+    recording = Recording.load(tmp_path / "r.jsonl")
+
+    assert recording.find_answer(after) == {"title": "x", "rows": [{"passages": [3]}, {"passages": [1]}]}
+    assert recording.find_answer(before) == answer
 
 
 def test_a_request_without_a_recorded_answer_gets_an_instance(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from tenure.contracts.evidence.computing import FailedProgram
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.evidence.react import ReactStep, Transcript
-from tenure.contracts.evidence.reasoning import ReasoningStep
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic, Reflection
@@ -140,13 +140,20 @@ SALES = TableInfo(
 )
 FAILED = (FailedQuery(sql="SELECT city FROM sales", problem="there is no column city"),)
 
+REASONING = Reasoning(
+    strategy="chain",
+    steps=(ReasoningStep(kind="premise", claim=Claim(text=RISES, citations=(quoted(0, RISES),))),),
+    conclusion=ReasoningStep(kind="inference", claim=Claim(text="So wait."), follows=(1,)),
+    confidence=0.8,
+)
+
 SECTION: dict[str, Any] = {
     "question": QUESTION,
     "topic": "Making bread",
     "topic_question": "How is bread made?",
     "other_topics": ("Ripening of cheese",),
     "feedback": ("Say more on rye bread",),
-    "reasoning": "1. (premise) Dough rises while it rests.",
+    "line": REASONING,
     "synthesis": "Situation: Bread is made by hand and by machine.",
     "preferences": PREFERENCES,
 }
@@ -352,7 +359,7 @@ CASES: dict[str, Case] = {
         Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,
-            topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), group_sizes=(2, 1)),
+            topic_namer.TopicNamerInput(question=QUESTION, outline=("Ripening of cheese",), group_sizes=(1, 1, 1)),
         ),
         Case(
             synthesizer.ROLE,
@@ -484,7 +491,7 @@ CASES: dict[str, Case] = {
         Case(
             abstract_writer.ROLE,
             abstract_writer.AbstractWriterInput(
-                question=QUESTION, sections=SECTIONS, reasoning="1. (premise) Dough rises.", preferences=PREFERENCES
+                question=QUESTION, sections=SECTIONS, line=REASONING, preferences=PREFERENCES
             ),
         ),
     )

@@ -14,8 +14,9 @@ from tenure.roles.prompting import (
     join_parts,
     render_draft,
     render_list,
+    render_reasoning,
 )
-from tests.roles.cases import DRAFT, EVIDENCE, MADE, RIPENS
+from tests.roles.cases import DRAFT, EVIDENCE, MADE, REASONING, RIPENS, RISES
 
 
 def test_composed_text_has_the_form_of_a_model_answer() -> None:
@@ -156,6 +157,16 @@ def test_prompt_and_schema_agree_on_the_number_of_passages() -> None:
     schema = WrittenSentence.model_json_schema()
 
     assert f"at most {schema['properties']['passages']['maxItems']}" in CITING_RULE
+
+
+def test_steps_of_reasoning_have_the_numbers_of_their_passages() -> None:
+    """A step whose passage is not shown, and a step that follows from others, have no number."""
+    assert render_reasoning(REASONING, EVIDENCE.passages) == (
+        f"1. (premise) {RISES} [1]\nConclusion: So wait.\nConfidence: 80%"
+    )
+    without = REASONING.model_copy(update={"conclusion": None})
+    assert render_reasoning(without, ()) == f"1. (premise) {RISES}\nConfidence: 80%"
+    assert render_reasoning(None, EVIDENCE.passages) == ""
 
 
 def test_a_list_without_items_is_empty() -> None:

@@ -92,7 +92,11 @@ class KnownMemories:
 
     def recall(self, request: MemorySearchRequest) -> MemorySearchReply:
         self.asked.append(request)
-        found = tuple(one for one in self.recollection.memories if one.memory.kind in request.kinds)
+        found = tuple(
+            one
+            for one in self.recollection.memories
+            if one.memory.kind in request.kinds and one.memory.origin.run not in request.without_runs
+        )
         return self.recollection.model_copy(update={"memories": found})
 
     def remember(self, request: RememberRequest) -> RememberReply:

@@ -19,8 +19,8 @@ PAGES = {
 }
 
 
-def start(home: Home, docs: Path, name: str, *options: str) -> Result:
-    options = ("--no-memory", "--id", name, "--json", *options)
+def start(home: Home, docs: Path, name: str, *options: str, memory: str = "--no-memory") -> Result:
+    options = (memory, "--id", name, "--json", *options)
     done = home.run("start", QUESTION, "--docs", str(docs), *options, timeout=150)
     assert done.returncode == 0, done.stderr
     return Result.model_validate_json(done.stdout)
@@ -61,3 +61,22 @@ def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
     assert (second.usage.model_calls, second.usage.saved.model_calls) == (0, paid)
     assert second.usage.saved.tokens_in == first.usage.tokens_in == third.usage.tokens_in
     assert [section.claims for section in second.sections] == [section.claims for section in first.sections]
+
+
+def test_a_second_run_with_memory_asks_nothing(tmp_path: Path) -> None:
+    """The memories of the first run are left out, which the report says; changed documents bring them back."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in PAGES.items():
+        (docs / name).write_text(text)
+    with ModelServer() as model, modelled_home(tmp_path, model, TENURE_ANSWER_CACHE_MEGABYTES="200") as home:
+        start(home, docs, "first", memory="--memory")
+        paid = len(model.billed)
+        second = start(home, docs, "second", memory="--memory")
+        assert len(model.billed) == paid
+        (docs / "bells.md").write_text("# Bells\n\nA bell on a buoy guides ships past lighthouses in fog.\n")
+        third = start(home, docs, "third", memory="--memory")
+
+    assert (second.usage.model_calls, second.usage.saved.model_calls) == (0, paid)
+    assert any("asked about the same documents before (first)" in note for note in second.notes)
+    assert any(note.startswith("Recalled from earlier research") for note in third.notes)

@@ -36,6 +36,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.section_reviewer import SectionReviewerInput
     from tenure.roles.writing.section_writer import SectionWriterInput
 
+MAX_NEW_PASSAGES = 6
+"""Maximum number of new passages of a search that a review has asked a model for; the conversation keeps them all."""
 MAX_SEARCHES = {"simple": 0, "moderate": 1, "complex": 2}
 """Maximum number of searches that the reviews of a section may ask a model for, by the complexity of the question."""
 
@@ -117,6 +119,7 @@ class SectionWorkflow(ControllableWorkflow):
             self.evidence,
             self.request.topic.heading,
             is_reviewed=self.rounds > 0,
+            written_by_model=self.request.limits.has_model,
         )
         self.draft, self.removed = verification.drafts[0], (*self.removed, *verification.notes)
 
@@ -127,12 +130,12 @@ class SectionWorkflow(ControllableWorkflow):
             imagined = self.request.hypothetical_answer
             if not imagined and not self.request.limits.has_model:
                 imagined = await self._imagine_answer()
-            await self._gather(topic.question, imagined)
+            self._add_evidence(await self._search(topic.question, imagined))
         whole = self.request.evidence if topic.question == self.request.question else ()
         # Results of queries come on top, since they would take the places of the reasons.
         limit = self.request.limits.passages_per_section + len(self.request.query_results)
         self.evidence = order_section_evidence(
-            self.request.query_results, whole or self.evidence, gathered, self.evidence
+            self.request.query_results, whole or self.evidence, gathered, self.evidence, self.request.cited_evidence
         )[:limit]
         self._add_evidence(self.request.shared_evidence)
         self.evidence = add_sided_passages(self.evidence, self.request.positions)
@@ -232,16 +235,20 @@ class SectionWorkflow(ControllableWorkflow):
 
     async def _search_for_more(self, query: str) -> None:
         """Search for what the draft lacks; the passages are evidence for the whole report."""
-        self.found = manuscript.add_new_passages(self.found, await self._gather(query))
+        found = await self._search(query)
+        self._add_evidence(found, MAX_NEW_PASSAGES if self.request.limits.has_model else None)
+        self.found = manuscript.add_new_passages(self.found, found)
 
-    def _add_evidence(self, passages: Sequence[PassageRef]) -> None:
-        """Append new passages to the evidence of the section; known ones keep their places."""
-        self.evidence = manuscript.add_new_passages(self.evidence, passages)
+    def _add_evidence(self, passages: Sequence[PassageRef], limit: int | None = None) -> None:
+        """Append new passages, at most `limit`, to the evidence of the section; known ones keep their places."""
+        known = len(self.evidence)
+        merged = manuscript.add_new_passages(self.evidence, passages)
+        self.evidence = merged if limit is None else merged[: known + limit]
 
-    async def _gather(self, query: str, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
-        """Search, append new passages to the evidence of the section, and return all passages found."""
+    async def _search(self, query: str, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
+        """Search for passages of the section."""
         limits = self.request.limits
-        found = await self.clients.knowledge.search(
+        return await self.clients.knowledge.search(
             SearchRequest(
                 query=query,
                 corpora=self.request.corpora,
@@ -252,8 +259,6 @@ class SectionWorkflow(ControllableWorkflow):
             limits.min_relevance,
             summary=query,
         )
-        self._add_evidence(found)
-        return found
 
     def _take_feedback(self) -> list[str]:
         """Mark all feedback as used from now on and return its texts."""
@@ -269,7 +274,7 @@ class SectionWorkflow(ControllableWorkflow):
             topic_question=self.request.topic.question,
             other_topics=self.request.other_topics,
             feedback=tuple(self.used_feedback),
-            reasoning=self.request.reasoning,
+            line=self.request.line,
             synthesis=self.request.synthesis,
             preferences=self.request.preferences,
             positions=self.request.positions,

@@ -11,7 +11,12 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.cycle_phases.act import execute_steps, needs_another_plan
-from workflows.research.cycle_phases.analyze import analyze, collect_known_passages
+from workflows.research.cycle_phases.analyze import (
+    PassageGroups,
+    analyze,
+    collect_known_passages,
+    request_topic_names,
+)
 from workflows.research.cycle_phases.decide import decide, stop_reason
 from workflows.research.cycle_phases.plan import plan_cycle
 from workflows.research.cycle_phases.research_loop import ResearchLoop
@@ -68,8 +73,7 @@ class SpiralWorkflow(ControllableWorkflow):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
             candidates = await self._plan_and_act()
-            await analyze(loop, candidates)
-            await self._conclude_cycle()
+            await self._conclude_cycle(await analyze(loop, candidates))
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()
@@ -78,21 +82,17 @@ class SpiralWorkflow(ControllableWorkflow):
         if loop.request.effort.synthesizes:
             await synthesize(loop, resolve=True)
 
-    async def _conclude_cycle(self) -> None:
-        """Synthesize what the cycle has found, and decide whether another one follows.
+    async def _conclude_cycle(self, latent: PassageGroups) -> None:
+        """Synthesize what the cycle has found, name its latent topics, and decide whether another one follows.
 
         A model is asked neither before a plan that it makes itself nor for a synthesis that the resolution replaces.
         """
         loop, effort = self.loop, self.loop.request.effort
-        if effort.plans_first_cycle:
-            await synthesize(loop)
-        if self._stop_reason() or not effort.decides:
-            return
-        if not effort.plans_first_cycle:
-            if loop.state.cycle == 1:
-                return
-            await synthesize(loop)
-        loop.end_reason = await decide(loop)
+        is_decided = effort.decides and (effort.plans_first_cycle or loop.state.cycle > 1)
+        synthesizes = effort.plans_first_cycle or (is_decided and not self._stop_reason())
+        await asyncio.gather(request_topic_names(loop, latent), *([synthesize(loop)] if synthesizes else []))
+        if is_decided and not self._stop_reason():
+            loop.end_reason = await decide(loop)
 
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
         """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""

@@ -3,6 +3,7 @@
 A claim that is a quote of its source, or nearly one, needs no model call, and neither do gaps and lead-ins.
 """
 
+import asyncio
 from collections.abc import Sequence
 
 from temporalio import workflow
@@ -34,6 +35,7 @@ async def verify_drafts(
     for_writing: bool = False,
     is_reviewed: bool = False,
     by_rule: bool = False,
+    written_by_model: bool = False,
 ) -> ResolvedDrafts:
     """Check every claim of drafts, correct unsupported ones, and remove what stays unsupported.
 
@@ -46,6 +48,7 @@ async def verify_drafts(
         for_writing: whether calls may use the budget that is held back for writing the report.
         is_reviewed: whether a reviewer has seen the drafts, so that only its own unchecked sentences are left.
         by_rule: whether the fallback checks the claims because an answer of a model is not worth its wait.
+        written_by_model: whether a model wrote the drafts; the fallback then removes only what is probably wrong.
     """
     checked = tuple(verification.confirm_close_claims(draft) for draft in drafts)
     try:
@@ -57,6 +60,7 @@ async def verify_drafts(
             part,
             for_writing=for_writing,
             by_rule=by_rule,
+            written_by_model=written_by_model,
         )
     except ActivityError as error:
         if is_cancelled_exception(error):
@@ -76,26 +80,35 @@ async def _check_claims(
     *,
     for_writing: bool,
     by_rule: bool,
+    written_by_model: bool,
 ) -> tuple[Draft, ...]:
     """Check and correct claims; those without a source only if there is other evidence for them."""
     known = verification.list_claims(drafts)
     uncited = verification.find_uncited_claims(drafts) if evidence else []
     positions = sorted({*verification.find_unchecked_claims(drafts), *uncited})
     checked: dict[int, Claim | None] = {}
-    others = tuple(claim.text for n, claim in enumerate(known) if n not in set(positions))
-    for batch in verification.split_batches(positions):
+    others = tuple(claim.statement for n, claim in enumerate(known) if n not in set(positions))
+
+    async def check(batch: Sequence[int]) -> None:
         claims = tuple(known[n] for n in batch)
         cited = verification.list_cited_passages(claims)
         needs_more = any(not claim.citations for claim in claims)
         output = await clients.models.ask(
             claim_checker.ROLE,
-            ClaimCheckerInput(question=question, claims=claims, other_sentences=others),
+            ClaimCheckerInput(
+                question=question,
+                claims=claims,
+                other_sentences=others,
+                written_by_model=written_by_model,
+            ),
             add_new_passages(cited, evidence[:MAX_OTHER_PASSAGES]) if needs_more else cited,
             summary=f"{part}: {len(claims)} claim(s)",
             for_writing=for_writing,
             by_rule=by_rule,
         )
         checked.update(zip(batch, output.claims, strict=True))
+
+    await asyncio.gather(*map(check, verification.split_batches(positions)))
     removed = {n for n, claim in checked.items() if claim is None}
     kept = {n: claim for n, claim in checked.items() if claim is not None}
     return remove_claims(verification.replace_claims(drafts, kept), removed)

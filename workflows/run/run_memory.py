@@ -83,12 +83,39 @@ class RunMemory:
         return None
 
     async def _recall(self) -> Experience:
-        memories, facts = await asyncio.gather(self._search_runs(), self._search_facts())
+        repeated = await self._find_repeated_runs()
+        memories, facts = await asyncio.gather(self._search_runs(repeated), self._search_facts(repeated))
         related = experience.find_related_runs(memories.memories, self._run)
         inherited = await self._inherit((*related, *experience.find_runs_by_facts(facts, related, self._run)))
         return self._build_experience(memories, facts, related, inherited)
 
-    async def _search_runs(self) -> MemorySearchReply:
+    async def _find_repeated_runs(self) -> tuple[RunId, ...]:
+        """Return earlier runs on the same question since whose end no document has changed.
+
+        A model has answered the prompts of such a run. Its answers are cached, and without the memories of that run the
+        prompts are the same again. The web changes, and a run with fresh answers uses no cache.
+        """
+        request, limits = self._request, self._request.limits
+        if not limits.has_model or limits.fresh or limits.web or not request.corpora:
+            return ()
+        search = MemorySearchRequest(
+            query=request.question,
+            owner=self._owner,
+            kinds=("episodic",),
+            limit=MAX_RECALLED_MEMORIES,
+            corpora=self._readable,
+            now=workflow.now(),
+        )
+        found = await self._clients.execute_activity(
+            MemoryActivities.search_memories, search, summary=f"the same question: {request.question}"
+        )
+        same = experience.find_same_questions(found.memories, request.question, self._run)
+        repeated = (await self._load_findings(same)).unchanged if same else ()
+        if repeated:
+            self.notes.append(experience.describe_repeated_runs(repeated))
+        return repeated
+
+    async def _search_runs(self, without: tuple[RunId, ...]) -> MemorySearchReply:
         """Return memories of how earlier runs went and what they learned."""
         question = self._request.question
         request = MemorySearchRequest(
@@ -97,6 +124,7 @@ class RunMemory:
             kinds=("episodic", "procedural"),
             limit=MAX_RECALLED_MEMORIES,
             corpora=self._readable,
+            without_runs=without,
             now=workflow.now(),
             used_by=self._run,
             include_strategies=True,
@@ -131,7 +159,7 @@ class RunMemory:
             MemoryActivities.search_memories, request, summary=f"lessons: {question}"
         )
 
-    async def _search_facts(self) -> tuple[ScoredMemory, ...]:
+    async def _search_facts(self, without: tuple[RunId, ...]) -> tuple[ScoredMemory, ...]:
         """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
         question = self._request.question
         request = MemorySearchRequest(
@@ -140,6 +168,7 @@ class RunMemory:
             kinds=known_facts.FACT_KINDS,
             limit=known_facts.MAX_RECALLED_FACTS,
             corpora=self._readable,
+            without_runs=without,
             now=workflow.now(),
             used_by=self._run,
         )
@@ -153,16 +182,21 @@ class RunMemory:
         request = self._request
         if not related or not request.corpora or request.scheduled:
             return InheritReply()
+        return await self._load_findings(related)
+
+    async def _load_findings(self, runs: tuple[RelatedRun, ...]) -> InheritReply:
+        """Return the findings of runs, and which of them the documents have not changed since."""
+        request = self._request
         return await self._clients.execute_activity(
             KnowledgeActivities.inherit_findings,
             InheritRequest(
-                runs=related,
+                runs=runs,
                 question=request.question,
                 corpora=request.corpora,
                 filters=request.limits.filters,
                 min_relevance=request.limits.min_relevance,
             ),
-            summary=f"findings of {len(related)} related runs",
+            summary=f"findings of {len(runs)} related runs",
         )
 
     def _build_experience(

@@ -41,12 +41,16 @@ class Conversation:
     def __init__(self, turn: ConversationTurn) -> None:
         """Continue with a turn."""
         self.turn = turn
+        self.passages = 0
+        """Passages of the turns that this workflow has asked for."""
 
-    def advance(self, reply: "RoleReply[Any]") -> None:
-        """Move to the next turn, or restart if a fallback gave the reply."""
+    def advance(self, reply: "RoleReply[Any]", passages: int) -> None:
+        """Move to the next turn after a prompt with some passages, or restart if a fallback gave the reply."""
         saved = reply.saved
         tokens = reply.tokens_in + reply.tokens_out + saved.tokens_in + saved.tokens_out
-        self.turn = self.turn.advance(tokens) if reply.model_calls or saved.answers else self.turn.restart()
+        is_continued = bool(reply.model_calls or saved.answers)
+        self.turn = self.turn.advance(tokens) if is_continued else self.turn.restart()
+        self.passages = passages if is_continued else 0
 
 
 class ModelClient:
@@ -91,7 +95,14 @@ class ModelClient:
         def call_budget(answers: int) -> CallBudget:
             return budget.compute_call_budget(limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
 
-        expected = budget.compute_expected_amounts(prompt, len(evidence), turn.tokens if turn else 0)
+        shown = conversation.passages if conversation else 0
+        expected = (
+            budget.compute_expected_amounts(
+                budget.count_shown_bytes(input.model_dump()), max(0, len(evidence) - shown), turn.tokens if turn else 0
+            )
+            if limits.has_model_budget
+            else BudgetAmounts()
+        )
         answers, reserved = (
             (0, BudgetAmounts())
             if by_rule
@@ -112,7 +123,7 @@ class ModelClient:
         started = workflow.time_ns()
         reply = await self._execute(role, request, summary)
         if conversation:
-            conversation.advance(reply)
+            conversation.advance(reply, len(evidence))
         if reserved is not None and limits.has_model_budget:
             self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
         span = (started // NANOSECONDS_PER_MILLISECOND, workflow.time_ns() // NANOSECONDS_PER_MILLISECOND)

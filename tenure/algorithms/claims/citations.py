@@ -6,7 +6,7 @@ verbatim whatever the writer wrote.
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -83,7 +83,8 @@ def _check_kind(text: str, kind: ClaimKind, passages: Sequence[Passage]) -> Clai
     if kind in KINDS_WITH_SOURCES:
         return kind
     limit = MAX_LEAD_IN_WORDS if kind == "lead_in" else MAX_GAP_WORDS
-    invents = any(not any(figure in passage.text for passage in passages) for figure in _FIGURE.findall(text))
+    known = [f"{passage.title} {passage.text}" for passage in passages]
+    invents = any(not any(figure in part for part in known) for figure in _FIGURE.findall(text))
     return "fact" if invents or len(text.split()) > limit else kind
 
 
@@ -160,14 +161,17 @@ def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, i
     if containing and not is_part:
         return containing[0]
     candidates = containing or spans
-    return max(candidates, key=lambda span: (_compute_overlap(statement, passage.text[span[0] : span[1]]), -span[0]))
+    # The words of the title occur all over the document, so they do not distinguish its sentences.
+    wanted = set(stem_words(statement))
+    wanted = wanted.difference(stem_words(passage.title)) or wanted
+    return max(candidates, key=lambda span: (_compute_overlap(wanted, passage.text[span[0] : span[1]]), -span[0]))
 
 
-def _compute_overlap(claim: str, span: str) -> float:
-    """Return the F1 score of shared stems, which penalises long spans."""
-    claim_stems, span_stems = set(stem_words(claim)), set(stem_words(span))
-    shared = len(claim_stems & span_stems)
-    return 2 * shared / (len(claim_stems) + len(span_stems)) if shared else 0.0
+def _compute_overlap(wanted: Collection[str], span: str) -> float:
+    """Return the F2 score of shared stems, which penalises long spans less than what they leave out."""
+    stems = set(stem_words(span))
+    shared = len(stems.intersection(wanted))
+    return 5 * shared / (4 * len(wanted) + len(stems)) if shared else 0.0
 
 
 def _list_spans(text: str) -> list[tuple[int, int]]:

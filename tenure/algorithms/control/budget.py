@@ -6,6 +6,7 @@ yet settled count as used, so that concurrent parts cannot exceed the limits tog
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pydantic import Field
 
@@ -86,15 +87,26 @@ EXPECTED_INSTRUCTION_TOKENS, EXPECTED_ANSWER_TOKENS = 1_000, 500
 """Tokens of a role's instructions with its schema, and of an answer, as they are on average."""
 
 
-def compute_expected_amounts(prompt: str, passages: int, conversation_tokens: int = 0) -> BudgetAmounts:
+def count_shown_bytes(value: Any) -> int:
+    """Return the bytes of the texts of a role's input, without its citations, which prompts show as numbers."""
+    if isinstance(value, str):
+        return len(value.encode())
+    if isinstance(value, Mapping):
+        return sum(count_shown_bytes(part) for name, part in value.items() if name != "citations")
+    return sum(map(count_shown_bytes, value)) if isinstance(value, list | tuple) else 0
+
+
+def compute_expected_amounts(shown_bytes: int, passages: int, conversation_tokens: int = 0) -> BudgetAmounts:
     """Return the amounts that a call is expected to use.
 
     Args:
-        prompt: input of the role.
-        passages: number of passages in the prompt.
+        shown_bytes: bytes of the texts of the role's input.
+        passages: number of passages in the prompt, besides those of the earlier turns.
         conversation_tokens: tokens of the earlier turns of the conversation.
     """
-    written = len(prompt.encode()) // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
+    # A turn that continues a conversation does not repeat most of its input.
+    shown = shown_bytes // 2 if conversation_tokens else shown_bytes
+    written = shown // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
     tokens = conversation_tokens + written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
     return BudgetAmounts(tokens=tokens, calls=1)
 

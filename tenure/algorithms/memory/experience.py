@@ -34,6 +34,10 @@ MIN_RELATED_RELEVANCE: Final = 0.45
 """Minimum normalized relevance of an earlier question or fact."""
 MAX_RELATED_RUNS: Final = 5
 """Maximum number of related runs, found by their questions and by their facts each."""
+MAX_SAME_QUESTIONS: Final = 20
+"""Maximum number of runs on the same question whose memories are left out."""
+MAX_EPISODE_QUESTION: Final = 4000
+"""Maximum characters of a question in an episode."""
 MIN_QUERY_OVERLAP: Final = 0.75
 """Minimum share of a query's word stems in one earlier query, to count as already executed."""
 MIN_INHERITED_PASSAGES: Final = 3
@@ -71,6 +75,20 @@ def find_related_runs(memories: Iterable[ScoredMemory], run: RunId) -> tuple[Rel
             )
             found.setdefault(origin.run, earlier)
     return tuple(found.values())[:MAX_RELATED_RUNS]
+
+
+def find_same_questions(memories: Iterable[ScoredMemory], question: str, run: RunId) -> tuple[RelatedRun, ...]:
+    """Return earlier runs on exactly the same question, without the run itself, each by the end of its episode."""
+    asked = shorten(question, MAX_EPISODE_QUESTION)
+    found: dict[RunId, RelatedRun] = {}
+    for scored in memories:
+        origin, episode = scored.memory.origin, scored.memory.details
+        if isinstance(episode, EpisodeDetails) and episode.question == asked and origin.run not in ("", run):
+            earlier = RelatedRun(
+                run=origin.run, question=asked, ended_at=scored.memory.created_at, relevance=scored.relevance
+            )
+            found.setdefault(origin.run, earlier)
+    return tuple(found.values())[:MAX_SAME_QUESTIONS]
 
 
 def find_runs_by_facts(
@@ -247,6 +265,14 @@ def rank_productive_queries(executed: Sequence[ExecutedQuery]) -> tuple[str, ...
     return tuple(dict.fromkeys(query.query for query in found))[:MAX_SAVED_QUERIES]
 
 
+def describe_repeated_runs(runs: Sequence[RunId]) -> str:
+    """Return a log line on runs whose memories are left out."""
+    return (
+        f"The same question was asked about the same documents before ({', '.join(runs)}). The memories of that are "
+        "left out, so that answers of the model are used again."
+    )
+
+
 def describe_experience(experience: Experience) -> tuple[str, ...]:
     """Return log lines on the results of earlier runs that a run starts with."""
     return (*_describe_related_runs(experience), *_describe_known_facts(experience))
@@ -322,7 +348,7 @@ def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[st
         origin=origin,
         valence=round(2 * overall - 1, 3) if outcome == "answered" else -0.5,
         details=EpisodeDetails(
-            question=shorten(result.question, 4000),
+            question=shorten(result.question, MAX_EPISODE_QUESTION),
             query_type=entry.query_type,
             strategy=entry.strategy if entry.tasks else "",
             outcome=outcome,

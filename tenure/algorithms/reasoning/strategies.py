@@ -266,13 +266,3 @@ def select_cited_passages(reasoning: Reasoning | None, passages: Sequence[Passag
     claims = [draft.claims[0] for draft in to_drafts(reasoning)] if reasoning else []
     chunks = {citation.chunk for claim in claims for citation in claim.citations}
     return tuple(passage for passage in passages if passage.chunk in chunks)
-
-
-def render_reasoning(reasoning: Reasoning | None) -> str:
-    """Render a line of reasoning as text for a writer; empty for None."""
-    if reasoning is None:
-        return ""
-    lines = [f"{n}. ({step.kind}) {step.claim.text}" for n, step in enumerate(reasoning.steps, 1)]
-    if reasoning.conclusion:
-        lines.append(f"Conclusion: {reasoning.conclusion.claim.text}")
-    return "\n".join([*lines, f"Confidence: {reasoning.confidence:.0%}"])

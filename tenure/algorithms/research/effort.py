@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from tenure.algorithms.control.length import scale_sections
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.retrieval.query_type import classify_query
+from tenure.algorithms.retrieval.stance import find_position
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.control import BudgetBounds
@@ -143,13 +144,13 @@ def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | N
 def _suggest_strategy(query: str) -> RetrievalStrategy:
     """Return the strategy that the words and the type of a query suggest."""
     kind = classify_query(query).primary
-    if _CONTESTED.search(query) or kind == "evaluative":
+    if _CONTESTED.search(query) or (kind == "evaluative" and find_position(query)):
         return "contrastive"
     if _BROAD.search(query) or kind == "comparative":
         return "hierarchical"
     if kind == "procedural" or (kind == "factual" and len(query.split()) <= MAX_SIMPLE_QUERY_WORDS):
         return "direct" if len(query.split()) <= MAX_SIMPLE_QUERY_WORDS else "iterative"
-    return "iterative" if kind == "analytical" else "multi_hop"
+    return "iterative" if kind in ("analytical", "evaluative") else "multi_hop"
 
 
 def has_converged(previous: Sequence[str], current: Sequence[str], min_overlap: float = 0.95) -> bool:

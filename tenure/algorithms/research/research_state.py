@@ -5,7 +5,8 @@ Every list that accumulates over cycles is bounded here, so that the state stays
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from functools import partial
+from itertools import accumulate, zip_longest
 from typing import TypeVar
 
 from tenure.algorithms.research.coverage import compute_coverage, select_covering_passages
@@ -26,6 +27,7 @@ from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     ExecutedQuery,
+    Finding,
     LatentTopic,
     PlanStep,
     Reflection,
@@ -246,16 +248,22 @@ def merge_synthesis(before: SynthesisDraft, after: SynthesisDraft) -> SynthesisD
     return after.model_copy(update={"situation": before.situation, "complication": before.complication})
 
 
-def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
-    """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain."""
+def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bool = False) -> SpiralState:
+    """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain.
+
+    With a model, the findings that wait for a turn alternate between queries instead of being the most relevant ones:
+    the question of a topic with several subjects resembles one of them most, whose passages would take all places.
+    """
     accepted = Counter(finding.query for finding in analysis.accepted)
     limit = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
-    aims = tuple(_record_coverage(_extend_topic(aim, analysis, limit), state.cycle) for aim in state.topics)
+    extend = partial(_alternate_topic, executed=state.executed, cycle=state.cycle) if has_model else _extend_topic
+    aims = tuple(_record_coverage(extend(aim, analysis, limit), state.cycle) for aim in state.topics)
     before = {aim.topic.heading: aim.coverage for aim in state.topics}
     gain = compute_information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
     )
-    found = [finding.passage for finding in analysis.accepted]
+    earlier = sum(query.cycle < state.cycle for query in state.executed)
+    choose = partial(_alternate_queries, earlier=earlier) if has_model else _select_best
     executed = (
         query.model_copy(update={"accepted": accepted[query.query]}) if query.cycle == state.cycle else query
         for query in state.executed
@@ -265,8 +273,8 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply) -> SpiralState:
             "topics": aims,
             "executed": _keep_newest(tuple(executed), _count_characters, MAX_QUERY_HISTORY_LENGTH),
             "information_gains": (*state.information_gains, round(gain, 4)) if state.cycle else (),
-            "unplanned": _select_best((*state.unplanned, *found), MAX_NEW_FINDINGS_WITH_MODEL),
-            "unsynthesized": _select_best((*state.unsynthesized, *found), MAX_UNPROCESSED),
+            "unplanned": choose(state.unplanned, analysis.accepted, MAX_NEW_FINDINGS_WITH_MODEL),
+            "unsynthesized": choose(state.unsynthesized, analysis.accepted, MAX_UNPROCESSED),
         }
     )
 
@@ -292,6 +300,23 @@ def _extend_topic(state: TopicState, analysis: AnalysisReply, limit: int) -> Top
     return state.model_copy(update={"passages": kept, "coverage": round(compute_coverage(kept), 4)})
 
 
+def _alternate_topic(
+    state: TopicState, analysis: AnalysisReply, limit: int, executed: Sequence[ExecutedQuery], cycle: int
+) -> TopicState:
+    """Add accepted passages to a topic, in which its queries take turns, and what remains open of its question."""
+    heading = state.topic.heading
+    findings = [finding for finding in analysis.accepted if finding.topic == heading]
+    earlier = sum(query.cycle < cycle and query.topic == heading for query in executed)
+    kept = _alternate_queries(state.passages, findings, limit, earlier)
+    return state.model_copy(
+        update={
+            "open_parts": analysis.open_parts.get(heading, state.open_parts),
+            "passages": kept,
+            "coverage": round(compute_coverage(kept), 4),
+        }
+    )
+
+
 def _record_coverage(state: TopicState, cycle: int) -> TopicState:
     """Record a topic's coverage after a cycle; index 0 is the coverage before the first cycle."""
     before = state.coverage_history[:cycle]
@@ -299,8 +324,34 @@ def _record_coverage(state: TopicState, cycle: int) -> TopicState:
     return state.model_copy(update={"coverage_history": (*before, *missing, state.coverage)})
 
 
-def _select_best(passages: Iterable[PassageRef], limit: int) -> tuple[PassageRef, ...]:
-    return tuple(_deduplicate(passages)[:limit])
+def _select_best(waiting: Sequence[PassageRef], findings: Sequence[Finding], limit: int) -> tuple[PassageRef, ...]:
+    return tuple(_deduplicate((*waiting, *(finding.passage for finding in findings)))[:limit])
+
+
+def _alternate_queries(
+    waiting: Sequence[PassageRef], findings: Sequence[Finding], limit: int, earlier: int
+) -> tuple[PassageRef, ...]:
+    """Return the findings of all queries in turn, the best result of each query first.
+
+    Args:
+        waiting: findings of earlier cycles, in this order already.
+        findings: findings of this cycle.
+        limit: maximum number of passages.
+        earlier: number of queries of earlier cycles, which have as many turns together.
+    """
+    earlier = max(1, earlier)
+    found: dict[str, list[PassageRef]] = {}
+    for finding in findings:
+        found.setdefault(finding.query, []).append(finding.passage)
+    new = [sorted(passages, key=lambda p: (-p.score, p.chunk)) for passages in found.values()]
+    turns = _take_turns([*new, *(waiting[n::earlier] for n in range(earlier))])
+    best = {passage.chunk: passage for passage in _deduplicate(turns)}
+    return tuple(best[chunk] for chunk in dict.fromkeys(passage.chunk for passage in turns))[:limit]
+
+
+def _take_turns(lists: Sequence[Sequence[E]]) -> list[E]:
+    """Return the first entry of each list, then the second of each, and so on."""
+    return [entry for entries in zip_longest(*lists) for entry in entries if entry is not None]
 
 
 def _deduplicate(passages: Iterable[PassageRef]) -> list[PassageRef]:

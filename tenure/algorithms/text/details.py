@@ -39,6 +39,8 @@ _NUMBER_WORDS = {
 }
 _AMBIGUOUS_NUMBER_WORDS = frozenset(("one", "hundred", "thousand", "million", "billion"))
 """Number words that are often not used as numbers."""
+_NUMBERED_NAME = re.compile(r"\b[A-Za-z]+-\d+\b")
+"""Name with a number, such as SHA-256."""
 _NAME = re.compile(r"(?<![.!?:]\s)(?<!^)(?<!^[\"“‘(])\b[A-Z][\w'’-]+")
 _MONTHS = frozenset(name.lower() for name in calendar.month_name if name and name != "May")
 
@@ -73,11 +75,16 @@ def _parse_number(match: re.Match[str]) -> NumberMention:
 
 def find_missing_numbers(text: str, source: str) -> frozenset[NumberMention]:
     """Return the numbers of a text that its source lacks."""
+    words = _list_forms(source)
     source_numbers = extract_numbers(source) | {
-        NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in split_words(source)
+        NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words
     }
+    # The number of a name is part of it: "SHA-256" for "sha256".
+    bare = _NUMBERED_NAME.sub(
+        lambda found: " " if found.group().replace("-", "").lower() in words else found.group(), text
+    )
     return frozenset(
-        number for number in extract_numbers(text) if not any(_is_match(number, other) for other in source_numbers)
+        number for number in extract_numbers(bare) if not any(_is_match(number, other) for other in source_numbers)
     )
 
 
@@ -102,12 +109,18 @@ def find_missing_names(text: str, source: str) -> tuple[str, ...]:
     """
     if is_non_english(text):
         return ()
-    source_words = set(stem_words(source)) | set(split_words(source))
+    source_words = {*stem_words(source), *_list_forms(source)}
     return tuple(
         name
         for name in extract_proper_nouns(text)
-        if not source_words & {name.lower(), *stem_words(name), *_split_name(name)}
+        if not source_words & {name.lower(), name.lower().replace("-", ""), *stem_words(name), *_split_name(name)}
     )
+
+
+def _list_forms(text: str) -> set[str]:
+    """Return the words of a text, with the parts of compounds and dates, and compounds without hyphens."""
+    words = split_words(text)
+    return {*words, *(word.replace("-", "") for word in words), *(part for word in words for part in _split_name(word))}
 
 
 def _split_name(name: str) -> Iterable[str]:
@@ -125,7 +138,7 @@ def find_unsupported_details(claim: str, source: str) -> tuple[str, ...]:
 
 def _find_missing_literals(claim: str, source: str) -> tuple[list[str], list[str], list[str], list[str]]:
     """Return the versions, months, URLs and quotations of a claim that its source lacks."""
-    source_words = {*split_words(source), *(calendar.month_name[int(n)].lower() for n in _ISO_MONTH.findall(source))}
+    source_words = {*_list_forms(source), *(calendar.month_name[int(n)].lower() for n in _ISO_MONTH.findall(source))}
     return (
         [version for version in dict.fromkeys(_DOTTED.findall(claim)) if version not in source],
         [

@@ -56,3 +56,5 @@ class Passage:
     """`prose` or `code`, the kind of the source."""
     relevance: float = 0.0
     """Normalised relevance to the query."""
+    published: str = ""
+    """Date of the source as year, year-month or full date; empty if unknown."""

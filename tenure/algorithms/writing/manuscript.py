@@ -171,9 +171,11 @@ def render_synthesis_brief(synthesis: SynthesisDraft) -> str:
     }
     said = {name: " ".join(c.text for c in part.claims if not c.tainted) for name, part in parts.items()}
     lines = [f"{name}: {shorten(text, MAX_BRIEF_LENGTH)}" for name, text in said.items() if text]
-    if names := dict.fromkeys(name for claim in synthesis.comparison.claims for name in (claim.label, claim.column)):
-        announced = ", ".join(name for name in names if name)
-        lines.append(f"The report has a table that compares: {shorten(announced, MAX_BRIEF_LENGTH)}")
+    if cells := synthesis.comparison.claims:
+        columns = ", ".join(dict.fromkeys(cell.column for cell in cells if cell.column))
+        rows = ", ".join(dict.fromkeys(cell.label for cell in cells if cell.label))
+        table = f"The report has a table that compares {columns} by these rows: {rows}"
+        lines.append(shorten(table, MAX_BRIEF_LENGTH))
     return "\n".join(lines)
 
 
@@ -277,19 +279,32 @@ def order_section_evidence(
     direct: Sequence[PassageRef],
     researched: Sequence[PassageRef],
     others: Sequence[PassageRef],
+    cited: Sequence[PassageRef] = (),
 ) -> tuple[PassageRef, ...]:
     """Order the passages of a section: results of queries, the first of its direct search and research, all others.
 
-    Research finds the later documents of a chain, which resemble the question least.
+    Research finds the later documents of a chain, which resemble the question least. Of its passages, those that the
+    synthesis cites come first: a cause often shares no word with the question about it.
 
     Args:
         computed: results of queries and calculations.
         direct: passages of the search for the section's question itself, best first.
         researched: passages that the research has accepted for the topic, best first.
         others: passages of other searches, best first.
+        cited: passages of all topics that the synthesis cites.
     """
-    leading = (*computed, *direct[:LEADING_PASSAGES], *researched[:LEADING_PASSAGES])
-    return interleave_passages([(*leading, *interleave_passages([direct, others, researched]))])
+    chunks = {passage.chunk for passage in cited}
+    decisive = [passage for passage in researched if passage.chunk in chunks]
+    leading = (*computed, *direct[:LEADING_PASSAGES], *decisive, *researched[:LEADING_PASSAGES])
+    return interleave_passages([(*leading, *interleave_passages([direct, others, researched, cited]))])
+
+
+def select_cited_evidence(synthesis: SynthesisDraft, topics: Sequence[TopicState]) -> tuple[PassageRef, ...]:
+    """Return the passages of the research that the synthesis cites, without claims that a source may have dictated."""
+    drafts = (synthesis.situation, synthesis.complication, synthesis.resolution, synthesis.gaps, synthesis.comparison)
+    claims = [claim for draft in drafts for claim in draft.claims if not claim.tainted]
+    cited = {citation.chunk for claim in claims for citation in claim.citations}
+    return tuple(passage for topic in topics for passage in topic.passages if passage.chunk in cited)
 
 
 def select_positions(

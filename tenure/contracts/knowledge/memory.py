@@ -237,6 +237,8 @@ class MemorySearchRequest(Contract):
     """
     unrestricted: bool = False
     """Whether memories of all corpora are returned, for a person who inspects the memories of an owner."""
+    without_runs: tuple[RunId, ...] = ()
+    """Runs whose memories are left out."""
     now: datetime
     """Present time, from the workflow."""
     used_by: str = ""

@@ -113,14 +113,16 @@ class SectionRequest(Contract):
     """Known passages; for a refinement those of the draft."""
     research_evidence: tuple[PassageRef, ...] = ()
     """Passages that the research accepted for the topic."""
+    cited_evidence: tuple[PassageRef, ...] = ()
+    """Passages of all topics that the synthesis cites."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the topic (HyDE); empty if there is none yet."""
     query_results: tuple[PassageRef, ...] = ()
     """Passages of table query results, given to a new section."""
     shared_evidence: tuple[PassageRef, ...] = ()
     """Passages that searches of other sections have found while these were written."""
-    reasoning: str = ""
-    """Line of reasoning over all evidence; empty for none."""
+    line: Reasoning | None = None
+    """Line of reasoning over all evidence; None for none."""
     synthesis: str = ""
     """Synthesis of all findings; empty for none."""
     positions: tuple[PositionEvidence, ...] = ()

@@ -1,5 +1,6 @@
 """Research loop of cycles (the spiral): plans, findings and decisions, and the state carried from cycle to cycle."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -332,6 +333,8 @@ class SubagentRequest(Contract):
     """Reason for the strategy, if experience chose it."""
     planned_by_rule: bool = False
     """Whether rules have made its plan, so that rules also insert names of earlier results."""
+    refined_by_rule: bool = False
+    """Whether rules write its further queries, because a model that plans reads the findings."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1
@@ -486,6 +489,8 @@ class SpiralRequest(Contract):
     """Control state at the start."""
     outline_number: int = 0
     """Number of the outline revision that `outline` is; 0 for none."""
+    hypothetical_answers: Mapping[str, str] = {}
+    """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     state: SpiralState | None = None
     """State of earlier cycles; None at the start."""
 

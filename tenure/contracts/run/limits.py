@@ -72,9 +72,9 @@ class EffortCost(NamedTuple):
 # Typical figures are means of `python -m benchmarks.model_cost` over six of its twelve questions on the manual, with a
 # server whose answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(5, 12_000, 3_000, 4, max_calls=8, max_tokens=22_000),
-    "moderate": EffortCost(21, 78_000, 15_000, 11, max_calls=25, max_tokens=120_000),
-    "complex": EffortCost(35, 153_000, 26_000, 23, max_calls=60, max_tokens=300_000),
+    "simple": EffortCost(5, 9_000, 3_000, 4, max_calls=8, max_tokens=22_000),
+    "moderate": EffortCost(17, 66_000, 15_000, 9, max_calls=25, max_tokens=115_000),
+    "complex": EffortCost(32, 136_000, 26_000, 18, max_calls=60, max_tokens=300_000),
 }
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())
@@ -205,7 +205,7 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     "min_novelty": Limit(
         0.1, "Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1
     ),
-    "parallel_sections": Limit(4, "Number of sections written concurrently.", minimum=1, maximum=12),
+    "parallel_sections": Limit(6, "Number of sections written concurrently.", minimum=1, maximum=12),
     "rerank_listwise": Limit(False, "Whether the chat model, if there is one, reorders the results of each search."),
     "max_tokens": Limit(
         None,

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import normalize_sentence
-from tenure.contracts.base import SourceId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.web import WEB_PREFIX
 from tenure.contracts.knowledge.memory import (
     ConsolidationProgress,
@@ -196,7 +196,7 @@ class Memories:
             memory_rows.count_uses(self._store, ids, uses, request.used_by, memory_rows.to_seconds(request.now))
         return MemorySearchReply(
             memories=best,
-            strategies=self.load_strategies(request.owner) if request.include_strategies else (),
+            strategies=self.load_strategies(request.owner, request.without_runs) if request.include_strategies else (),
             preferences=tuple(preferences),
         )
 
@@ -217,6 +217,7 @@ class Memories:
     def _build_recall_condition(self, request: MemorySearchRequest, kinds: Sequence[str]) -> str:
         """Return the condition of memories that may be recalled for a request."""
         own = memory_rows.build_owner_condition(request.owner, kinds)
+        own += memory_rows.build_run_condition(request.without_runs)
         readable = "" if request.unrestricted else f" AND {memory_rows.build_corpora_condition(request.corpora)}"
         return f"{own}{readable} AND NOT unconfirmed AND model = {quote_literal(self._model.name)}"
 
@@ -282,9 +283,10 @@ class Memories:
         """Baseline similarity μ of the model."""
         return measure_model_baseline(self._encode)
 
-    def load_strategies(self, owner: str) -> tuple[StrategyRecord, ...]:
-        """Return the results of strategies over all episodes of an owner."""
-        where = f"{memory_rows.build_owner_condition(owner, ('episodic',))} AND strategy <> ''"
+    def load_strategies(self, owner: str, without_runs: Sequence[RunId] = ()) -> tuple[StrategyRecord, ...]:
+        """Return the results of strategies over all episodes of an owner, without those of some runs."""
+        own = memory_rows.build_owner_condition(owner, ("episodic",))
+        where = f"{own}{memory_rows.build_run_condition(without_runs)} AND strategy <> ''"
         rows = self._store.read_rows(self._table, ["query_type", "strategy", "score", "searches"], where)
         groups = rows.group_by(["query_type", "strategy"], use_threads=False).aggregate(
             [([], "count_all"), ("score", "sum"), ("searches", "sum")]

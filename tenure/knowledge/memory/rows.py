@@ -268,6 +268,11 @@ def build_corpora_condition(corpora: Sequence[str]) -> str:
     return f"({known} OR (corpora IS NULL AND run = '' AND cardinality(sources) = 0))"
 
 
+def build_run_condition(without: Sequence[str]) -> str:
+    """Return the end of a condition that leaves the memories of some runs out; empty for no runs."""
+    return f" AND run NOT IN {quote_list(without)}" if without else ""
+
+
 def build_owner_condition(owner: str, kinds: Sequence[str] = ()) -> str:
     """Return the condition of an owner's memories of some kinds; of all kinds if none is given."""
     own = f"owner = {quote_literal(owner)}"

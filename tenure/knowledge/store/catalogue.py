@@ -239,7 +239,7 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
         UnknownChunk: a chunk is not stored.
         CorruptTable: the text of a chunk is not the one that was stored.
     """
-    columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind"]
+    columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind", "published"]
     wanted = list(dict.fromkeys(ref.chunk for ref in refs))
     table = build_chunk_table_name(dimensions)
     rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", wanted).to_pylist()}
@@ -264,6 +264,7 @@ def _to_passage(row: dict[str, object], ref: PassageRef) -> Passage:
         end=int(str(row["end"])),
         kind=str(row["kind"]),
         relevance=ref.relevance,
+        published=str(row["published"]),
     )
 
 

@@ -50,7 +50,7 @@ def _inline_reference(node: Mapping[str, Any], defs: Mapping[str, Any], trail: t
 
 
 def with_schema(messages: Sequence[Message], name: str, schema: Mapping[str, Any]) -> list[Message]:
-    """Add the schema to the system message, for servers that cannot enforce it."""
+    """Add the schema to the prompt, for servers that cannot enforce it."""
     order = (
         "Answer with one JSON object and nothing else: no explanation, no code fence. "
         f"It must follow the JSON schema `{name}`:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
@@ -59,12 +59,11 @@ def with_schema(messages: Sequence[Message], name: str, schema: Mapping[str, Any
 
 
 def with_instruction(messages: Sequence[Message], instruction: str) -> list[Message]:
-    """Add the description of the answer format to the system message.
+    """Add the description of the answer format to the end of the prompt.
 
-    It is appended to the first system message because some chat templates accept only one, and because prompt caches
-    depend on a prefix that does not change between calls.
+    Roles with different answers share a conversation. Prompt caches depend on a prefix that does not change between
+    calls, so the description follows everything that they share. It ends the last message, since some chat templates
+    accept no second message of a person.
     """
-    if messages and messages[0].role == "system":
-        first = Message(role="system", content=f"{messages[0].content}\n\n{instruction}")
-        return [first, *messages[1:]]
-    return [Message(role="system", content=instruction), *messages]
+    *others, last = messages
+    return [*others, last.model_copy(update={"content": f"{last.content}\n\n{instruction}"})]

@@ -14,7 +14,7 @@ from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.render import reasoning
 from tenure.report.render.disputes import DisputesPart, list_disputes
 from tenure.report.render.escaping import escape, flatten
-from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, WHAT_FOLLOWS, order_synthesis
+from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS, order_synthesis
 from tenure.report.render.limits import describe_no_answer, list_all_claims, list_evidence_limits, list_web_limits
 from tenure.report.render.marks import CitationMarks, CitationStyle, explain_marks, make_marks, to_markdown
 from tenure.report.render.news import HEADING, render_news
@@ -24,7 +24,8 @@ from tenure.report.render.references import render_quotes, render_references
 
 STATUS_LINES: dict[ResultStatus, str] = {
     "done": "",
-    "finished_early": "This report was requested before the research was complete; it contains the results up to then.",
+    "finished_early": "The research ended before it was complete, at a limit or because a person asked for the report; "
+    "the last part gives the reason.",
     "cancelled": "The run was cancelled; these are the results up to then.",
     "no_evidence": "",
     "failing_tests": "No program passed its tests; this is the best of them.",
@@ -48,14 +49,13 @@ FILES_NOTE = "A program made these files from the tables; its code is in the sou
 SHORT_ANSWER = "Short answer"
 """Label of the answer in a few words."""
 
-_NOTHING_FOUND = (
-    "**No evidence was found.** No document that was read answers the question, so this report makes no claims."
-)
+_NOTHING_FOUND = "**No evidence was found.** No document that was read answers the question{nearest}."
+_NO_CLAIMS = ", so this report makes no claims"
 
+_UNREAD_ADVICE = "Check the list of unread files below."
 _ADVICE = (
     "Ask again in the words of the documents.",
     "Name the files or folders that contain the answer with `--docs PATH`.",
-    "Check the list of unread files below.",
     "Lower `TENURE_MIN_RELEVANCE` if the documents mention the subject only briefly.",
 )
 
@@ -158,15 +158,17 @@ def _disputes(part: DisputesPart, result: Result, named: CitationMarks) -> str:
 def render_no_evidence(result: Result) -> str:
     """Return the note that nothing was found, with the searches made and advice."""
     searches, unread = result.usage.searches, len(result.skipped)
-    looked = (
-        f"{searches} search{'' if searches == 1 else 'es'} in the knowledge base, "
-        f"{unread} file{'' if unread == 1 else 's'} that could not be read"
+    looked = f"{searches} search{'' if searches == 1 else 'es'} in the knowledge base" + (
+        f", {unread} file{'' if unread == 1 else 's'} that could not be read" if unread else ""
     )
     topics = ", ".join(escape(topic) for topic in result.coverage)
     what = f"; topics: {topics}" if topics else ""
-    advice = "\n".join(f"- {line}" for line in _ADVICE)
+    advice = "\n".join(f"- {line}" for line in (*_ADVICE, *([_UNREAD_ADVICE] if unread else [])))
     what += "".join(f"; {escape(limit)}" for limit in list_web_limits(result))
-    return f"{_NOTHING_FOUND}\n\n**Searched:** {looked}{what}.\n\n**What to try:**\n\n{advice}"
+    gaps = order_synthesis(result.synthesis).closing.get(NOT_KNOWN, ())
+    is_near = any(claim.citations for claim in gaps)
+    note = _NOTHING_FOUND.format(nearest=f"; the nearest facts are under “{NOT_KNOWN}”" if is_near else _NO_CLAIMS)
+    return f"{note}\n\n**Searched:** {looked}{what}.\n\n**What to try:**\n\n{advice}"
 
 
 def render_feedback(word: FeedbackRecord) -> str:

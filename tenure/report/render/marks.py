@@ -41,8 +41,10 @@ TAINTED = "a source gives instructions to language models"
 """Remark on a sentence that such a source may have influenced."""
 
 
-INFERENCE = "inference"
-"""Remark on a conclusion or recommendation of the writer."""
+INFERENCE, CELL_INFERENCE = "inference", "i"
+"""Remark on a conclusion or recommendation of the writer, in full and in a cell of a table."""
+CELL_INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
+"""Explanation of the remark on a conclusion in a cell."""
 
 
 class CitationMarks(NamedTuple):
@@ -141,10 +143,13 @@ def _remarks(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) -> Iter
 
 
 def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
-    """Return the meanings of the marks of doubt that occur in claims, one line each."""
-    found = {claim.status for claim in claims if needs_source(claim)}
-    return tuple(
-        f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found
+    """Return the meanings of the short marks and of the marks of doubt that occur in claims, one line each."""
+    marked = [claim for claim in claims if needs_source(claim)]
+    found = {claim.status for claim in marked}
+    concluded = any(claim.column and claim.kind == "inference" for claim in marked)
+    return (
+        *([f"[{CELL_INFERENCE}]: {CELL_INFERENCE_MEANING}."] if concluded else []),
+        *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
     )
 
 
@@ -158,5 +163,6 @@ def describe_status(one: CitedClaim, expected: ClaimKind = "fact") -> str:
     claim = one.claim
     is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
-    kind = INFERENCE if claim.kind == "inference" != expected else ""
+    remark = CELL_INFERENCE if claim.column else INFERENCE
+    kind = remark if claim.kind == "inference" != expected else ""
     return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted else "")))

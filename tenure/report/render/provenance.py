@@ -95,9 +95,10 @@ def _coverage(result: Result) -> Iterator[str]:
 
 
 def list_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Return the scores of a self-evaluation that could be given, by name."""
-    named = {name: getattr(evaluation, name) for name in ("consistency", "completeness", "factuality", "overall")}
-    return {name: score for name, score in named.items() if score is not None}
+    """Return the scores of a self-evaluation that could be given, by name; the overall score only of several."""
+    named = {name: getattr(evaluation, name) for name in SCORE_MEANINGS}
+    given = {name: score for name, score in named.items() if score is not None}
+    return {**given, "overall": evaluation.overall} if len(given) > 1 else given
 
 
 def mark_doubt(text: str, result: Result) -> str:

@@ -40,7 +40,8 @@ verdicts, one for every sentence:
 - confidence: how sure you are of the verdict, from 0 to 1.
 
 A sentence marked as an inference is a conclusion or a piece of advice: it is supported if it follows from all passages
-it cites together. Judge only by the passages, not by what you know. Look hard at numbers, dates, names, units,
+it cites together. A sentence marked as a gap says what the sources leave open: it is supported unless a passage settles
+it. Judge only by the passages, not by what you know. Look hard at numbers, dates, names, units,
 negations, directions (more or less, before or after), and at words such as all, only, always and first. A sentence that
 goes further than its passages is neutral, however likely it is.
 
@@ -76,6 +77,10 @@ class ClaimCheckerInput(RoleInput):
     """Other sentences of the text."""
     may_correct: bool = True
     """Whether unsupported claims are corrected or removed."""
+    written_by_model: bool = False
+    """Whether a model has just written the claims from their passages; if no model checks them, they are judged as
+    corrections are.
+    """
 
 
 class ClaimVerdict(BaseModel):
@@ -146,7 +151,7 @@ def describe_claim(claim: Claim, passages: Sequence[Passage], marks: str) -> lis
     conflicts = list_conflicts(claim, passages) if claim.citations and needs_sources(claim) else ()
     return [
         f"cites {f'passage {marks}' if marks else 'nothing that is left'}",
-        *(["an inference"] if claim.kind == "inference" else []),
+        *(["an inference"] if claim.kind == "inference" else ["a gap"] if claim.kind == "gap" else []),
         *([f"not found there: {', '.join(conflicts)}"] if conflicts else []),
     ]
 
@@ -161,6 +166,8 @@ def fallback(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput
     A claim that is not in English is neutral, because the fallback cannot read it, unless its source contains it
     verbatim. An unsupported claim is replaced by the most similar sentence of a passage, or removed.
     """
+    if input.written_by_model:
+        return ClaimCheckerOutput(verdicts=())
     found = judge_without_model([(claim, evidence.passages) for claim in input.claims], evidence)
     verdicts = tuple(
         ClaimVerdict(claim=n, verdict="neutral", confidence=0.0)
@@ -256,6 +263,8 @@ def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidenc
     A supported claim whose details conflict with its source is not supported, whatever the verdict, and a supported
     claim is never corrected. A corrected sentence is judged without a model.
     """
+    if input.written_by_model and not output.verdicts:
+        return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence)))
     verdicts = {verdict.claim: verdict for verdict in output.verdicts}
     judged = [
         demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages)

@@ -23,11 +23,11 @@ from tenure.roles.base import (
     mark_passages,
     wrap_in_tag,
 )
-from tenure.roles.prompting import join_parts, render_list
+from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You look for contradictions between sources. You are given a question and statements of sources as
-numbered passages, two by two: passages 1 and 2 are pair 1, passages 3 and 4 are pair 2, and so on. Both may be from
-different places of one source.
+numbered passages, pair by pair. Both may be from different places of one source; the attributes `source`, `file` and
+`section` show which document, edition or part they are from.
 
 Report a pair only if both statements cannot be true of the same thing at the same time: one denies what the other
 affirms, they give different numbers or dates for the same quantity or event, or they claim opposite effects. Statements
@@ -77,9 +77,13 @@ def pair_statements(evidence: Evidence) -> Evidence:
 
 def render(input: ContradictionFinderInput, evidence: Evidence) -> list[Message]:
     """Render the prompt over pairs of statements."""
-    whole = evidence.passages[: len(evidence.passages) // 2 * 2]
-    numbered = [f"pair {n}: passages {2 * n - 1} and {2 * n}" for n in range(1, len(whole) // 2 + 1)]
-    user = join_parts(mark_passages(whole), render_list("Pairs", numbered), wrap_in_tag("question", input.question))
+    sides = evidence.passages
+    # Pair by pair, because neighbours in one document would otherwise be moved from one pair to another.
+    pairs = [
+        f"Pair {n // 2 + 1}:\n{mark_passages(sides[n : n + 2], first=n + 1, among=sides)}"
+        for n in range(0, len(sides) - 1, 2)
+    ]
+    user = join_parts(*pairs, wrap_in_tag("question", input.question))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 

@@ -17,11 +17,15 @@ Rules:
   conclusion, summary or references.
 - No two topics overlap: a fact has one place. The questions inside the question are no outline; where they overlap,
   merge them.
-- A reader's order: what it is, how the subjects compare, what they demand, their limits, what to choose. Leave out what
-  the question does not ask for.
+- A reader's order: what it is, how the subjects compare, what they demand, their limits. Leave out what the question
+  does not ask for.
+- The report opens with the answer and closes with recommendations and with what is not known, so none of these is a
+  topic. If the question asks what to choose, plan the facts that decide it.
 - Plan only what the passages can carry, but leave no part of the question out.
 - heading: two to eight words, as a reader would search for it. question: one full sentence that says what the section
   has to answer, with the subject named.
+- answer: the paragraph of 80 to 120 words that an ideal source on this topic would contain, in the language of the
+  passages. It is only compared with real passages and never shown, so state things plainly and without reservation.
 
 {EVIDENCE_RULE}"""
 
@@ -44,10 +48,8 @@ class OutlinerInput(RoleInput):
 MAX_QUESTION_CHARACTERS = 1000
 """Maximum length of a topic's question; the question of a run may be longer."""
 
-MAX_TOPICS = 16
-"""Topics of the longest answer; the limit of sections of a run is smaller."""
-
-
+MAX_ANSWER_CHARACTERS = 1200
+"""Maximum length of the hypothetical answer to a topic's question."""
 MAX_TOPICS = 12
 """Maximum number of topics of an outline, whatever the effort."""
 
@@ -61,6 +63,8 @@ class PlannedTopic(BaseModel):
     """Two to eight words."""
     question: str = Field(min_length=1, max_length=MAX_QUESTION_CHARACTERS)
     """The question that the section has to answer, in one sentence."""
+    answer: str = Field(default="", max_length=MAX_ANSWER_CHARACTERS)
+    """The paragraph of an ideal source on it."""
 
 
 class OutlinerOutput(RoleOutput):

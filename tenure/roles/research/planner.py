@@ -155,7 +155,12 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt; content of earlier turns of the conversation is not repeated."""
     going_on = bool(evidence.history)
     since = input.cycle - 1 if going_on else 0
-    asked = [f"{e.query} ({e.topic}; {e.found} found, {e.accepted} new)" for e in input.executed if e.cycle >= since]
+    # By topic instead of by their ends, which differ from run to run: an identical question has an identical prompt.
+    topics = [aim.heading for aim in input.outline]
+    executed = sorted(
+        input.executed, key=lambda e: (e.cycle, topics.index(e.topic) if e.topic in topics else len(topics))
+    )
+    asked = [f"{e.query} ({e.topic}; {e.found} found, {e.accepted} new)" for e in executed if e.cycle >= since]
     news = [topic for topic in input.latent if topic.cycle >= since]
     user = join_parts(
         _render_findings(input, evidence.passages),
@@ -195,7 +200,7 @@ def _render_findings(input: PlannerInput, passages: Sequence[Passage]) -> str:
         if topic and topic not in input.finding_topics[:number]:
             lines.append(f"Found on “{neutralise(topic)}”:")
         beginning = replace(passage, text=shorten(" ".join(passage.text.split()), MAX_FINDING_CHARACTERS))
-        lines.append(mark_passages([beginning], first=input.first_finding + number))
+        lines.append(mark_passages([beginning], first=input.first_finding + number, among=passages))
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.mmr import select_by_mmr
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
+from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import find_ubiquitous_names, normalize_sentence, remove_common_words, stem_words
 from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
@@ -58,14 +59,18 @@ what they leave open.
 
 When the research is finished, give three parts more, which close the report; until then they are
 empty:
-- resolution: what follows for the reader. First the answer to the question; then recommendations by the reader's
-  situation (if this is your case, choose that, because of these facts). Each is of kind `inference` and names all
-  passages it rests on.
+- resolution: what follows for the reader and no single source says. The report opens with the answer to the question,
+  so do not repeat it. If the question calls for a decision, recommendations by the reader's situation (if this is your
+  case, choose that, because of these facts); else what the findings mean together, such as which of two conflicting
+  sources to believe and why. Each is of kind `inference` and names all passages it rests on.
 - gaps: what the findings leave open and a reader who has to decide needs to know: one specific thing to a sentence,
-  each of kind `gap`, at most {MAX_SENTENCES}, the most important first; no general caution.
+  with the nearest fact that they do have, if it could be taken for the answer; each of kind `gap`, at most
+  {MAX_SENTENCES}, the most important first; no general caution.
 - comparison: one table of subjects and criteria, if the question compares several subjects, with the criteria by
   which they differ: the smaller number of the two as `columns`, the others as `rows`, a few words to a cell, each with
-  its passages. A cell about which nothing was found is a `gap`. Without a comparison there are no columns and no rows.
+  its passages. A cell about which nothing was found is a `gap` with the text `–`, since a section may still find it; a
+  criterion on which nothing was found for most subjects is left out. Without a comparison there are no columns and no
+  rows.
 
 {CITING_RULE} Passage numbers stay the same through the whole conversation.
 {KIND_RULE} {FORM_RULE}
@@ -114,7 +119,7 @@ class SynthesizerOutput(RoleOutput):
     complication: tuple[WrittenSentence, ...] = Field(max_length=MAX_SENTENCES)
     """Difficulties, conflicts and limits; empty for none."""
     resolution: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
-    """The answer and recommendations; empty unless requested."""
+    """Conclusions and recommendations; empty unless requested."""
     gaps: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
     """Specific things that the findings leave open; empty unless requested."""
     columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=8)
@@ -126,8 +131,10 @@ class SynthesizerOutput(RoleOutput):
 def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt; passages and text of earlier turns are not repeated."""
     going_on = bool(evidence.history)
+    shown = input.shown_passages if going_on else 0
     user = join_parts(
-        mark_passages(evidence.passages, input.shown_passages if going_on else 0),
+        mark_passages(evidence.passages, shown),
+        *(describe_generations(evidence.passages) if len(evidence.passages) > shown else ()),
         "" if going_on else wrap_in_tag("question", input.question),
         "" if going_on else _render_draft(input.synthesis, evidence.passages),
         wrap_in_tag("reflection", _render_reflection(input.reflection)) if input.reflection else "",

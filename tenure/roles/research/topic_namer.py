@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
@@ -57,16 +59,41 @@ class TopicNamerOutput(RoleOutput):
     """Topics that deserve a section; other groups are omitted."""
 
 
+MIN_COMMON_WORDS = 2
+"""Minimum number of words, besides those of the question and the outline, that all passages of a group share."""
+
+
+def find_themed_groups(input: TopicNamerInput, passages: Sequence[Passage]) -> tuple[int, ...]:
+    """Return the numbers of the groups whose passages have a subject in common that the outline lacks."""
+    known = set(stem_words(" ".join((input.question, *input.outline))))
+    groups = enumerate(_iterate_bounds(input.group_sizes), 1)
+    return tuple(
+        number
+        for number, (first, last) in groups
+        if len(_find_common_words(passages[first:last]) - known) >= MIN_COMMON_WORDS
+    )
+
+
+def _find_common_words(passages: Sequence[Passage]) -> set[str]:
+    """Return the stems that each passage has in its text or its headings."""
+    stems = [set(stem_words(" ".join((*passage.heading_path, passage.text)))) for passage in passages]
+    return set.intersection(*stems) if stems else set()
+
+
+def has_theme(input: TopicNamerInput, evidence: Evidence) -> bool:
+    """Return whether a group may deserve a section."""
+    return bool(find_themed_groups(input, evidence.passages))
+
+
 def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
-    """Render the prompt."""
+    """Render the prompt, without groups that have no subject in common."""
+    bounds = list(_iterate_bounds(input.group_sizes))
+    themed = {number: bounds[number - 1] for number in find_themed_groups(input, evidence.passages)}
     user = join_parts(
-        mark_passages(evidence.passages),
+        *(mark_passages(evidence.passages[:last], first, 1) for first, last in themed.values()),
         wrap_in_tag("question", input.question),
         wrap_in_tag("outline", render_list("Outline", input.outline)),
-        "\n".join(
-            f"Group {n}: passages {first + 1} to {last}"
-            for n, (first, last) in enumerate(_iterate_bounds(input.group_sizes), 1)
-        ),
+        "\n".join(f"Group {n}: passages {first + 1} to {last}" for n, (first, last) in themed.items()),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
@@ -84,4 +111,13 @@ def _iterate_bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
         first += size
 
 
-ROLE = Role("topic_namer", "fast", TopicNamerInput, TopicNamerOutput, render, fallback, read_by_people=True)
+ROLE = Role(
+    "topic_namer",
+    "fast",
+    TopicNamerInput,
+    TopicNamerOutput,
+    render,
+    fallback,
+    read_by_people=True,
+    needs_model=has_theme,
+)

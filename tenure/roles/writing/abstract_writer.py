@@ -11,6 +11,7 @@ from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim
+from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.run.limit_fields import ReportLength
@@ -20,7 +21,6 @@ from tenure.roles.base import (
     PostprocessedRole,
     RoleInput,
     RoleOutput,
-    mark_passages,
     wrap_in_tag,
 )
 from tenure.roles.prompting import (
@@ -33,6 +33,7 @@ from tenure.roles.prompting import (
     join_parts,
     render_draft,
     render_preferences,
+    render_reasoning,
 )
 
 MAX_SHORT_ANSWER_CHARACTERS = 200
@@ -54,7 +55,8 @@ Give the short answer to the question as well, in at most {MAX_SHORT_ANSWER_WORD
 name, number, date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract.
 Leave it empty if the question asks for an explanation, or if the sections do not answer it.
 
-Say only what the sections say, and what text inside <reasoning> concludes from the passages. {CITING_RULE}
+Say only what the sections say, and what text inside <reasoning> concludes from the passages. Their sentences end with
+the numbers of their passages in brackets, and yours name those of the sentences they rest on. {CITING_RULE}
 {KIND_RULE}
 {FORM_RULE}
 {EVIDENCE_RULE}"""
@@ -67,7 +69,7 @@ class AbstractWriterInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...]
     """The sections."""
-    reasoning: str = ""
+    line: Reasoning | None = None
     """The line of thought over all evidence."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
@@ -85,13 +87,12 @@ class AbstractWriterOutput(RoleOutput):
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
-    """Render the prompt."""
+    """Render the prompt; the sections were checked against their passages, whose text is not repeated."""
     body = "\n\n".join(
         f"{section.topic}\n{render_draft(section.draft, evidence.passages)}" for section in input.sections
     )
-    thought = wrap_in_tag("reasoning", input.reasoning) if input.reasoning else ""
+    thought = wrap_in_tag("reasoning", render_reasoning(input.line, evidence.passages)) if input.line else ""
     user = join_parts(
-        mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
         wrap_in_tag("draft", body),
         thought,

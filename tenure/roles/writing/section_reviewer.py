@@ -68,7 +68,8 @@ unclear wording.
   together. Gaps and lead-ins state no facts and get no verdict, unless a passage closes the gap.
 - replace: new sentences for numbered ones, each with its passages. Change no more of a sentence than you must.
 - delete: numbers of sentences that cannot be corrected, or that repeat another one.
-- add: new sentences, each after a numbered one; 0 stands for the start of the text.
+- add: new sentences, each after a numbered one and in its block, so that after an item of a list it is another item; 0
+  stands for the start of the text.
 - blocks: new paragraphs or lists, each after the block of a numbered sentence.
 - query: one search, in words that a source would use, if something that the section's question asks for has no
   passage; else empty.
@@ -112,7 +113,7 @@ def render(input: SectionReviewerInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages, input.shown_passages if going_on else 0),
         "" if going_on else render_positions(input.positions, evidence.passages),
-        wrap_in_tag("topic", input.topic) if going_on else render_brief(input),
+        wrap_in_tag("topic", input.topic) if going_on else render_brief(input, evidence.passages),
         _render_digest(input.other_sections),
         _render_critiques(input.requests, () if going_on else input.earlier_critiques),
         wrap_in_tag("queries", f"Searched for: {input.query}\nThe passages with the highest numbers are its results.")
@@ -164,7 +165,7 @@ def _remark(claim: Claim, evidence: Evidence) -> str:
     """Return a remark on a sentence: its kind, and the reason that it is not confirmed."""
     remarks = describe_claim(claim, evidence.passages, "shown")[1:] if claim.status != "supported" else []
     missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
-    kind = [] if claim.kind in ("fact", "inference") else [claim.kind.replace("_", "-")]
+    kind = [] if claim.kind in ("fact", "inference") or "a gap" in remarks else [claim.kind.replace("_", "-")]
     found = [*kind, *missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
     return f" ({'; '.join(found)})" if found else ""
 

@@ -8,6 +8,7 @@ from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentenc
 from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
 from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import Draft
+from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.run.limit_fields import ReportLength
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, mark_passages, wrap_in_tag
@@ -21,15 +22,15 @@ from tenure.roles.prompting import (
     join_parts,
     render_list,
     render_preferences,
+    render_reasoning,
 )
 
 SYSTEM = f"""You write one section of a research report from numbered passages.
 
 Write for an expert who has to decide: the answer to the section's question first, then what it rests on, how it works,
-what it demands, its limits, and what to choose when, as far as these belong to the topic. Connect the passages into an
-argument instead of summarising them one by one; where they disagree, say so and cite both sides. Plain, exact
-sentences; numbers, names and conditions as the passages have them. No introduction about the section and no closing
-summary.
+what it demands and its limits, as far as these belong to the topic. Connect the passages into an argument instead of
+summarising them one by one; where they disagree, say so and cite both sides. Plain, exact sentences; numbers, names and
+conditions as the passages have them. No introduction about the section and no closing summary.
 
 Choose the form by the content:
 - `paragraph` for an argument, of at most {PARAGRAPH_WORDS} words.
@@ -50,8 +51,10 @@ them apart. If the passages leave open something that the section's question ask
 
 Stay with the section's topic: what belongs to one of the other sections is written there, not here. If people gave
 feedback, follow it as far as the passages allow. Text inside <reasoning> and <synthesis> was concluded from all that
-was found: keep in line with it, state nothing from it that your passages do not state, and do not repeat it. If the
-passages say nothing on the topic, return no blocks."""
+was found: keep in line with it and state nothing from it that your passages do not state. Numbers in brackets after its
+steps are those of your passages that say so. Its recommendations close the report and are not given here; a fact that
+this section's question asks for is stated here, even if <synthesis> has it too. If the passages say nothing on the
+topic, return no blocks."""
 
 
 SECTION_LENGTHS: Mapping[ReportLength, str] = {
@@ -75,7 +78,7 @@ class SectionWriterInput(RoleInput):
     """Headings of the other sections."""
     feedback: tuple[str, ...] = ()
     """Feedback of people on this section."""
-    reasoning: str = ""
+    line: Reasoning | None = None
     """The line of thought over all evidence."""
     synthesis: str = ""
     """The synthesis of all findings."""
@@ -87,20 +90,27 @@ class SectionWriterInput(RoleInput):
     """Length of the report."""
 
 
-def render_brief(input: SectionWriterInput) -> str:
-    """Render the description of a section; shared with the rewriter."""
+def render_brief(input: SectionWriterInput, passages: Sequence[Passage]) -> str:
+    """Render the description of a section; shared with the reviewer."""
     return join_parts(
         wrap_in_tag("question", input.question),
-        wrap_in_tag("topic", f"{input.topic}\n{input.topic_question}"),
+        wrap_in_tag("topic", _render_topic(input)),
         wrap_in_tag("sections", render_list("Other sections, not yours to write", input.other_topics))
         if input.other_topics
         else "",
         wrap_in_tag("feedback", render_list("Feedback of people", input.feedback)) if input.feedback else "",
-        wrap_in_tag("reasoning", input.reasoning) if input.reasoning else "",
+        wrap_in_tag("reasoning", render_reasoning(input.line, passages)) if input.line else "",
         wrap_in_tag("synthesis", input.synthesis) if input.synthesis else "",
         render_preferences(input.preferences),
         SECTION_LENGTHS[input.length],
     )
+
+
+def _render_topic(input: SectionWriterInput) -> str:
+    """Render the heading with its question; a section on the whole question does not repeat it."""
+    if input.topic_question == input.question:
+        return "The whole question, in a single section."
+    return f"{input.topic}\n{input.topic_question}"
 
 
 def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
@@ -113,7 +123,7 @@ def render(input: SectionWriterInput, evidence: Evidence) -> list[Message]:
                 mark_passages(evidence.passages),
                 render_positions(input.positions, evidence.passages),
                 *describe_generations(evidence.passages),
-                render_brief(input),
+                render_brief(input, evidence.passages),
             ),
         ),
     ]

@@ -39,6 +39,10 @@ class SelfEvaluatorInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...] = Field(min_length=1)
     """The sections with checked claims."""
+    written_by_model: bool = False
+    """Whether a model wrote the sections; the fallback estimates no answered parts then, since its estimates are fitted
+    to sentences of documents.
+    """
 
 
 class QuestionComponent(BaseModel):
@@ -74,7 +78,7 @@ def render(input: SelfEvaluatorInput, evidence: Evidence) -> list[Message]:
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:
     """Find contradictions in the report and parts of the question that it does not answer."""
     claims = [claim.statement for section in input.sections for claim in section.draft.claims]
-    asked = self_evaluation.list_components(input.question)[:MAX_COMPONENTS]
+    asked = () if input.written_by_model else self_evaluation.list_components(input.question)[:MAX_COMPONENTS]
     scores = {part: self_evaluation.score_component(part, input.sections, evidence.embed) for part in asked}
     components = tuple(
         QuestionComponent(
@@ -101,14 +105,17 @@ def assess(input: SelfEvaluatorInput, output: SelfEvaluatorOutput, evidence: Evi
     """Return the scores: similarity of versions of the answer, share of answered parts, share of supported claims.
 
     A part that a model finds unanswered is a suggestion with a search for the nearest section. Without a model there
-    are no suggestions: from the same passages the same report would be written again.
+    are no suggestions: from the same passages the same report would be written again. A model's text that no model has
+    judged gets no consistency: versions made of its own sentences differ by subject, not by truth.
     """
     drafts = [section.draft for section in input.sections]
     missing = tuple(part.component for part in output.components if part.addressed == "no")
     estimates = [part.probability for part in output.components if part.probability is not None]
     judged = [ANSWERED_SHARES[part.addressed] for part in output.components if part.probability is None]
     scores = self_evaluation.build_evaluation(
-        _compute_consistency(input, evidence, contradicted=bool(output.contradictions)),
+        None
+        if input.written_by_model and not output.components
+        else _compute_consistency(input, evidence, contradicted=bool(output.contradictions)),
         self_evaluation.compute_completeness(estimates or judged),
         compute_factuality(drafts),
         missing,

@@ -177,6 +177,27 @@ def test_a_gap_may_name_a_figure_of_a_passage() -> None:
     assert claim.kind == "gap"
 
 
+def test_a_gap_may_name_a_figure_of_a_title() -> None:
+    """A document that is named by its number does not make a gap a fact."""
+    claim = cite_claim(
+        "Whether PEP 751 is final is not said.", [], [passage("It locks.", title="PEP 751: Locks")], kind="gap"
+    )
+
+    assert claim.kind == "gap"
+
+
+def test_words_of_the_title_do_not_choose_a_quote() -> None:
+    """A claim on a document is quoted by what it says of it, and not by the shortest sentence that names it."""
+    listed = passage("- PEP: 751\n- Title: A lock file\n- Status: Final\n- Created: 2024", title="PEP 751: A lock file")
+    prose = passage(
+        "Rye breads keep. Rye breads help because the same loaf is baked every week and no other one can slip in."
+    )
+
+    assert cite_claim("PEP 751 is final.", [1], [listed]).citations[0].quote == "Status: Final"
+    bread = cite_claim("Bread of rye is baked as the same loaf, and no other can slip in.", [1], [prose])
+    assert "same loaf" in bread.citations[0].quote
+
+
 def test_a_cell_is_quoted_with_its_row_and_column() -> None:
     """Of several places with the words of a cell, the one that also names its row is quoted, also in a table."""
     text = "Kafka allows 2 MB.\nRedis allows 2 MB.\n\n| Valkey | 2 MB |\n| KeyDB | 4 MB |\n"

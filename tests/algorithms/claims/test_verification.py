@@ -107,12 +107,13 @@ def test_an_inference_may_use_all_passages() -> None:
 
 
 def test_the_name_of_a_column_needs_no_source() -> None:
-    """A cell is compared with its sources by its row and its text, not by the words of its column."""
-    read = [passage("The flood of January closed Weir Lane.")]
+    """A cell is compared with its sources by its row and its text; only figures of its column must have been read."""
+    read = [passage("The flood of January closed Weir Lane."), passage("All figures are of 2024.", "second")]
     cell = claim("Flood of January").model_copy(update={"label": "Weir Lane", "column": "Main Reason in 2024"})
 
     assert verification.list_conflicts(cell, read) == ()
     assert verification.list_conflicts(cell.model_copy(update={"text": "Flood of March"}), read) == ("March",)
+    assert verification.list_conflicts(cell, read[:1]) == ("2024",)
 
 
 def test_unsupported_claims_are_removed_or_marked() -> None:

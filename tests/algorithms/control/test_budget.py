@@ -16,6 +16,7 @@ from tenure.algorithms.control.budget import (
     compute_reservation,
     compute_used_amounts,
     compute_used_shares,
+    count_shown_bytes,
     describe_limit,
     describe_usage,
     estimate_tokens,
@@ -38,11 +39,19 @@ def draw(
 
 def test_the_expected_usage_is_below_the_largest() -> None:
     """A call is expected to use one answer and fewer tokens than the most that it can use."""
-    expected = compute_expected_amounts("What is rye? " * 100, 12, 500)
+    expected = compute_expected_amounts(1300, 12, 500)
     most = compute_reservation(RunLimits(), compute_call_budget(RunLimits(), "What is rye? " * 100, 12, 1, 500))
 
+    assert compute_expected_amounts(1300, 12).tokens > expected.tokens - 500
     assert expected.calls == 1
     assert 12 * 200 < expected.tokens < most.tokens
+
+
+def test_citations_are_not_shown() -> None:
+    """The quotes and ids of a claim are no part of a prompt, and neither are numbers."""
+    claim = {"text": "Rye rises.", "citations": [{"quote": "rye rises"}], "confidence": 0.5}
+
+    assert count_shown_bytes({"draft": {"claims": (claim, claim)}, "topics": ["Ruß"], "turn": None}) == 24
 
 
 def test_token_estimates_are_high() -> None:

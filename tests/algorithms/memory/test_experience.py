@@ -15,8 +15,10 @@ from tenure.algorithms.memory.experience import (
     choose_strategy,
     compute_reward,
     describe_experience,
+    describe_repeated_runs,
     find_related_runs,
     find_runs_by_facts,
+    find_same_questions,
     is_known_query,
     rank_productive_queries,
     record_outcomes,
@@ -104,6 +106,21 @@ def test_related_runs_are_ordered_by_relevance() -> None:
 
     assert [(one.run, one.relevance) for one in found] == [("two", 0.8), ("one", 0.7)]
     assert len(find_related_runs([episode(f"run-{n}") for n in range(20)], RunId("this"))) == MAX_RELATED_RUNS
+
+
+def test_runs_on_the_same_question_are_found_by_its_exact_words() -> None:
+    """Similar questions, the run itself and memories of no run do not count, and each run counts once."""
+    asked = EpisodeDetails(question=QUERY)
+    memories = [
+        episode("similar"),
+        *(recalled(run, asked) for run in ("one", "two", "one", "this", "")),
+        recalled("three", ProcedureDetails(situation="s", advice="a")),
+    ]
+
+    found = find_same_questions(memories, QUERY, RunId("this"))
+
+    assert [(one.run, one.ended_at) for one in found] == [("one", NOW), ("two", NOW)]
+    assert "before (one, two)." in describe_repeated_runs([one.run for one in found])
 
 
 def test_runs_are_related_by_facts() -> None:

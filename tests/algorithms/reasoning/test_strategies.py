@@ -202,13 +202,10 @@ def test_repeated_reasoning_is_discarded() -> None:
     assert reasoning.discard_if_repeated(None, [written]) is None
 
 
-def test_reasoning_is_rendered_as_text() -> None:
-    """The text has steps, conclusion and confidence; the cited passages are selected."""
+def test_the_cited_passages_are_selected() -> None:
+    """Passages that no step cites are left out."""
     thought = line(step("a"), concludes=step("b", 1))
 
-    assert reasoning.render_reasoning(thought) == "1. (premise) a\nConclusion: b\nConfidence: 80%"
-    assert reasoning.render_reasoning(line(step("a"))) == "1. (premise) a\nConfidence: 80%"
-    assert reasoning.render_reasoning(None) == ""
     cited = reasoning.select_cited_passages(thought, [reference(0.5, chunk="a"), reference(0.4, chunk="x")])
     assert [passage.chunk for passage in cited] == ["a"]
     assert reasoning.select_cited_passages(None, [reference(0.5)]) == ()

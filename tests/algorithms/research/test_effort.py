@@ -68,6 +68,7 @@ def test_effort_grows_with_complexity() -> None:
         ("How do I bake a bread of rye that stays fresh for a week or longer?", 3, "iterative"),
         ("Which objections to sourdough are there?", 3, "contrastive"),
         ("Should I knead dough?", 3, "contrastive"),
+        ("How long should rye and wheat rise, and which of them should a beginner bake?", 3, "iterative"),
         ("Give an overview of breads", 3, "hierarchical"),
         ("What is the difference between rye and wheat?", 3, "hierarchical"),
         ("Which objections to sourdough are there?", 1, "direct"),

@@ -217,6 +217,24 @@ def test_most_relevant_findings_wait() -> None:
     assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
 
+def test_with_a_model_every_query_has_findings_that_wait() -> None:
+    """Findings of a query that are less relevant than all others wait too, and new ones do not replace earlier ones."""
+    rye = [finding(reference(0.9 - n / 100, chunk=f"rye{n:02}")) for n in range(40)]
+    wheat = [
+        finding(reference(0.3 - n / 100, chunk=f"wheat{n}")).model_copy(update={"query": "wheat"}) for n in range(3)
+    ]
+    spelt = finding(reference(0.1, chunk="spelt")).model_copy(update={"query": "spelt"})
+    first = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*rye, *wheat)), has_model=True)
+    better = finding(reference(0.95, chunk="rye01"))
+    second = research_state.apply_analysis(first, AnalysisReply(accepted=(spelt, better)), has_model=True)
+
+    assert chunks(first.unplanned)[:7] == ["rye00", "wheat0", "rye01", "wheat1", "rye02", "wheat2", "rye03"]
+    assert (len(first.unplanned), len(first.unsynthesized)) == (24, 43)
+    assert chunks(second.unsynthesized)[:4] == ["spelt", "rye01", "rye00", "wheat0"]
+    assert second.unsynthesized[1].relevance == 0.95
+    assert [chunks(aim.passages)[:3] for aim in second.topics[:1]] == [["spelt", "rye01", "rye00"]]
+
+
 def test_linked_passages_have_reserved_places() -> None:
     """Earlier ones come first; the fewer topics, the more places."""
     many = [finding(reference(0.5 + n / 1000, chunk=f"c{n:02}")) for n in range(60)]

@@ -13,16 +13,40 @@ def test_versions_of_a_document_are_ordered() -> None:
 
     assert describe_generations(passages) == (
         "The same document in several versions or dates, oldest first: passage 2 of 2.9; passages 1, 4 of 2.10. "
-        "If they differ, the newest counts.",
+        "If they differ, the newest holds today and an older one held in its time.",
+    )
+
+
+def test_numbered_documents_are_no_versions() -> None:
+    """Documents with the same name and different numbers are of one kind; their titles differ in more than a number."""
+    titles = ("RFC 2119: Key words", "RFC 8174: Ambiguity of uppercase", "Manual 1.2", "Manual 1.3")
+    uris = ("/rfc-2119.txt", "/rfc-8174.txt", "/manual-1.2.txt", "/manual-1.3.txt")
+    passages = [replace(passage("Text."), title=title, uri=uri) for title, uri in zip(titles, uris, strict=True)]
+
+    assert describe_generations(passages) == (
+        "The same document in several versions or dates, oldest first: passage 3 of 1.2; passage 4 of 1.3. "
+        "If they differ, the newest holds today and an older one held in its time.",
+    )
+
+
+def test_chapters_are_no_versions() -> None:
+    """Documents with running numbers are parts of a work, of which none replaces another."""
+    uris = ("/book/chapter-1.md", "/book/chapter-2.md", "/rules_2018.md", "/rules_2020.md")
+    passages = [replace(passage("Text."), uri=uri) for uri in uris]
+
+    assert describe_generations(passages) == (
+        "The same document in several versions or dates, oldest first: passage 3 of 2018; passage 4 of 2020. "
+        "If they differ, the newest holds today and an older one held in its time.",
     )
 
 
 def test_notes_on_new_names_are_named() -> None:
     """A passage that calls something deprecated or renamed is pointed out."""
     texts = ("`bake` is deprecated.", "It was renamed to `roast`.", "Bread is removed from the oven.", "Plain.")
+    repaired = "The drive and both ovens were replaced."
 
     assert describe_generations([passage(text) for text in texts]) == (
         "Passages 1, 2, 3 may mention an older or newer name or version: use the current one, and name the old one "
         "only as such.",
     )
-    assert describe_generations([passage("Plain.")]) == ()
+    assert describe_generations([passage("Plain."), passage(repaired)]) == ()

@@ -5,7 +5,7 @@ import pytest
 from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
@@ -205,6 +205,32 @@ def test_a_section_begins_with_its_direct_search() -> None:
     assert [p.chunk for p in ordered] == ["d0", "d2", "d3", "d4", "d1", "d9", "d5", "d6", "d7", "d8"]
 
 
+def test_a_section_receives_what_the_synthesis_cites() -> None:
+    """Cited passages of its own research directly follow those of the direct search, the others come by rank."""
+    direct = [reference(0.5, "s", f"d{n}") for n in range(5)]
+    researched = [reference(0.5, "s", f"r{n}") for n in range(5)]
+    other = reference(0.5, "s", "other")
+    ordered = manuscript.order_section_evidence([], direct, researched, [], [researched[4], other])
+
+    assert [p.chunk for p in ordered][:9] == ["d0", "d1", "d2", "r4", "r0", "r1", "r2", "other", "d3"]
+
+
+def test_the_passages_of_a_synthesis_are_those_of_the_research() -> None:
+    """Passages are returned with their scores, without those of claims that a source may have dictated."""
+    cited, dictated, free = (reference(0.5, "s", name) for name in ("cited", "dictated", "free"))
+
+    def cite(passage: PassageRef, *, tainted: bool) -> Claim:
+        citation = Citation(source=passage.source, chunk=passage.chunk, start=0, end=1, quote="x")
+        return Claim(text="x", citations=(citation,), tainted=tainted)
+
+    synthesis = SynthesisDraft(
+        situation=Draft(blocks=(Block(claims=(cite(cited, tainted=False), cite(dictated, tainted=True))),))
+    )
+    topics = [TopicState(topic=BREAD, passages=(free, dictated, cited))]
+
+    assert manuscript.select_cited_evidence(synthesis, topics) == (cited,)
+
+
 def test_critiques_are_resolved() -> None:
     """Headings ignore case, new sections count towards the limit, the rest is returned as dropped."""
     named = Critique(topic="bread", critique="short")
@@ -362,4 +388,4 @@ def test_writers_know_gaps_and_the_comparison() -> None:
     """The brief names the gaps, and the rows and columns of the table that the report has."""
     brief = manuscript.render_synthesis_brief(SynthesisDraft(gaps=GAP, comparison=TABLE))
 
-    assert brief == "Gaps: Not said.\nThe report has a table that compares: Rye, Oven"
+    assert brief == "Gaps: Not said.\nThe report has a table that compares Oven by these rows: Rye"

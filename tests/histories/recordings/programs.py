@@ -162,7 +162,8 @@ async def code_finished(recorder: Recorder) -> None:
         await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
         box.released.set()
 
-    await recorder.run(ScriptedChat(story(router=route, coder=says(build_program("wrong")))), CODE, act, box=box)
+    routed = CODE.model_copy(update={"mode": "auto"})
+    await recorder.run(ScriptedChat(story(router=route, coder=says(build_program("wrong")))), routed, act, box=box)
 
 
 async def code_limited(recorder: Recorder) -> None:

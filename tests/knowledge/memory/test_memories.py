@@ -133,6 +133,22 @@ def test_episode_is_recalled_by_its_question(knowledge: KnowledgeBase) -> None:
     )
 
 
+def test_memories_of_runs_can_be_left_out(knowledge: KnowledgeBase) -> None:
+    """Neither the episodes of such a run are recalled, nor its results of strategies."""
+    details = EpisodeDetails(question="How do bees dance?", query_type="analytical", strategy="direct", score=0.5)
+    remember(
+        knowledge,
+        *(NewMemory(text=f"run {n}", details=details, origin=MemoryOrigin(run=RunId(n))) for n in ("one", "two")),
+    )
+    asked = MemorySearchRequest(
+        query="How do bees dance?", kinds=("episodic",), now=NOW, include_strategies=True, unrestricted=True
+    )
+    found = knowledge.memories.recall(asked.model_copy(update={"without_runs": (RunId("one"),)}))
+
+    assert [one.memory.origin.run for one in found.memories] == ["two"]
+    assert [record.episodes for record in found.strategies] == [1]
+
+
 def test_recency_and_use_rank_equal_memories(knowledge: KnowledgeBase) -> None:
     """A use counts once per run, refreshes a memory, and ranks it before an unused one."""
     [used] = remember(knowledge, NewMemory(text="bees dance on the comb")).memories

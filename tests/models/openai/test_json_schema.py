@@ -91,16 +91,10 @@ def test_the_original_is_unchanged() -> None:
     assert json.dumps(schema) == before
 
 
-def test_schema_joins_the_system_message() -> None:
-    """The schema is appended to the system message, and no message is added."""
+def test_schema_ends_the_last_message() -> None:
+    """The schema follows everything that calls share, and no message is added."""
     messages = [Message(role="system", content="Be brief."), Message(role="user", content="Go.")]
     first, second = with_schema(messages, "point", Point.model_json_schema())
-    assert first.content.startswith("Be brief.\n\nAnswer with one JSON object")
-    assert json.loads(first.content.split("`point`:\n")[1]) == Point.model_json_schema()
-    assert second == messages[1]
-
-
-def test_schema_without_a_system_message() -> None:
-    """A prompt without a system message gets one."""
-    roles = [message.role for message in with_schema([Message(role="user", content="Go.")], "point", {})]
-    assert roles == ["system", "user"]
+    assert first == messages[0]
+    assert second.content.startswith("Go.\n\nAnswer with one JSON object")
+    assert json.loads(second.content.split("`point`:\n")[1]) == Point.model_json_schema()

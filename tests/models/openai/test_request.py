@@ -69,7 +69,7 @@ def ways(server: ModelServer) -> list[str]:
     """Return the form in which each request asked for an action."""
     found = []
     for request in server.requests:
-        said = request.json["messages"][0]["content"]
+        said = request.json["messages"][-1]["content"]
         kind = (request.json.get("response_format") or {}).get("type")
         found.append(request.json.get("tool_choice") or kind or ("plain" if react.PLAIN_FORMAT in said else "nothing"))
     return found

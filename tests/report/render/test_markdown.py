@@ -5,9 +5,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.evidence.passages import Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft
-from tenure.contracts.result.result import Result, ResultStatus
+from tenure.contracts.result.result import Evaluation, Result, ResultStatus
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.markdown import render_markdown
@@ -111,8 +111,25 @@ def test_a_report_without_evidence_says_so() -> None:
 
     assert "**No evidence was found.**" in text
     assert "1 search in the knowledge base, 1 file that could not be read" in text
-    assert "`--docs PATH`" in text
+    assert "`--docs PATH`" in text and "unread files below" in text
     assert headings(text) == ["Why the sea moves", "Feedback and answers", "How this report was made"]
+
+
+def test_a_report_without_evidence_leads_to_the_nearest_facts() -> None:
+    """Gaps that cite a source are announced; without them the report makes no claims."""
+    near = SynthesisDraft(gaps=paragraph(NEAP.model_copy(update={"kind": "gap"})))
+    text = rendered(report(status="no_evidence", abstract=Draft(), sections=(), synthesis=near))
+
+    assert "answers the question; the nearest facts are under “What is not known”." in text
+    assert "## What is not known" in text and "makes no claims" not in text
+
+
+def test_a_report_without_evidence_mentions_no_unread_files_if_all_were_read() -> None:
+    """Advice that cannot help is not given."""
+    text = rendered(report(abstract=Draft(), sections=(), usage=Usage(searches=2), skipped=()))
+
+    assert "**Searched:** 2 searches in the knowledge base." in text
+    assert "unread" not in text and "could not be read" not in text
 
 
 @pytest.mark.parametrize("status", ["finished_early", "cancelled", "unsupported", "failed"])
@@ -193,6 +210,13 @@ def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
     assert line in render_markdown(full()).split("## How this report was made")[1]
 
 
+def test_a_single_score_has_no_overall_score() -> None:
+    """An overall score of one score would repeat it."""
+    evaluation = Evaluation(consistency=None, completeness=None, factuality=0.9, overall=0.9)
+
+    assert "- Self-evaluation: factuality 90%\n" in rendered(report(evaluation=evaluation))
+
+
 def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
@@ -246,6 +270,17 @@ def test_every_form_of_text_is_set() -> None:
     assert "### Code\n\n```\n@tide.rise\ndef rise(sea):\n    return '[1] `up`'\n```\n\n[2]\n\n|  | Cause |" in section
     assert r"| **Neap** | **Neap** \| Cause [2] |" in section
     assert section.count("### Code") == 1
+
+
+def test_a_conclusion_in_a_table_has_a_short_mark() -> None:
+    """A table stays readable with many conclusions; the mark is explained before the table, and only if it occurs."""
+    cell = NEAP.model_copy(update={"kind": "inference", "label": "Neap", "column": "Cause"})
+    table = Draft(blocks=(Block(kind="table", claims=(cell,)),))
+    text = rendered(report(synthesis=SynthesisDraft(situation=paragraph(RISES), comparison=table)))
+
+    assert "| **Neap** | Neap tides are weak. [i] [2] |" in text
+    assert text.index("- \\[i]: concluded from the cited words") < text.index("## Comparison")
+    assert "concluded from the cited words" not in render_markdown(varied())
 
 
 def test_conclusions_and_gaps_close_the_report() -> None:

@@ -61,6 +61,22 @@ def test_other_languages_are_neutral() -> None:
     assert (found.status, found.confidence) == ("neutral", 0.0)
 
 
+def test_sentences_of_a_model_stay_unless_they_are_probably_wrong() -> None:
+    """Without another model, a restatement stays as it is, a foreign one stays unchecked, an invention is marked."""
+    free, invented = "Bread needs flour and a rest of two hours.", "Volcanoes cool the whole climate."
+    foreign = "Der Teig ruht zwei Stunden in der Küche."
+    asked = given(*map(claim, (free, foreign, invented)), may_correct=True).model_copy(
+        update={"written_by_model": True}
+    )
+    checked = apply_verdicts(asked, fallback(asked, EVIDENCE), EVIDENCE).claims
+
+    assert [(one.text, one.status) for one in checked if one] == [
+        (free, "supported"),
+        (foreign, "unverified"),
+        (invented, "neutral"),
+    ]
+
+
 def test_verbatim_claims_are_supported() -> None:
     """Verbatim words of the source are supported, also in a sentence that is not clearly English."""
     text = "Warm dough rises quickly."
@@ -172,12 +188,25 @@ def test_a_corrected_conclusion_is_judged_by_its_details_alone() -> None:
 def test_a_claim_is_shown_with_its_kind_and_missing_details() -> None:
     """The judge reads which details the passages lack, and which sentences are conclusions."""
     inference = claim("So wait.").model_copy(update={"kind": "inference"})
-    prompt = render(given(claim("It rises for 45 minutes."), inference, Claim(text="Alone.")), EVIDENCE)[1].content
+    gap = claim("No oven is named.").model_copy(update={"kind": "gap"})
+    claims = (claim("It rises for 45 minutes."), inference, Claim(text="Alone."), gap)
+    prompt = render(given(*claims), EVIDENCE)[1].content
 
     assert "1. It rises for 45 minutes. (cites passage 1; not found there: 45)" in prompt
     assert "2. So wait. (cites passage 1; an inference)" in prompt
     assert "3. Alone. (cites nothing that is left)" in prompt
+    assert "4. No oven is named. (cites passage 1; a gap)" in prompt
     assert prompt.endswith(NO_CORRECTIONS_RULE)
+
+
+def test_a_column_may_be_dated_by_another_passage() -> None:
+    """The date of a column need not be in the passage of each cell, but in one of those that were read."""
+    dated = (passage("Two hours.", "new"), passage("Edition of March 2020.", "new", 40))
+    cited = Citation(source=dated[0].source, chunk=dated[0].chunk, start=0, end=10, quote="Two hours.")
+    cell = claim("two hours", cited).model_copy(update={"label": "Rye", "column": "Edition of March 2020"})
+
+    assert "(cites passage 1)" in render(given(cell), Evidence(dated))[1].content
+    assert "not found there: 2020" in render(given(cell), Evidence(dated[:1]))[1].content
 
 
 def test_a_cell_is_checked_with_its_row_and_column() -> None:

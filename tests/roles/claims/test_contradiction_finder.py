@@ -1,5 +1,6 @@
 """Tests of the contradiction finder's fallback and of the use of its findings."""
 
+import re
 from dataclasses import replace
 
 from tenure.roles.base import Evidence
@@ -11,6 +12,7 @@ from tenure.roles.claims.contradiction_finder import (
     fallback,
     has_pairs,
     pair_statements,
+    render,
 )
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -40,6 +42,17 @@ def test_invalid_pairs_are_dropped() -> None:
     ).found
 
     assert len(found) == 1
+
+
+def test_pairs_stay_together_in_the_prompt() -> None:
+    """Statements that follow each other in one document are shown in their own pairs, under running numbers."""
+    sides = (passage("One.", "rye", 0), passage("A.", "oat"), passage("Two.", "rye", 5), passage("B.", "oat", 3))
+    user = render(INPUT, Evidence(sides))[-1].content
+
+    assert re.findall(r'Pair (\d):\n<passage n="(\d)".*\n(.*)\n.*\n<passage n="(\d)".*\n(.*)', user) == [
+        ("1", "1", "One.", "2", "A."),
+        ("2", "3", "Two.", "4", "B."),
+    ]
 
 
 def test_no_pairs_give_no_contradictions() -> None:

@@ -321,3 +321,15 @@ def test_a_question_with_a_name_is_followed_to_the_next_name() -> None:
     ]
     assert len(first_plan(question, topic, max_searches=1).plan) == 1
     assert not any(one.depends_on for one in first_plan("How is bread made?", topic).plan)
+
+
+def test_queries_that_ended_in_another_order_make_the_same_prompt() -> None:
+    """Concurrent searches end in any order; their queries are listed by cycle and topic."""
+    queries = tuple(
+        ExecutedQuery(query=f"{topic}?", topic=topic, cycle=1, found=1, accepted=1)
+        for topic in ("Oven", "Gone", "Flour")
+    )
+    prompts = {render(asked(executed=order), Evidence())[-1].content for order in (queries, queries[::-1])}
+
+    (prompt,) = prompts
+    assert prompt.index("- Flour?") < prompt.index("- Oven?") < prompt.index("- Gone?")

@@ -1,27 +1,39 @@
-"""Tests of the topic namer's fallback and of its prompt."""
+"""Tests of the topic namer's fallback, of its prompt, and of the groups that are worth it."""
 
 from tenure.roles.base import Evidence
-from tenure.roles.research.topic_namer import TopicNamerInput, fallback, render
+from tenure.roles.research.topic_namer import TopicNamerInput, fallback, find_themed_groups, has_theme, render
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
 QUESTION = "How is bread made?"
 SOURDOUGH = tuple(
-    passage(f"Sourdough is old, part {n}.", "dough", n, headings=("Bread made of sourdough",)) for n in range(2)
+    passage(f"Sourdough needs warm flour, part {n}.", "dough", n, headings=("Starter",)) for n in range(2)
 )
-OVENS = (passage("An oven is hot.", "oven", headings=("Ovens for bread",)),)
+MIXED = (
+    passage("An oven is hot.", "oven", headings=("Ovens for bread",)),
+    passage("A cellar stays cool in summer.", "cellar"),
+)
+REQUEST = TopicNamerInput(question=QUESTION, outline=("Cheese",), group_sizes=(2, 2))
 
 
 def test_without_a_model_no_topic_is_added() -> None:
     """The sections of a report without a model are the parts of the question."""
-    request = TopicNamerInput(question=QUESTION, outline=("Cheese",), group_sizes=(2, 1))
-
-    assert fallback(request, Evidence((*SOURDOUGH, *OVENS), encode)).topics == ()
+    assert fallback(REQUEST, Evidence((*SOURDOUGH, *MIXED), encode)).topics == ()
 
 
-def test_the_prompt_contains_the_groups() -> None:
-    """Groups are ranges of passage numbers."""
-    request = TopicNamerInput(question=QUESTION, outline=("Cheese",), group_sizes=(2, 1))
-    user = render(request, Evidence((*SOURDOUGH, *OVENS)))[1].content
+def test_the_prompt_contains_the_groups_with_a_theme() -> None:
+    """Groups are ranges of passage numbers and keep their numbers; one without a theme is not shown."""
+    last = REQUEST.model_copy(update={"group_sizes": (2, 2)})
+    user = render(last, Evidence((*MIXED, *SOURDOUGH)))[1].content
 
-    assert "Group 1: passages 1 to 2\nGroup 2: passages 3 to 3" in user
+    assert "Group 2: passages 3 to 4" in user and "Group 1" not in user
+    assert '<passage n="3"' in user and "oven" not in user
+
+
+def test_a_model_is_asked_only_about_groups_with_a_theme() -> None:
+    """Words of the question and of the outline are no theme, and a group without passages has none."""
+    assert find_themed_groups(REQUEST, (*SOURDOUGH, *MIXED)) == (1,)
+    assert not has_theme(REQUEST, Evidence((*MIXED, *MIXED)))
+    known = REQUEST.model_copy(update={"outline": ("Starters of sourdough with warm flour, and their parts",)})
+    assert not has_theme(known, Evidence((*SOURDOUGH, *MIXED)))
+    assert not has_theme(REQUEST.model_copy(update={"group_sizes": (0,)}), Evidence())

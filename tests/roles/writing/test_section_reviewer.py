@@ -166,5 +166,5 @@ def test_doubtful_sentences_are_remarked() -> None:
 
     assert "1. It rises for 45 minutes. [1] (not found there: 45)" in prompt
     assert "2. So wait. [1] (an inference; not confirmed)" in prompt
-    assert "3. The passages do not name an oven.  (gap)" in prompt
+    assert "3. The passages do not name an oven.  (a gap)" in prompt
     assert "4. It rises.  (names no passage)" in prompt

@@ -47,11 +47,20 @@ def test_a_topic_without_evidence_has_no_text() -> None:
 
 def test_a_brief_contains_topic_and_limits() -> None:
     """It contains question, topic, other sections and feedback, if there are any."""
-    full = render_brief(ON_BREAD.model_copy(update={"other_topics": ("Cheese",), "feedback": ("Say more on rye",)}))
+    said = ON_BREAD.model_copy(update={"other_topics": ("Cheese",), "feedback": ("Say more on rye",)})
+    full, bare = render_brief(said, EVIDENCE.passages), render_brief(ON_BREAD, EVIDENCE.passages)
 
     assert "<topic>\nMaking bread\nHow is bread made?\n</topic>" in full
     assert "- Cheese" in full and "- Say more on rye" in full
-    assert "feedback" not in render_brief(ON_BREAD) and "Other sections" not in render_brief(ON_BREAD)
+    assert "feedback" not in bare and "Other sections" not in bare
+
+
+def test_a_section_on_the_whole_question_does_not_repeat_it() -> None:
+    """A report of one section has its question once in the prompt."""
+    asked = ON_BREAD.model_copy(update={"topic": "Bread?", "topic_question": ON_BREAD.question})
+    whole = render_brief(asked, EVIDENCE.passages)
+
+    assert whole.count(ON_BREAD.question) == 1 and "<topic>\nThe whole question, in a single section.\n" in whole
 
 
 DISPUTE = held("Does bread need salt?", [passage("Bread needs salt.", "a")], [passage("Bread needs no salt.", "b")])

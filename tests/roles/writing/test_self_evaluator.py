@@ -33,6 +33,15 @@ def test_the_fallback_names_unanswered_parts() -> None:
     assert (found.critiques, found.evaluation.suggestions) == ((), ())
 
 
+def test_the_fallback_estimates_nothing_about_a_text_of_a_model() -> None:
+    """Of a text that a model wrote, the fallback gives the checked sentences only, and names no unanswered part."""
+    given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,), written_by_model=True)
+    found = assess(given, fallback(given, EVIDENCE), EVIDENCE).evaluation
+
+    assert (found.consistency, found.completeness, found.completeness_error) == (None, None, None)
+    assert (found.factuality, found.overall, found.parts, found.missing, found.issues) == (0.5, 0.5, 0, (), ())
+
+
 def test_a_report_without_claims_has_no_consistency() -> None:
     """Without claims there are no versions of the answer and no false statements."""
     given = SelfEvaluatorInput(question="How does bread rise?", sections=(section("Bread"),))

@@ -18,15 +18,19 @@ from tests.support.worlds import (
     KITCHEN,
     Held,
     MemoryKnowledge,
+    Reply,
     Reticent,
     ScriptedChat,
+    Source,
     in_turn,
     plans,
     says,
     search,
+    sentences,
     story,
 )
 from tests.workflows.run.test_agent import until
+from workflows.research.section import MAX_NEW_PASSAGES
 
 pytestmark = [slow, pytest.mark.timeout(120)]
 
@@ -76,6 +80,29 @@ async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
     assert len(result.sections) == 1
     assert 0 < result.usage.critical_path <= result.usage.model_calls
     assert result.fallbacks == ()
+
+
+async def test_a_simple_report_is_judged_only_by_what_can_be_judged(serving: Serving) -> None:
+    """No model checks the abstract, so its free sentences stay, and no rule estimates which parts are answered."""
+    free = "Bread and cheese differ in what their makers wait for."
+    result = await run_to_end(
+        serving, ScriptedChat(story(abstract_writer=says(sentences((free, 1))))), build_request(effort="simple")
+    )
+
+    assert [claim.text for claim in result.abstract_claims] == [free]
+    assert result.evaluation is not None
+    assert (result.evaluation.completeness, result.evaluation.missing) == (None, ())
+
+
+async def test_the_abstract_is_written_from_cited_passages(serving: Serving) -> None:
+    """A model that says only what the sections say needs no passage that none of them cites."""
+    chat = ScriptedChat(story())
+    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+        run = await stage.start(build_request(effort="simple"))
+        await asyncio.wait_for(run.result(), PATIENCE)
+    shown = {role: prompt.count("<passage n=") for role, prompt in chat.asked}
+
+    assert 0 < shown["abstract_writer"] < shown["section_writer"]
 
 
 async def test_a_moderate_question_has_one_plan_and_one_synthesis(serving: Serving) -> None:
@@ -131,6 +158,67 @@ async def test_the_first_searches_do_not_wait_for_hypothetical_answers(serving: 
         await until(run, lambda _: topics <= {request.query for request in knowledge.searches})
         imagined.released.set()
         assert (await asyncio.wait_for(run.result(), PATIENCE)).status == "done"
+
+
+OUTLINE = [
+    {"heading": name, "question": f"How is {name.lower()} made?", "answer": f"{name} is made with care."}
+    for name in ("Bread", "Cheese", "Rye")
+]
+SHELVES = {
+    f"shelf-{n}": Source(
+        uri=f"shelf-{n}.md", title=f"Shelf {n}", text=f"Shelf {n} holds bread and cheese, rye number {n}."
+    )
+    for n in range(30)
+}
+
+
+async def test_a_moderate_run_keeps_its_bounds_if_every_reviewer_wants_a_search(serving: Serving) -> None:
+    """No section gets more than one further review, which reads a few new passages only."""
+
+    async def review(prompt: str) -> Reply:
+        topic = prompt.partition("<topic>\n")[2].partition("\n")[0]
+        return {"critique": f"What else holds {topic}?", "query": f"{topic} on which other shelf number?"}
+
+    lines: dict[str, Any] = {
+        "outliner": says({"topics": OUTLINE}),
+        "planner": says(plans(search("Which mould is in blue cheese?", "Cheese"))),
+        "section_reviewer": review,
+    }
+    chat = ScriptedChat(story(**lines))
+    request = build_request(effort="moderate", max_section_revisions=2, passages_per_section=10)
+    async with serving(chat, MemoryKnowledge({**KITCHEN, **SHELVES})) as stage:
+        result = await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
+
+    again = [prompt for role, prompt in chat.asked if role == "section_reviewer" and "<queries>" in prompt]
+    assert chat.count("section_reviewer") == 6 and len(again) == 3
+    assert all(0 < prompt.count("<passage n=") <= MAX_NEW_PASSAGES for prompt in again)
+    assert result.usage.model_calls <= EFFORT_COSTS["moderate"].calls and result.fallbacks == ()
+
+
+async def test_hypothetical_answers_come_with_the_outline(serving: Serving) -> None:
+    """Topics with an answer need no call for one, and the answer reaches their searches."""
+    knowledge, chat = MemoryKnowledge(KITCHEN), ScriptedChat(story(outliner=says({"topics": OUTLINE[:2]})))
+    async with serving(chat, knowledge) as stage:
+        await asyncio.wait_for((await stage.start(build_request(effort="moderate"))).result(), PATIENCE)
+
+    assert chat.count("hypothetical_document") == 0
+    imagined = {(one.query, one.hypothetical_answer) for one in knowledge.searches if one.hypothetical_answer}
+    assert imagined >= {(topic["question"], topic["answer"]) for topic in OUTLINE[:2]}
+
+
+@pytest.mark.parametrize(
+    ("limits", "is_asked"), [({}, False), ({"strategy": "iterative"}, True), ({"max_cycles": 1}, True)]
+)
+async def test_a_refiner_is_asked_only_where_no_planner_reads_the_findings(
+    serving: Serving, limits: dict[str, Any], is_asked: bool
+) -> None:
+    """Rules refine what a plan follows; a strategy of a person and a single cycle keep the refiner."""
+    topics = [{"heading": "Ovens", "question": "How do I heat the oven of a Roman bakery for bread on cold days?"}]
+    chat = ScriptedChat(story(outliner=says({"topics": topics})))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        await asyncio.wait_for((await stage.start(build_request(effort="moderate", **limits))).result(), PATIENCE)
+
+    assert bool(chat.count("query_refiner")) == is_asked
 
 
 async def test_an_effort_that_is_used_up_ends_the_run_well(serving: Serving) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from temporalio.client import WorkflowHandle
 
 from tenure.algorithms.control.run_notes import PREFERENCE_ROLES
@@ -144,6 +145,32 @@ async def test_related_run_searches_less_and_finds_the_same(serving: Serving) ->
 async def test_related_run_searches_less_without_a_model(serving: Serving) -> None:
     """The same holds without a model."""
     await two_related_runs(serving, None)
+
+
+@slow
+@pytest.mark.parametrize(("changes", "left_out"), [({}, True), ({"fresh": True}, False), ({"has_model": False}, False)])
+async def test_a_repeated_question_leaves_its_own_memories_out(
+    serving: Serving, changes: dict[str, Any], left_out: bool
+) -> None:
+    """With a model whose answers may be cached, the prompts of a repeated run are those of the first one."""
+    knowledge = MemoryKnowledge(KITCHEN, memories=KnownMemories())
+    limits = LIMITS.model_copy(update={"has_model": True, **changes})
+    request = REQUEST.model_copy(update={"limits": limits})
+    chat = ScriptedChat(story())
+    async with serving(chat, knowledge) as stage:
+        first = await stage.start(request)
+        await first.result()
+        before = len(chat.asked)
+        knowledge.memories.recollection = remembered(knowledge)
+        knowledge.inherited = left(first.id, knowledge)
+        second = await stage.start(request)
+        result = await second.result()
+        traced = await memory_of(stage, second)
+
+    assert traced is not None
+    assert bool(traced.related) != left_out
+    assert any(note.startswith("The same question was asked") and first.id in note for note in result.notes) == left_out
+    assert (sorted(chat.asked[:before]) == sorted(chat.asked[before:])) == left_out
 
 
 class StoredMemories(KnownMemories):

@@ -194,13 +194,15 @@ async def _run_task(
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     request = loop.request
     hypothetical = {topic.topic.heading: topic.hypothetical_answer for topic in loop.state.topics}
+    # A repeated question makes the same choices with a model, whose cached answers then apply.
+    seed = request.question if request.limits.has_model else request.run
     choice = choose_contrastive(loop, step) or choose_strategy(
         step,
         request.effort.hops,
         request.limits.strategy,
         request.experience,
         SELECTABLE_STRATEGIES,
-        request.run,
+        seed,
         len(loop.state.executed),
     )
     return SubagentRequest(
@@ -210,6 +212,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         strategy=choice.strategy,
         strategy_reason=choice.reason,
         planned_by_rule=loop.is_planned_by_rule,
+        refined_by_rule=_is_refined_by_rule(loop, step),
         hypothetical_answer=hypothetical.get(step.topic, ""),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),
         corpora=request.corpora,
@@ -217,6 +220,16 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         limits=request.limits.copy_for_cycle(loop.state.cycle),
         control=loop.parent.control,
     )
+
+
+def _is_refined_by_rule(loop: ResearchLoop, step: PlanStep) -> bool:
+    """Return whether a model that plans knows more than a refiner of this task, and no strategy was asked for.
+
+    It has planned the task with the findings, or plans the next cycle with what this task finds.
+    """
+    request = loop.request
+    is_planned = not loop.is_planned_by_rule or loop.state.cycle < request.effort.cycles
+    return request.limits.has_model and is_planned and not (step.strategy or request.limits.strategy)
 
 
 def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | None:

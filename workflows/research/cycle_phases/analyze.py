@@ -28,8 +28,12 @@ def collect_known_passages(loop: ResearchLoop) -> list[CandidatePassage]:
     return [*found, *remembered]
 
 
-async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) -> None:
-    """Judge candidates and work the accepted ones into the state."""
+PassageGroups = Sequence[Sequence[PassageRef]]
+"""Groups of passages that belong to no topic of the outline."""
+
+
+async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) -> PassageGroups:
+    """Judge candidates, work the accepted ones into the state, and return groups that deserve a name."""
     state, limits = loop.state, loop.request.limits
     analysis = await loop.clients.execute_activity(
         KnowledgeActivities.analyze_candidates,
@@ -45,12 +49,12 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
         ),
         summary=f"cycle {state.cycle}: {len(candidates)} passages" if state.cycle else "passages found before",
     )
-    loop.state = research_state.apply_analysis(state, analysis)
+    loop.state = research_state.apply_analysis(state, analysis, has_model=limits.has_model)
     loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
     loop.searched_tasks = []
-    if analysis.latent and loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop):
-        await _name_latent_topics(loop, analysis.latent)
     await loop.send_progress(research_state.describe_cycle(loop.state))
+    is_named = loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop)
+    return analysis.latent if is_named else ()
 
 
 def _can_add_topics(loop: ResearchLoop) -> bool:
@@ -61,8 +65,10 @@ def _can_add_topics(loop: ResearchLoop) -> bool:
     return has_room and loop.state.cycle < loop.request.effort.cycles
 
 
-async def _name_latent_topics(loop: ResearchLoop, groups: Sequence[Sequence[PassageRef]]) -> None:
-    """Have names given to groups of passages that belong to no topic of the outline."""
+async def request_topic_names(loop: ResearchLoop, groups: PassageGroups) -> None:
+    """Request names for groups of passages that belong to no topic of the outline."""
+    if not groups:
+        return
     output = await loop.clients.models.ask(
         topic_namer.ROLE,
         TopicNamerInput(

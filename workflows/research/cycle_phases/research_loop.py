@@ -32,8 +32,9 @@ class ResearchLoop:
         """Start from the outline of a request, or from the state that earlier cycles left in it."""
         self.parent = parent
         self.request = request
-        self.state = request.state or research_state.create_initial_state(
-            request.run, request.outline, request.outline_number
+        self.state = request.state or research_state.add_hypothetical_passages(
+            research_state.create_initial_state(request.run, request.outline, request.outline_number),
+            request.hypothetical_answers,
         )
         self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run), request.question)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)

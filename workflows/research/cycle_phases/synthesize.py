@@ -21,7 +21,7 @@ async def synthesize(loop: ResearchLoop, *, resolve: bool = False) -> None:
     """
     conversation = loop.open_conversation(SYNTHESIZER)
     # One turn has to show as much as the turns of all cycles that were left out.
-    max_new = MAX_FINDINGS_PER_TURN if loop.request.effort.plans_first_cycle else 2 * MAX_FINDINGS_PER_TURN
+    max_new = MAX_FINDINGS_PER_TURN if loop.request.effort.plans_first_cycle else 3 * MAX_FINDINGS_PER_TURN
     loop.state, known = research_state.number_findings(loop.state, max_new)
     passages = loop.state.numbered_passages
     if not passages or (len(passages) == known and not resolve):

@@ -1,5 +1,6 @@
 """Look once for a primary or newer source on each dispute between sources, before the dispute is reported."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ with workflow.unsafe.imports_passed_through():
         SourceStandingRequest,
     )
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.run.run import RunPhase
     from tenure.roles.claims import dispute_judge
     from tenure.roles.claims.dispute_judge import DisputeJudgeInput
     from tenure.roles.retrieval import stance_judge
@@ -59,15 +61,17 @@ async def resolve_disputes(context: ReportContext) -> None:
         *(_read_contradiction(context, found) for found in contradictions),
         *(_read_position(context, evidence) for evidence in disputed),
     ]
-    outcomes = [await _resolve(context, dispute, n) for n, dispute in enumerate(disputes)]
+    searches = [await _search(context, dispute, n) for n, dispute in enumerate(disputes)]
+    outcomes = await asyncio.gather(*(_decide(context, *pair) for pair in zip(disputes, searches, strict=True)))
     for dispute, outcome in zip(disputes, outcomes, strict=True):
         context.add_decision(describe_outcome(dispute.subject, outcome))
     of_contradictions, of_positions = outcomes[: len(contradictions)], outcomes[len(contradictions) :]
     context.update(
+        disputes_resolved=True,
         contradictions=tuple(
             found.model_copy(update={"outcome": outcome})
             for found, outcome in zip(contradictions, of_contradictions, strict=True)
-        )
+        ),
     )
     outcome_by_position = dict(zip((evidence.position for evidence in disputed), of_positions, strict=True))
     context.update(
@@ -85,7 +89,9 @@ async def resolve_disputes(context: ReportContext) -> None:
 def _read_contradiction(context: ReportContext, found: Contradiction) -> Dispute:
     async def judge(passages: Sequence[PassageRef]) -> tuple[DisputeSource, ...]:
         request = DisputeJudgeInput(first=found.a.quote, second=found.b.quote)
-        output = await context.clients.models.ask(dispute_judge.ROLE, request, passages, summary=found.about)
+        output = await context.clients.models.ask(
+            dispute_judge.ROLE, request, passages, summary=found.about, by_rule=not context.effort.compares_sources
+        )
         return output.found
 
     return Dispute(
@@ -99,7 +105,13 @@ def _read_contradiction(context: ReportContext, found: Contradiction) -> Dispute
 def _read_position(context: ReportContext, evidence: PositionEvidence) -> Dispute:
     async def judge(passages: Sequence[PassageRef]) -> tuple[DisputeSource, ...]:
         request = StanceJudgeInput(position=evidence.position)
-        output = await context.clients.models.ask(stance_judge.ROLE, request, passages, summary=evidence.position)
+        output = await context.clients.models.ask(
+            stance_judge.ROLE,
+            request,
+            passages,
+            summary=evidence.position,
+            by_rule=not context.effort.compares_sources,
+        )
         return tuple(
             DisputeSource(citation=stance.citation, side=_SIDES[stance.side], found=True)
             for stance in output.stances
@@ -118,13 +130,14 @@ def _read_position(context: ReportContext, evidence: PositionEvidence) -> Disput
     )
 
 
-async def _resolve(context: ReportContext, dispute: Dispute, number: int) -> DisputeOutcome:
-    """Search for a primary or newer source and decide; without a search the dispute stays open."""
+async def _search(context: ReportContext, dispute: Dispute, number: int) -> tuple[PassageRef, ...] | str:
+    """Search for a primary or newer source; return the reason if that is not possible."""
     if context.parent.is_finishing:
-        return _leave_open(dispute, "the run was to finish")
+        return "the run was to finish"
     if number >= MAX_DISPUTES:
-        return _leave_open(dispute, f"the run searches for {MAX_DISPUTES} disputes at most")
-    await context.send_progress("reflect", f"looking for a primary or newer source on “{dispute.subject[:120]}”")
+        return f"the run searches for {MAX_DISPUTES} disputes at most"
+    phase: RunPhase = "reflect" if context.state.written_sections else "write"
+    await context.send_progress(phase, f"looking for a primary or newer source on “{dispute.subject[:120]}”")
     searches = context.clients.record.usage.searches
     limits = context.request.limits
     passages = await context.clients.knowledge.search(
@@ -137,8 +150,14 @@ async def _resolve(context: ReportContext, dispute: Dispute, number: int) -> Dis
         limits.min_relevance,
         summary=dispute.query,
     )
-    if context.clients.record.usage.searches == searches:
-        return _leave_open(dispute, "the budget allowed no further search")
+    is_denied = context.clients.record.usage.searches == searches
+    return "the budget allowed no further search" if is_denied else passages
+
+
+async def _decide(context: ReportContext, dispute: Dispute, passages: tuple[PassageRef, ...] | str) -> DisputeOutcome:
+    """Decide by the passages of the search; without a search the dispute stays open."""
+    if isinstance(passages, str):
+        return _leave_open(dispute, passages)
     known = {source.citation.source for source in dispute.sources}
     further = [passage for passage in passages if passage.source not in known]
     found = await dispute.judge(further) if further else ()

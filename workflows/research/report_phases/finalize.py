@@ -69,13 +69,14 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
             AbstractWriterInput(
                 question=request.question,
                 sections=(*sections, *conclusions),
-                reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
+                line=state.reasoning.line,
                 preferences=request.experience.preferences,
                 length=request.limits.length,
             ),
             manuscript.select_passages_shown(
                 state.sections,
-                context.evidence,
+                # A model says only what the sections say; the fallback compares all passages.
+                () if request.limits.has_model else context.evidence,
                 (
                     *state.reasoning.passages,
                     *list_cited_passages(claim for part in conclusions for claim in part.draft.claims),
@@ -94,6 +95,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
         "Abstract and synthesis",
         for_writing=True,
         by_rule=not context.effort.checks_front,
+        written_by_model=request.limits.has_model,
     )
     context.add_notes(verification.notes)
     abstract, *verified = verification.drafts

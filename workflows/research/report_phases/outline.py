@@ -58,6 +58,9 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
         summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",
         by_rule=not effort.outlines,
     )
+    context.update(
+        hypothetical_answers={topic.heading.strip(): topic.answer for topic in output.topics if topic.answer.strip()}
+    )
     topics = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in output.topics]
     return tuple(manuscript.deduplicate_topics(topics)[: request.limits.max_sections])
 

@@ -27,6 +27,8 @@ class ReportState:
     """The outline."""
     outline_number: int = 0
     """Number of the person's outline that is applied; 0 if no person has set one."""
+    hypothetical_answers: Mapping[str, str] = field(default_factory=dict)
+    """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     research: SpiralResult = field(default_factory=lambda: SpiralResult(topics=()))
     """Result of the research loop."""
     reasoning: ReasoningResult = field(default_factory=ReasoningResult)
@@ -45,6 +47,8 @@ class ReportState:
     """Contradictions between sources."""
     sources_compared: bool = False
     """Whether contradictions between sources were looked for."""
+    disputes_resolved: bool = False
+    """Whether primary or newer sources were looked for on all disputes."""
     evaluation: Evaluation | None = None
     """The last evaluation; None before the first."""
     notes: tuple[str, ...] = ()

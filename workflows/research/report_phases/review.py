@@ -81,7 +81,8 @@ async def evaluate(context: ReportContext) -> None:
         # With a model, the sources were compared while the sections were written.
         comparing = () if context.state.sources_compared else (compare_sources(context),)
         critiques, *_ = await asyncio.gather(_evaluate(context, by_rule=not context.state.has_no_critique), *comparing)
-        await resolve_disputes(context)
+        if not context.state.disputes_resolved:
+            await resolve_disputes(context)
         if critiques and not context.parent.is_finishing:
             await write_generation(context, critiques)
             await _evaluate(context, by_rule=True)
@@ -98,9 +99,14 @@ async def _evaluate(context: ReportContext, *, by_rule: bool) -> tuple[Critique,
         context: the report.
         by_rule: whether no model is asked, since its last critique has just been followed.
     """
+    replaced = {fallback.role for fallback in context.clients.record.fallbacks}
     output = await context.clients.models.ask(
         self_evaluator.ROLE,
-        SelfEvaluatorInput(question=context.request.question, sections=context.state.written_sections),
+        SelfEvaluatorInput(
+            question=context.request.question,
+            sections=context.state.written_sections,
+            written_by_model=context.request.limits.has_model and "section_writer" not in replaced,
+        ),
         summary=f"generation {context.state.revisions}",
         by_rule=by_rule or not context.effort.reflects,
     )
@@ -138,11 +144,17 @@ async def compare_sources(context: ReportContext) -> None:
 
 
 async def compare_sources_meanwhile(context: ReportContext) -> None:
-    """Compare the sources while the sections are written; a failure is left to the evaluation, which tries again."""
-    if context.parent.is_finishing or not context.request.limits.has_model:
+    """Compare the sources while the sections are written; a failure is left to the evaluation, which tries again.
+
+    Searches on disputes wait for the sections if searches are limited.
+    """
+    limits = context.request.limits
+    if context.parent.is_finishing or not limits.has_model:
         return
     try:
         await compare_sources(context)
+        if limits.max_searches is None:
+            await resolve_disputes(context)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise

@@ -12,7 +12,6 @@ from workflows.runtime.model_client import MODEL_BUDGETS
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
-    from tenure.algorithms.reasoning import strategies as reasoning_strategies
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.web import WRITING_CYCLE
     from tenure.contracts.research.report import Critique, SectionRequest, SectionResult, Topic
@@ -135,10 +134,13 @@ def _build_request(context: ReportContext, topic: Topic, critiques: Sequence[Cri
         limits=request.limits.copy_for_cycle(WRITING_CYCLE),
         evidence=before.evidence if before and draft else request.evidence,
         research_evidence=findings.passages,
+        cited_evidence=manuscript.select_cited_evidence(state.research.synthesis, state.research.topics)
+        if request.limits.has_model
+        else (),
         hypothetical_answer=findings.hypothetical_answer,
         query_results=(*request.query_results, *state.research.calculated.get(topic.heading, ())),
         shared_evidence=manuscript.select_shared_evidence(state.found, before.evidence if before else ()),
-        reasoning=reasoning_strategies.render_reasoning(state.reasoning.line),
+        line=state.reasoning.line,
         synthesis=manuscript.render_synthesis_brief(state.research.synthesis),
         draft=draft,
         critiques=(*critiques, *(critique for critique in feedback if critique.critique not in known)),
