@@ -1,5 +1,6 @@
 """Build the source distribution and the wheel, install the wheel into an empty environment, and run it elsewhere."""
 
+import json
 import os
 import shutil
 import socket
@@ -9,7 +10,9 @@ import tarfile
 import tempfile
 import time
 import tomllib
+import urllib.request
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -76,6 +79,12 @@ def run(tenure: Path, folder: Path) -> None:
     expect("the help names the command", call("--help").startswith("usage: tenure "))
     try:
         call("start", "How far is the lamp of the lighthouse seen?", "--docs", "notes", "-o", "report.md")
+        link = json.loads(call("serve", "--json"))["url"]
+        # Without the proxies of the environment; the first visit sets a cookie.
+        visitor = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor())
+        visitor.open(link, timeout=120).close()
+        with visitor.open(link.partition("?")[0], timeout=120) as page:
+            expect("the stack serves the page", "How far is the lamp" in page.read().decode())
         status = call("-c", SCRIPT, program=tenure.with_name("python"))
     finally:
         call("down")
@@ -88,13 +97,12 @@ def make_environment(folder: Path) -> dict[str, str]:
     """Return the environment of a user without settings, and with ports that are free."""
     settings = ("TENURE_", "TEMPORAL_", "OPENAI_", "PYTHON", "VIRTUAL_ENV", "UV_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
-    with socket.create_server(("127.0.0.1", 0)) as first, socket.create_server(("127.0.0.1", 0)) as second:
-        ports = [str(server.getsockname()[1]) for server in (first, second)]
-    return kept | {
-        "XDG_DATA_HOME": str(folder / "data"),
-        "TENURE_TEMPORAL_PORT": ports[0],
-        "TENURE_UI_PORT": ports[1],
-    }
+    names = ("TENURE_TEMPORAL_PORT", "TENURE_UI_PORT", "TENURE_SITE_PORT")
+    with ExitStack() as held:
+        # All are open at the same time, so that they differ.
+        servers = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in names]
+        ports = [str(server.getsockname()[1]) for server in servers]
+    return kept | {"XDG_DATA_HOME": str(folder / "data"), **dict(zip(names, ports, strict=True))}
 
 
 def expect(what: str, holds: bool) -> None:

@@ -58,11 +58,12 @@ def _timed(command: tuple[str, ...], environment: Mapping[str, str]) -> tuple[tu
 def environment(home: Path) -> dict[str, str]:
     """Return this process's environment with a home and ports of its own, and no server or model from outside."""
     foreign = ("TENURE_", "TEMPORAL_", "OPENAI_")
-    port, ui_port = _free_ports(2)
+    port, ui_port, site_port = _free_ports(3)
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {
         "TENURE_HOME": str(home),
         "TENURE_TEMPORAL_PORT": str(port),
         "TENURE_UI_PORT": str(ui_port),
+        "TENURE_SITE_PORT": str(site_port),
     }
 
 

@@ -164,8 +164,8 @@ class Settings(BaseSettings, LimitFields):
     """Port of this home's local Temporal server, on 127.0.0.1."""
     ui_port: int = Field(default=8233, ge=1, le=65535)
     """Port of this home's Temporal web UI, on 127.0.0.1."""
-    site_port: int = Field(default=8235, ge=1, le=65535)
-    """Port of the page and the HTTP API of `serve`, on 127.0.0.1."""
+    site_port: int = Field(default=8235, ge=0, le=65535)
+    """Port of the page and the HTTP API of the local stack, on 127.0.0.1; with 0 the stack serves no page."""
     mcp_port: int = Field(default=8236, ge=1, le=65535)
     """Port of the MCP server of `mcp --http`, on 127.0.0.1."""
     retention_days: int = Field(default=365, ge=1, le=36_500)

@@ -506,10 +506,10 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         commands,
         "serve",
         "tenure.site.command:serve",
-        "serve a page and an HTTP API on this machine, to ask, follow, steer and read runs",
+        "print the link of the page that asks, follows, steers and reads runs, or serve it if the stack does not",
     )
     serve.add_argument(
-        "--port", type=_between(1, 65_535), metavar="N", help="port on 127.0.0.1 (default: TENURE_SITE_PORT)"
+        "--port", type=_between(1, 65_535), metavar="N", help="serve a further page on this port of 127.0.0.1"
     )
     serve.add_argument("--open", action="store_true", help="open the page in the browser")
     mcp = _add(

@@ -4,6 +4,7 @@ import argparse
 import importlib.util
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -166,6 +167,16 @@ def _anchors(path: Path) -> set[str]:
 def test_the_readme_leads_to_every_page() -> None:
     """No page of the manual is missing from the README's table."""
     assert {path.name for path in PAGES if f"(docs/{path.name})" not in README} == set()
+
+
+def test_the_site_of_the_manual_leads_to_every_page() -> None:
+    """The navigation of the static site names each page of the manual once; .ci/run builds it and checks its links."""
+    site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    named = [page for part in site["nav"] for pages in part.values() for page in pages]
+
+    assert sorted(named) == sorted(path.name for path in PAGES)
+    assert "zensical build --strict" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert f"{site['site_dir']}/" in (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
 
 def test_the_readme_starts_with_the_two_commands() -> None:

@@ -94,9 +94,9 @@ def list_installed() -> Iterator[metadata.Distribution]:
 
 
 def optional_packages() -> list[Requirement]:
-    """Return the packages of the separate environment for programs, and those for a real model."""
+    """Return the packages of the environment for programs, and those for a real model and the site of the manual."""
     groups = project()["dependency-groups"]
-    return [Requirement(text) for text in (*groups["sandbox"], *groups["real-model"])]
+    return [Requirement(text) for text in (*groups["sandbox"], *groups["real-model"], *groups["manual"])]
 
 
 def read_licence(package: metadata.Distribution) -> str:

@@ -35,6 +35,7 @@ class CommandLine:
             "TENURE_HOME": str(self.settings.home),
             "TENURE_TEMPORAL_PORT": str(self.settings.temporal_port),
             "TENURE_UI_PORT": str(self.settings.ui_port),
+            "TENURE_SITE_PORT": str(self.settings.site_port),
             "NO_COLOR": "1",
             **(extra or {}),
         }
@@ -72,9 +73,9 @@ class CommandLine:
 
 
 def no_stack(home: Path) -> CommandLine:
-    """Return the command line of a home on whose ports nothing runs."""
+    """Return the command line of a home on whose ports nothing runs, and whose stack serves no page."""
     port, ui_port = free_ports(2)
-    return CommandLine(Settings(home=home, temporal_port=port, ui_port=ui_port, _env_file=None))
+    return CommandLine(Settings(home=home, temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None))
 
 
 @pytest.fixture(scope="session")

@@ -56,6 +56,12 @@ def sentence(request: Json, text: str, *engines: str, kind: str = "fact") -> Jso
     return {"text": text, "kind": kind, "passages": [int(n) for n, title in found if title in engines][:8]}
 
 
+def find_cited(request: Json, *beginnings: str) -> list[int]:
+    """Return the first passages of sentences in the draft of a prompt."""
+    prompt = read_messages(request)[-1]["content"]
+    return [int(re.findall(re.escape(words) + r"[^\[]*\[(\d+)", prompt)[0]) for words in beginnings]
+
+
 def cell(request: Json, values: dict[str, str], engine: str) -> Json:
     """Return a cell of an engine; without a value it is a gap."""
     if engine not in values:
@@ -154,7 +160,11 @@ def model() -> Iterator[ModelServer]:
             "abstract_writer",
             lambda request: {
                 "sentences": [
-                    sentence(request, "Birch suits a team with Postgres, Cedar one machine.", "Birch", "Cedar"),
+                    {
+                        "text": "Birch suits a team with Postgres, Cedar one machine.",
+                        "kind": "fact",
+                        "passages": find_cited(request, "Birch stores", "Cedar needs"),
+                    },
                     sentence(request, "How often Cedar retries is not known.", kind="gap"),
                 ],
                 "short_answer": "",

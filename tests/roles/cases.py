@@ -491,7 +491,11 @@ CASES: dict[str, Case] = {
         Case(
             abstract_writer.ROLE,
             abstract_writer.AbstractWriterInput(
-                question=QUESTION, sections=SECTIONS, line=REASONING, preferences=PREFERENCES
+                question=QUESTION,
+                sections=SECTIONS,
+                open_points=Draft(blocks=(Block(claims=(Claim(text="The age of rye is open.", kind="gap"),)),)),
+                line=REASONING,
+                preferences=PREFERENCES,
             ),
         ),
     )

@@ -21,7 +21,12 @@ def describe_ingestion(report: IngestReport) -> str:
     text = f"Corpus “{report.corpus}”: {report.files} files"
     if report.added or report.changed or report.removed:
         text += f" ({report.added} new, {report.changed} changed, {report.removed} removed)"
-    return f"{text}, {report.skipped_total} not readable." if report.skipped_total else f"{text}."
+    pictures = sum(file.is_picture for file in report.skipped)
+    if others := report.skipped_total - pictures:
+        text += f", {others} not readable"
+    if pictures:
+        text += f", {pictures} {'picture' if pictures == 1 else 'pictures'} not read"
+    return f"{text}."
 
 
 def describe_preferences(

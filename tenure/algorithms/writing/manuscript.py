@@ -151,11 +151,10 @@ def _has_closing(synthesis: SynthesisDraft) -> bool:
 
 
 def list_conclusions(synthesis: SynthesisDraft) -> tuple[SectionDraft, ...]:
-    """Return recommendations and gaps in the form of sections, as the writer of the abstract reads them."""
-    if not _has_closing(synthesis):
+    """Return recommendations in the form of a section, as the writer of the abstract reads them."""
+    if not _has_closing(synthesis) or not synthesis.resolution.claims:
         return ()
-    parts = (("What follows", synthesis.resolution), ("What is not known", synthesis.gaps))
-    return tuple(SectionDraft(topic=name, draft=draft) for name, draft in parts if draft.claims)
+    return (SectionDraft(topic="What follows", draft=synthesis.resolution),)
 
 
 def render_synthesis_brief(synthesis: SynthesisDraft) -> str:

@@ -41,6 +41,7 @@ def print_status(arguments: Namespace, found: StackStatus) -> None:
     print_line(f"Temporal server  {server_line}, 127.0.0.1:{found.port}")
     print_line(f"web UI           {found.ui_url}")
     print_line(f"worker           {worker_line}")
+    print_line(f"page             {found.site_url or 'not running'}")
     for worker in found.draining:
         state = f"running (process {worker.pid})" if worker.pid else "not running"
         print_line(f"earlier version  {worker.build_id}: {state}")

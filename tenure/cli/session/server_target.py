@@ -44,6 +44,8 @@ class ServerTarget:
     """Whether it is the server of this home's stack."""
     ui: str
     """URL of the web UI; empty if unknown."""
+    page: str = ""
+    """Link that opens the page of this home's stack; empty if there is none."""
     notes: tuple[str, ...] = ()
     """Messages of the start."""
     started: bool = False
@@ -135,6 +137,8 @@ def print_notes(place: ServerTarget) -> None:
         print_note(note)
     if place.started:
         print_note(f"local stack is up, web UI: {place.build_link(place.ui)}")
+        if place.page:
+            print_note(f"page: {place.page}")
 
 
 def suggest_remedy(place: ServerTarget) -> str:
@@ -160,7 +164,7 @@ def _of_stack(settings: Settings, status: StackStatus, namespace: str) -> Server
     is_local = status.server_pid is not None
     address = connection.get_local_address(settings)
     ui = f"http://{HOST}:{status.ui_port}" if is_local else _web_ui(address, settings)
-    return ServerTarget(settings, address, namespace, is_local, ui, status.notes, status.started)
+    return ServerTarget(settings, address, namespace, is_local, ui, status.site_url, status.notes, status.started)
 
 
 def _web_ui(address: str, settings: Settings) -> str:

@@ -1,11 +1,14 @@
 """Requests and reports for corpora (named sets of local documents) and their ingestion."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field, computed_field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+
+PICTURE_SUFFIXES: Final = frozenset("png jpg jpeg gif svg webp bmp ico tif tiff avif".split())
+"""Suffixes of pictures, without the dot."""
 
 IngestStage = Literal["scanning", "reading", "indexing", "embedding", "done"]
 
@@ -37,6 +40,11 @@ class SkippedFile(Contract):
     """Absolute path; control characters in it are escaped."""
     reason: str
     """Short phrase: empty, encrypted, binary, not readable, …"""
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a picture by its name; pictures rarely have text that a report needs."""
+        return self.path.rpartition(".")[2].casefold() in PICTURE_SUFFIXES
 
 
 class IngestProgress(Contract):

@@ -102,6 +102,8 @@ class AbstractDraft(Draft):
 
     short_answer: str = ""
     """The answer; empty if the sections give none."""
+    closed_points: tuple[int, ...] = ()
+    """Numbers of the gaps of the synthesis that a section answers, from 1."""
 
 
 class CheckedClaims(Contract):

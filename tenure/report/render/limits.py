@@ -5,7 +5,6 @@ described in the report's last part.
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.contracts.result.result import Result, ResultClaim
@@ -15,8 +14,6 @@ MAX_NAMED_SOURCES = 8
 """Number of sources with instructions to language models that are named."""
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
-PICTURE_SUFFIXES = frozenset(".png .jpg .jpeg .gif .svg .webp .bmp .ico .tif .tiff .avif".split())
-"""Suffixes of pictures."""
 MIN_SOURCES = 2
 """Number of sources below which a report is said to rest on few."""
 UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
@@ -103,14 +100,9 @@ def _limits(result: Result) -> Iterator[str]:
     if result.usage.embedded_share < 1:
         yield "Some searches matched words only, because not all passages were embedded yet."
     yield from list_web_limits(result)
-    if unread := sum(not is_picture(file.path) for file in result.skipped):
+    if unread := sum(not file.is_picture for file in result.skipped):
         files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
         yield f"{files} could not be read, so this report lacks {whose} content; the last part gives the reason."
-
-
-def is_picture(path: str) -> bool:
-    """Return whether a file is a picture by its name; pictures rarely have text that a report needs."""
-    return PurePath(path).suffix.casefold() in PICTURE_SUFFIXES
 
 
 def list_web_limits(result: Result) -> Iterator[str]:

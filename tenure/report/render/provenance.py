@@ -7,7 +7,7 @@ from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.escaping import escape, flatten, format_code_span
-from tenure.report.render.limits import UNCONFIRMED, is_picture, list_all_claims
+from tenure.report.render.limits import UNCONFIRMED, list_all_claims
 from tenure.report.render.marks import STATUS_WORDS
 
 SCORE_MEANINGS = {
@@ -128,7 +128,7 @@ def _evaluation(result: Result) -> Iterator[str]:
 
 
 def _skipped(result: Result) -> Iterable[str]:
-    others = [file for file in result.skipped if not is_picture(file.path)]
+    others = [file for file in result.skipped if not file.is_picture]
     named = [f"Not read: {format_code_span(file.path)} ({escape(file.reason)})" for file in others[:MAX_SKIPPED_SHOWN]]
     if more := len(others) - len(named):
         named.append(f"Not read: {_count(more, 'more file')}")

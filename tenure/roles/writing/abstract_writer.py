@@ -10,7 +10,7 @@ from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim
+from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
@@ -21,6 +21,7 @@ from tenure.roles.base import (
     PostprocessedRole,
     RoleInput,
     RoleOutput,
+    neutralise,
     wrap_in_tag,
 )
 from tenure.roles.prompting import (
@@ -42,6 +43,8 @@ MAX_SHORT_ANSWER_WORDS = 12
 """Maximum words of the short answer."""
 MAX_SENTENCES = max(most for _, most in ABSTRACT_SENTENCES.values())
 """Maximum sentences of an abstract of any length."""
+MAX_OPEN_POINTS = 12
+"""Maximum number of open points that an answer may name."""
 
 Lead = list[WrittenSentence]
 """A self-contained sentence, followed by the sentences that depend on it."""
@@ -54,6 +57,9 @@ nothing else must come away with the right answer, and with no more certainty th
 Give the short answer to the question as well, in at most {MAX_SHORT_ANSWER_WORDS} words that the abstract contains: the
 name, number, date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract.
 Leave it empty if the question asks for an explanation, or if the sections do not answer it.
+
+Text inside <open_points> was written before the sections. Give in `closed_points` the numbers of the points that a
+section answers after all, so that the report does not call open what it says itself.
 
 Say only what the sections say, and what text inside <reasoning> concludes from the passages. Their sentences end with
 the numbers of their passages in brackets, and yours name those of the sentences they rest on. {CITING_RULE}
@@ -69,6 +75,8 @@ class AbstractWriterInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...]
     """The sections."""
+    open_points: Draft = Draft()
+    """Gaps of the synthesis, which was written before the sections."""
     line: Reasoning | None = None
     """The line of thought over all evidence."""
     preferences: tuple[str, ...] = ()
@@ -84,6 +92,8 @@ class AbstractWriterOutput(RoleOutput):
     """The abstract, sentence by sentence; none if the sections say nothing."""
     short_answer: str = Field(default="", max_length=MAX_SHORT_ANSWER_CHARACTERS)
     """The answer in a few words; empty if there is none."""
+    closed_points: tuple[int, ...] = Field(default=(), max_length=MAX_OPEN_POINTS)
+    """Numbers of the open points that a section answers, from 1."""
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
@@ -91,10 +101,12 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     body = "\n\n".join(
         f"{section.topic}\n{render_draft(section.draft, evidence.passages)}" for section in input.sections
     )
+    points = [f"{number}. {neutralise(claim.text)}" for number, claim in enumerate(input.open_points.claims, 1)]
     thought = wrap_in_tag("reasoning", render_reasoning(input.line, evidence.passages)) if input.line else ""
     user = join_parts(
         wrap_in_tag("question", input.question),
         wrap_in_tag("draft", body),
+        wrap_in_tag("open_points", "\n".join(points)) if points else "",
         thought,
         render_preferences(input.preferences),
         "Length: {} to {} sentences.".format(*ABSTRACT_SENTENCES[input.length]),
@@ -190,7 +202,9 @@ def build_abstract(input: AbstractWriterInput, output: AbstractWriterOutput, evi
     """Return the abstract with verbatim citations of all passages it names, and the short answer."""
     claims = tuple(cite_sentence(sentence, evidence.passages) for sentence in output.sentences)
     blocks = (Block(claims=claims),) if claims else ()
-    return AbstractDraft(blocks=blocks, short_answer=" ".join(output.short_answer.split()))
+    closed = {number for number in output.closed_points if 1 <= number <= len(input.open_points.claims)}
+    short_answer = " ".join(output.short_answer.split())
+    return AbstractDraft(blocks=blocks, short_answer=short_answer, closed_points=tuple(sorted(closed)))
 
 
 ROLE = PostprocessedRole(

@@ -45,6 +45,17 @@ def build_worker_environment(settings: Settings, *, changed_only: bool = False) 
     }
 
 
+def build_site_environment(settings: Settings) -> dict[str, str | None]:
+    """Return all settings by the names of their environment variables for the page, which acts as a client."""
+    return {get_environment_variable(name): _text(getattr(settings, name)) for name in Settings.model_fields}
+
+
+def compute_site_state(settings: Settings, address: str, source: str) -> str:
+    """Return the keyed hash of the settings and the code of a page for this server address."""
+    message = json.dumps([build_site_environment(settings), address, _list_outer_variables(), source], sort_keys=True)
+    return _sign(settings.home, message)
+
+
 def compute_fingerprint(settings: Settings, address: str) -> str:
     """Return the keyed hash of the environment of a worker for this server address.
 
@@ -59,10 +70,19 @@ def compute_fingerprint(settings: Settings, address: str) -> str:
         for name in Settings.model_fields
         if name not in _IGNORED_SETTINGS and not _is_default(settings, name)
     }
-    temporal = {name: value for name, value in os.environ.items() if name.startswith(("TEMPORAL_", "OTEL_"))}
     prices = {model: price.model_dump() for model, price in load_prices(settings).items()}
-    message = json.dumps([known, settings.knowledge_uri, prices, address, temporal], sort_keys=True).encode()
-    return hmac.new(read_or_create_secret(settings.home / KEY_FILE), message, hashlib.sha256).hexdigest()
+    outer = _list_outer_variables()
+    return _sign(settings.home, json.dumps([known, settings.knowledge_uri, prices, address, outer], sort_keys=True))
+
+
+def _list_outer_variables() -> dict[str, str]:
+    """Return the variables of Temporal and OpenTelemetry, which a process inherits."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("TEMPORAL_", "OTEL_"))}
+
+
+def _sign(home: Path, message: str) -> str:
+    """Return the hash of a text, keyed with the secret of the home."""
+    return hmac.new(read_or_create_secret(home / KEY_FILE), message.encode(), hashlib.sha256).hexdigest()
 
 
 def _is_default(settings: Settings, name: str) -> bool:

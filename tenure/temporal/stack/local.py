@@ -1,4 +1,4 @@
-"""Run the local stack of a home: one Temporal server and one worker, both detached.
+"""Run the local stack of a home: one Temporal server, one worker and one process for the page, all detached.
 
 There is one stack per home. `up` makes it match the settings: it starts what is not running, and replaces a worker
 whose settings are out of date, which delays running workflows only briefly. A worker whose code is out of date keeps
@@ -6,8 +6,9 @@ running next to the new one until the runs of its version have ended (`workers.p
 so two concurrent commands never start two stacks.
 
 Servers outside this home are never started, stopped or inspected here. For such a server the caller passes its
-address as `external`, and the stack consists of the worker only. The caller decides whether the program on a taken
-port (`PortTaken`) is a Temporal server: that needs a Temporal client, and this module imports nothing of the SDK.
+address as `external`, and the stack consists of the worker and the page only. The caller decides whether the program
+on a taken port (`PortTaken`) is a Temporal server: that needs a Temporal client, and this module imports nothing of the
+SDK.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import StackRecord, clear, load, save
+from tenure.temporal.stack.site import SITE_GRACE_SECONDS, ensure_site, get_site_log
 from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
 from tenure.temporal.stack.workers import get_worker_log as get_worker_log
 
@@ -66,6 +68,12 @@ class StackStatus(BaseModel):
     """Port of the web UI."""
     ui_url: str
     """URL of the web UI; while the server runs, a link with a token that opens it."""
+    site_pid: int | None = None
+    """Process id of the page, or None if it is not running."""
+    site_port: int = 0
+    """Port of the running page, or 0."""
+    site_url: str = ""
+    """Link with a token that opens the running page, or an empty string."""
     server_ready: bool = False
     """Whether this home's server answers."""
     exposure: str = ""
@@ -112,6 +120,7 @@ def start_stack(
             record = _ensure_server(settings, record, notes)
         context = workers.WorkerContext(settings, external, read_versions, notes)
         record = workers.ensure_workers(context, record, worker_command, root)
+        record = ensure_site(settings, external, record, root, notes)
         started = (record.server, *record.workers) != (before.server, *before.workers)
     return _describe(settings, record, notes, started=started)
 
@@ -136,12 +145,14 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
         named += [(f"worker of {worker.build_id}", worker.process) for worker in record.draining]
         parts = [
             *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in named),
+            ("page", record.site.process if record.site else None, SITE_GRACE_SECONDS),
             ("Temporal server", record.server, SERVER_GRACE_SECONDS),
         ]
         running = [part for part in parts if processes.is_alive(part[1])]
         # All at the same time: each may need its whole grace period.
-        for worker in record.workers:
-            processes.request_stop(worker)
+        for _, process, _ in parts[:-1]:
+            if process:
+                processes.request_stop(process)
         done = []
         for name, process, grace in running:
             processes.stop(process, grace)
@@ -175,6 +186,9 @@ def get_status(settings: Settings) -> StackStatus:
         for worker in record.draining
         if not processes.is_alive(worker.process)
     ]
+    if record.site and not processes.is_alive(record.site.process):
+        last = processes.read_last_line(get_site_log(settings.home))
+        notes.append(f"the page has stopped (last log line: {last}): run `{PROGRAM} up`")
     if processes.is_alive(record.server) and record.port != settings.temporal_port:
         notes.append(_other_port(record))
     return _describe(settings, record, notes, started=False)
@@ -265,7 +279,8 @@ def _check_strays(home: Path, record: StackRecord) -> None:
     """
     if any(map(processes.is_alive, (record.server, *record.workers))):
         return
-    if strays := processes.find_stack_processes(home):
+    page = record.site.process.pid if record.site else 0
+    if strays := [process for process in processes.find_stack_processes(home) if process.pid != page]:
         pids = ", ".join(str(process.pid) for process in strays)
         raise StackError(
             f"a stack of this home is still running without its folder: pids {pids}; stop it with `{PROGRAM} down`"
@@ -287,6 +302,7 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
     port, ui_port = (record.port, record.ui_port) if server_alive else (settings.temporal_port, settings.ui_port)
     ready, exposure = server.ask_gate(settings.home) if server_alive else (False, "")
     url = f"http://{HOST}:{ui_port}"
+    site = record.site if record.site and processes.is_alive(record.site.process) else None
     return StackStatus(
         home=str(settings.home.absolute()),
         server_pid=record.server.pid if record.server and server_alive else None,
@@ -302,6 +318,9 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
         port=port,
         ui_port=ui_port,
         ui_url=build_link(load_key(settings.home), url) if server_alive else url,
+        site_pid=site.process.pid if site else None,
+        site_port=site.port if site else 0,
+        site_url=build_link(load_key(settings.home), f"http://{HOST}:{site.port}/") if site else "",
         server_ready=ready,
         exposure=exposure,
         started=started,

@@ -20,6 +20,9 @@ from tenure.temporal.stack.record import ProcessRecord
 MAX_LOG_BYTES = 20 * 1024 * 1024
 """Size in bytes after which a log is rotated at the next start; one older log is kept."""
 
+SITE_MODULE = "tenure.site.process"
+"""Module that serves the page."""
+
 KILL_TIMEOUT_SECONDS = 10.0
 """Time the system may take to end a killed process."""
 
@@ -38,8 +41,10 @@ def build_child_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name in _PASSED_ON or name.startswith("LC_")}
 
 
-def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> ProcessRecord:
-    """Start a detached process that writes to the log.
+def spawn(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path, inherited: Sequence[int] = ()
+) -> ProcessRecord:
+    """Start a detached process that writes to the log and inherits these file descriptors.
 
     Raises:
         StackError: the system refuses to start it.
@@ -56,6 +61,7 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], folder: Path, 
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 umask=PRIVATE_UMASK,
+                pass_fds=inherited,
             )
     except OSError as error:
         raise StackError(f"{command[0]} cannot be started ({error.strerror}): reinstall it") from error
@@ -108,15 +114,15 @@ def stop(record: ProcessRecord | None, grace_seconds: float) -> bool:
 def find_stack_processes(home: Path) -> list[ProcessRecord]:
     """Return the stack's processes of a home from the process table, the worker first, for a lost record.
 
-    Only processes that `spawn` started count: session leaders with this home in their environment that are a worker or
-    the gate of the home's server. Processes started from a shell are not part of the stack.
+    Only processes that `spawn` started count: session leaders with this home in their environment that are a worker,
+    the page, or the gate of the home's server. Processes started from a shell are not part of the stack.
     """
     database = str(home.absolute() / "temporal.db")
     found: list[tuple[bool, ProcessRecord]] = []
     for record, command in _list_processes(home):
         is_server = database in command
         is_worker = any(Path(part).name == "worker.py" for part in command[:3])
-        if (is_server or is_worker) and _leads_session(record.pid):
+        if (is_server or is_worker or SITE_MODULE in command[:5]) and _leads_session(record.pid):
             found.append((is_server, record))
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 

@@ -39,6 +39,17 @@ class DrainingWorker(BaseModel):
     """Keyed hash of the settings the worker was started with."""
 
 
+class SiteRecord(BaseModel):
+    """Record of the process that serves the page."""
+
+    model_config = ConfigDict(frozen=True)
+
+    process: ProcessRecord
+    port: int
+    state: str
+    """Keyed hash of the settings and the code that it was started with."""
+
+
 class StackRecord(BaseModel):
     """Processes of a home's stack as last started."""
 
@@ -54,6 +65,8 @@ class StackRecord(BaseModel):
     """Version of the worker; empty if it takes part in no versioning."""
     draining: tuple[DrainingWorker, ...] = ()
     """Workers of earlier versions, by build id."""
+    site: SiteRecord | None = None
+    """Process of the page, or None if none was started."""
     port: int = 0
     ui_port: int = 0
     binary: str = ""

@@ -84,10 +84,10 @@ def check_ports(settings: Settings) -> None:
         StackError: another program listens on the web UI's port.
     """
     if not _is_free(settings.temporal_port):
-        raise PortTaken(settings.temporal_port, _name_listener(settings.temporal_port))
+        raise PortTaken(settings.temporal_port, describe_listener(settings.temporal_port))
     if not _is_free(settings.ui_port):
         raise StackError(
-            f"the web UI's port {settings.ui_port} is taken by {_name_listener(settings.ui_port)}: "
+            f"the web UI's port {settings.ui_port} is taken by {describe_listener(settings.ui_port)}: "
             "set TENURE_UI_PORT to a free port, or stop the other program"
         )
 
@@ -168,7 +168,7 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _name_listener(port: int) -> str:
+def describe_listener(port: int) -> str:
     """Return the name of the process that listens on a port, if the system reveals it."""
     try:
         listeners = [

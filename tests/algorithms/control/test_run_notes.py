@@ -8,7 +8,7 @@ from tenure.algorithms.control.run_notes import (
     describe_missing_vectors,
     describe_preferences,
 )
-from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.evidence.corpora import IngestReport, SkippedFile
 from tenure.contracts.run.run import FallbackRecord, Usage
 
 
@@ -18,6 +18,18 @@ def test_ingestion_is_described() -> None:
     assert describe_ingestion(IngestReport(corpus="shelf", files=3, added=1, changed=2, skipped_total=4)) == (
         "Corpus “shelf”: 3 files (1 new, 2 changed, 0 removed), 4 not readable."
     )
+
+
+def test_pictures_are_counted_apart() -> None:
+    """Pictures seldom have text that a report needs, so they are not counted as unreadable documents."""
+    pictures = tuple(SkippedFile(path=f"/a/{name}", reason="not readable") for name in ("b.png", "c.JPG"))
+    both = IngestReport(corpus="shelf", files=3, skipped=(*pictures, SkippedFile(path="/a/d.bin", reason="binary")))
+
+    assert describe_ingestion(both.model_copy(update={"skipped_total": 3})) == (
+        "Corpus “shelf”: 3 files, 1 not readable, 2 pictures not read."
+    )
+    one = IngestReport(corpus="shelf", files=1, skipped=pictures[:1], skipped_total=1)
+    assert describe_ingestion(one) == "Corpus “shelf”: 1 files, 1 picture not read."
 
 
 def test_missing_vectors_are_described() -> None:

@@ -10,6 +10,7 @@ from tenure.roles.writing.abstract_writer import (
     AbstractWriterOutput,
     build_abstract,
     fallback,
+    render,
 )
 from tests.roles.cases import EVIDENCE, QUESTION, quoted
 
@@ -51,6 +52,18 @@ def test_the_lead_nearest_to_the_question_is_used() -> None:
     )
 
     assert said(text) == ["Bread is made of flour.", "It is old."]
+
+
+def test_open_points_that_a_section_answers_are_closed() -> None:
+    """Open points are numbered in the prompt, apart from the sections; numbers that no point has are left out."""
+    points = Draft(blocks=(Block(claims=(Claim(text="Its age is open."), Claim(text="Its price is open."))),))
+    given = AbstractWriterInput(question=QUESTION, sections=(section("Bread", *REST),), open_points=points)
+    output = AbstractWriterOutput(sentences=(), closed_points=(2, 2, 3, 0))
+
+    prompt = render(given, EVIDENCE)[1].content
+    assert "<open_points>\n1. Its age is open.\n2. Its price is open.\n</open_points>" in prompt
+    assert build_abstract(given, output, EVIDENCE).closed_points == (2,)
+    assert "<open_points>" not in render(AbstractWriterInput(question=QUESTION, sections=()), EVIDENCE)[1].content
 
 
 def test_a_short_section_keeps_its_opening() -> None:

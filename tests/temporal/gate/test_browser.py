@@ -51,7 +51,7 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     """Settings of a running stack whose worker does nothing."""
     (tmp_path / "worker.py").write_text(IDLE_WORKER, encoding="utf-8")
     port, ui_port = free_ports(2)
-    made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
+    made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None)
     local.start_stack(made, worker_command=[sys.executable, str(tmp_path / "worker.py")])
     yield made
     local.stop_stack(made)

@@ -83,7 +83,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, 
             patch.setenv(name, value)
         for name in ("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_PROFILE"):
             patch.delenv(name, raising=False)
-        settings = Settings(home=folder / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
+        settings = Settings(home=folder / "home", temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None)
         status = local.start_stack(settings, worker_command=[sys.executable, str(folder / "worker.py")])
     yield settings, status
     local.stop_stack(settings)
@@ -200,7 +200,7 @@ def test_the_server_ends_with_its_gate(tmp_path: Path) -> None:
     (tmp_path / "worker.py").write_text(IDLE_WORKER, encoding="utf-8")
     command = [sys.executable, str(tmp_path / "worker.py")]
     port, ui_port = free_ports(2)
-    settings = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
+    settings = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None)
     try:
         status = local.start_stack(settings, worker_command=command)
         gate, server = list_processes(status)

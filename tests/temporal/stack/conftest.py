@@ -36,7 +36,7 @@ def free_ports(count: int) -> list[int]:
 def settings(tmp_path: Path) -> Iterator[Settings]:
     """Settings of a fresh home; its stack is ended after the test."""
     port, ui_port = free_ports(2)
-    made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, _env_file=None)
+    made = Settings(home=tmp_path / "home", temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None)
     yield made
     local.stop_stack(made)
 

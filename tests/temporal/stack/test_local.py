@@ -72,7 +72,7 @@ def test_server_never_sees_the_model_key(
     """The key reaches the worker's environment, not the server's, and no file of the home."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     with_key = Settings(
-        home=settings.home, temporal_port=settings.temporal_port, ui_port=settings.ui_port, _env_file=None
+        home=settings.home, temporal_port=settings.temporal_port, ui_port=settings.ui_port, site_port=0, _env_file=None
     )
     status = local.start_stack(with_key, worker_command=worker)
 
@@ -185,7 +185,7 @@ def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) 
         "from tenure.settings import Settings\n"
         "from tenure.temporal.stack import local\n"
         "home, port, ui, *worker = sys.argv[1:]\n"
-        "made = Settings(home=home, temporal_port=int(port), ui_port=int(ui), _env_file=None)\n"
+        "made = Settings(home=home, temporal_port=int(port), ui_port=int(ui), site_port=0, _env_file=None)\n"
         "print(local.start_stack(made, worker_command=worker).model_dump_json(include={'server_pid', 'worker_pid'}))\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", program, str(settings.home)]
@@ -307,7 +307,7 @@ def test_home_that_cannot_be_written_is_an_error(tmp_path: Path, worker: list[st
     """A home that cannot be written is reported with the setting that moves it."""
     (tmp_path / "file").write_text("not a folder")
     port, ui_port = free_ports(2)
-    settings = Settings(home=tmp_path / home, temporal_port=port, ui_port=ui_port, _env_file=None)
+    settings = Settings(home=tmp_path / home, temporal_port=port, ui_port=ui_port, site_port=0, _env_file=None)
 
     with pytest.raises(StackError, match=r"cannot be written .*set TENURE_HOME"):
         local.start_stack(settings, worker_command=worker)

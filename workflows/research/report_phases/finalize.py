@@ -11,6 +11,7 @@ from workflows.research.verification import verify_drafts
 from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.claims.removal import remove_claims
     from tenure.algorithms.claims.verification import list_cited_passages
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
@@ -69,6 +70,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
             AbstractWriterInput(
                 question=request.question,
                 sections=(*sections, *conclusions),
+                open_points=synthesis.gaps,
                 line=state.reasoning.line,
                 preferences=request.experience.preferences,
                 length=request.limits.length,
@@ -86,6 +88,8 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
             for_writing=True,
         ),
     )
+    (gaps,) = remove_claims([synthesis.gaps], {number - 1 for number in written.closed_points})
+    synthesis = synthesis.model_copy(update={"gaps": gaps})
     parts = ("situation", "complication", "resolution", "gaps", "comparison")
     verification = await verify_drafts(
         context.clients,
