@@ -195,7 +195,7 @@ _TEMPLATE_MARKERS = re.compile(
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
     r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
-    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
+    r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|open_points|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
 
