@@ -70,6 +70,7 @@ def render_trace_page(trace: Trace) -> str:
             question=flatten(trace.question),
             facts=_list_facts(trace),
             timeline=draw_timeline(trace),
+            has_tokens=any(call.tokens for call in trace.calls),
             kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
             cycles=_list_cycles(trace),
             calls=_list_calls(trace),

@@ -64,14 +64,16 @@ def draw_timeline(trace: Trace) -> str:
     if not bars:
         return ""
     parts = list(dict.fromkeys(bar.call.part for bar in bars))
-    drawing = _Drawing(max(measure_seconds(trace), 0.001), len(parts), _describe(trace, bars, parts))
+    has_tokens = any(bar.call.tokens for bar in bars)
+    words = _describe(trace, bars, parts)
+    drawing = _Drawing(max(measure_seconds(trace), 0.001), len(parts), words, has_tokens=has_tokens)
     drawing.draw_axis()
     for row, part in enumerate(parts):
         drawing.draw_row(row, part, [bar for bar in bars if bar.call.part == part])
     for cycle in trace.cycles:
         drawing.mark(_since(trace, cycle.plans[0].at), "cycle", f"Cycle {cycle.number}")
-    for at, words in _list_commands(trace):
-        drawing.mark(_since(trace, at), "person", words)
+    for at, said in _list_commands(trace):
+        drawing.mark(_since(trace, at), "person", said)
     drawing.draw_tokens(bars)
     return ElementTree.tostring(drawing.svg, encoding="unicode")
 
@@ -94,12 +96,13 @@ class _Drawing:
         seconds: length of the time axis.
         rows: number of rows.
         words: description for screen readers.
+        has_tokens: whether there is a line of tokens.
     """
 
-    def __init__(self, seconds: float, rows: int, words: str) -> None:
+    def __init__(self, seconds: float, rows: int, words: str, *, has_tokens: bool) -> None:
         self._seconds = seconds
-        self._bottom = _HEAD + rows * _ROW
-        height = self._bottom + _TOKENS + _FOOT
+        self._floor = _HEAD + rows * _ROW + (_TOKENS if has_tokens else 0)
+        height = self._floor + _FOOT
         self.svg = Element(
             "svg",
             {
@@ -120,8 +123,8 @@ class _Drawing:
         step = next((one for one in _STEPS if self._seconds / one <= _MAX_TICKS), _STEPS[-1])
         for number in range(int(self._seconds // step) + 1):
             x = self._x(number * step)
-            self._line((x, _HEAD), (x, self._bottom + _TOKENS), "axis", _PALE)
-            self._label(x, self._bottom + _TOKENS + 14, format_seconds(number * step), "middle")
+            self._line((x, _HEAD), (x, self._floor), "axis", _PALE)
+            self._label(x, self._floor + 14, format_seconds(number * step), "middle")
 
     def draw_row(self, row: int, part: str, bars: Iterable[Bar]) -> None:
         """Draw the calls of one part of the run."""
@@ -143,7 +146,7 @@ class _Drawing:
     def mark(self, at: float, kind: str, words: str) -> None:
         """Draw a labelled vertical line."""
         x = self._x(at)
-        line = self._line((x, _HEAD - 4), (x, self._bottom + _TOKENS), kind, _GREY)
+        line = self._line((x, _HEAD - 4), (x, self._floor), kind, _GREY)
         line.set("stroke-dasharray", "2 3" if kind == "cycle" else "6 2")
         SubElement(line, "title").text = flatten(words)
         if kind == "cycle":
@@ -155,7 +158,7 @@ class _Drawing:
         if not ended:
             return
         sums = list(accumulate(tokens for _, tokens in ended))
-        floor, height = self._bottom + _TOKENS, _TOKENS - 22
+        floor, height = self._floor, _TOKENS - 22
         points = [(self._x(0), float(floor))]
         for (at, _), total in zip(ended, sums, strict=True):
             points += [(self._x(at), points[-1][1]), (self._x(at), floor - height * total / sums[-1])]

@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tenure.contracts.research.trace import ControlRecord, Trace, TracedCall, TracedCycle, TracedPlan
+from tenure.report.trace.html import render_trace_page
 from tenure.report.trace.timeline import describe_bar, draw_timeline, format_seconds, list_bars, measure_seconds
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -84,6 +85,7 @@ def test_the_line_of_tokens_ends_at_their_sum() -> None:
 
     assert "300 tokens" in texts and image.find(f"{SVG}polyline") is not None
     assert ElementTree.fromstring(draw_timeline(free)).find(f"{SVG}polyline") is None
+    assert "tokens used so far" in render_trace_page(TRACE) and "tokens used so far" not in render_trace_page(free)
 
 
 def test_the_image_is_described_for_screen_readers() -> None:
