@@ -40,6 +40,11 @@ def write_request() -> RoleRequest[SectionWriterInput]:
     return section_writer.ROLE.request_type(input=WRITE, evidence=FOUND)
 
 
+def make_roles(chat: Any, knowledge: Any) -> RoleActivities:
+    """Return the activities over a scripted model and a knowledge base in memory."""
+    return RoleActivities(chat, knowledge)
+
+
 async def ask(
     name: str,
     input: Any,
@@ -51,7 +56,7 @@ async def ask(
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
     role = load_roles()[name]
-    activity = RoleActivities(chat, knowledge).build(role)  # type: ignore[arg-type]
+    activity = make_roles(chat, knowledge).build(role)
     return await environment.run(activity, role.request_type(input=input, evidence=evidence))
 
 
@@ -220,7 +225,7 @@ async def talk(
     chat: ScriptedChat | None, knowledge: MemoryKnowledge, number: int, *, first: int = 0, **others: Any
 ) -> RoleReply[Any]:
     """Execute one turn of the planner's conversation."""
-    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    roles = make_roles(chat, knowledge)
     call = planner.ROLE.request_type(
         input=PLANNER, evidence=FOUND, turn=ConversationTurn(run=RUN, number=number, first=first), **others
     )
@@ -247,7 +252,7 @@ async def test_fields_of_the_program_are_not_in_the_conversation() -> None:
     """The model reads its own answer by the fields of its schema, without those that only fallbacks fill."""
     critical = says({"critique": "Say more.", "query": ""})
     chat, knowledge = Listening(story(section_reviewer=critical)), MemoryKnowledge(dict(KITCHEN))
-    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    roles = make_roles(chat, knowledge)
     given = SectionReviewerInput(question="Bread?", topic="Bread", topic_question="Bread?", draft=Draft())
     call = section_reviewer.ROLE.request_type(input=given, turn=ConversationTurn(run=RUN, name="s", number=0))
     await ActivityEnvironment().run(roles.build(section_reviewer.ROLE), call)
@@ -311,7 +316,7 @@ async def test_conversation_restarts_if_passages_are_missing() -> None:
 async def test_synthesizer_numbers_new_passages_consecutively() -> None:
     """The conversation has the earlier passages, and citations of all of them are verbatim."""
     chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    roles = RoleActivities(chat, knowledge)  # type: ignore[arg-type]
+    roles = make_roles(chat, knowledge)
     replies = [
         await ActivityEnvironment().run(
             roles.build(synthesizer.ROLE),

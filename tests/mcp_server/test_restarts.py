@@ -15,6 +15,7 @@ import psutil
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult
+from pydantic import SecretStr
 
 from tenure.settings import Settings
 from tests.cli.conftest import ROOT
@@ -106,7 +107,7 @@ async def test_owners_are_served_their_own_runs(tmp_path: Path) -> None:
         with patch.dict(os.environ, made.environment(address), clear=True):
 
             def of(owner: str) -> Settings:
-                return Settings(owner=owner, owner_token=tokens[owner], _env_file=None)  # type: ignore[arg-type]
+                return Settings(owner=owner, owner_token=SecretStr(tokens[owner]), _env_file=None)
 
             async with over_http(of("ann")) as ann, over_http(of("bob")) as bob:
                 created = await call_as_task(ann, "research", start)

@@ -193,6 +193,20 @@ def varied(**changes: object) -> Result:
     return assemble_result(report(sections=sections, synthesis=synthesis), SOURCES).model_copy(update=changes)
 
 
+SHOWN = (
+    "The sea rises twice a day. [2] The sea also falls twice a day. [2]",
+    "The sea is wide. [not confirmed]",
+    "The sea is blue. [unsourced]",
+    "tide.png, 1,200 bytes",
+    "Severity: medium",
+    "A world with two moons",
+    "notes/tides.md",
+    "3 of 10 searches",
+    "ended as done",
+)
+"""Texts of `full` that every format for reading shows."""
+
+
 def hostile(words: str) -> Result:
     """Return a result document with the same words wherever a person, a model or a page may have put them."""
     text = f"{words} and more words of a page"

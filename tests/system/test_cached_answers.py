@@ -26,16 +26,21 @@ def start(home: Home, docs: Path, name: str, *options: str, memory: str = "--no-
     return Result.model_validate_json(done.stdout)
 
 
+def write_pages(folder: Path) -> Path:
+    docs = folder / "docs"
+    docs.mkdir()
+    for name, text in PAGES.items():
+        (docs / name).write_text(text)
+    return docs
+
+
 def read_prompts(requests: list[Request]) -> set[str]:
     return {json.dumps(request.json["messages"]) for request in requests if request.schema_name}
 
 
 def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
     """A repeated run, and what a fork shares with its origin, make no call; `--fresh` and `delete` make them again."""
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for name, text in PAGES.items():
-        (docs / name).write_text(text)
+    docs = write_pages(tmp_path)
     with ModelServer() as model, modelled_home(tmp_path, model, TENURE_ANSWER_CACHE_MEGABYTES="200") as home:
         first = start(home, docs, "first")
         paid = len(model.billed)
@@ -65,10 +70,7 @@ def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
 
 def test_a_second_run_with_memory_asks_nothing(tmp_path: Path) -> None:
     """The memories of the first run are left out, which the report says; changed documents bring them back."""
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for name, text in PAGES.items():
-        (docs / name).write_text(text)
+    docs = write_pages(tmp_path)
     with ModelServer() as model, modelled_home(tmp_path, model, TENURE_ANSWER_CACHE_MEGABYTES="200") as home:
         start(home, docs, "first", memory="--memory")
         paid = len(model.billed)

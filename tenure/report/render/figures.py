@@ -34,7 +34,7 @@ def draw_line(shares: Sequence[float], words: str) -> str:
     if len(points) > 1:
         _line(svg, "line", points, INK)
     x, y = points[-1]
-    SubElement(svg, "circle", {"class": "dot", "cx": _n(x), "cy": _n(y), "r": "3", "fill": INK})
+    SubElement(svg, "circle", {"class": "dot", "cx": format_number(x), "cy": format_number(y), "r": "3", "fill": INK})
     return _text(svg)
 
 
@@ -92,21 +92,29 @@ def _compute_height(share: float) -> float:
 
 
 def _line(svg: Element, name: str, points: Sequence[tuple[float, float]], colour: str) -> None:
-    way = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    way = " ".join(f"{format_number(x)},{format_number(y)}" for x, y in points)
     SubElement(svg, "polyline", {"class": name, "points": way, "fill": "none", "stroke": colour, "stroke-width": "2"})
 
 
 def _box(svg: Element, name: str, place: tuple[float, float, float, float], colour: str) -> None:
-    x, y, width, height = (_n(number) for number in place)
+    x, y, width, height = (format_number(number) for number in place)
     SubElement(svg, "rect", {"class": name, "x": x, "y": y, "width": width, "height": height, "fill": colour})
 
 
 def _label(svg: Element, x: float, y: float, text: str) -> None:
-    at = {"class": "label", "x": _n(x), "y": _n(y), "text-anchor": "middle", "font-size": "12", "fill": GREY}
+    at = {
+        "class": "label",
+        "x": format_number(x),
+        "y": format_number(y),
+        "text-anchor": "middle",
+        "font-size": "12",
+        "fill": GREY,
+    }
     SubElement(svg, "text", at | {"font-family": "sans-serif"}).text = text
 
 
-def _n(number: float) -> str:
+def format_number(number: float) -> str:
+    """Return a coordinate with at most one decimal."""
     return f"{number:.1f}".removesuffix(".0")
 
 

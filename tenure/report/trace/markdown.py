@@ -69,7 +69,7 @@ def _opening(trace: Trace) -> str:
     lines = [
         f"# Trace of {escape(trace.id)}",
         escape(trace.question),
-        f"Status {trace.status}, begun {_seconds(trace.started_at)}{end}.",
+        f"Status {trace.status}, started {_seconds(trace.started_at)}{end}.",
     ]
     if trace.failure:
         lines.append(f"Failed: {escape(trace.failure)}")

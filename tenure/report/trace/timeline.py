@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from tenure.contracts.research.trace import CallKind, Trace, TracedCall
 from tenure.report.render.escaping import flatten
+from tenure.report.render.figures import format_number
 
 COLOURS: Final[Mapping[CallKind, str]] = {
     "model": "#1f6f8b",
@@ -136,7 +137,12 @@ class _Drawing:
         for bar in bars:
             kind = bar.call.kind
             x = self._x(bar.start)
-            place = {"x": _n(x), "y": _n(top + 3), "width": _n(max(1.5, self._x(bar.end) - x)), "height": _n(_BAR)}
+            place = {
+                "x": format_number(x),
+                "y": format_number(top + 3),
+                "width": format_number(max(1.5, self._x(bar.end) - x)),
+                "height": format_number(_BAR),
+            }
             failed = " failed" if bar.call.failure else ""
             box = SubElement(
                 self.svg, "rect", place | {"class": f"call {kind}{failed}", "fill": COLOURS[kind], "rx": "2"}
@@ -163,7 +169,7 @@ class _Drawing:
         for (at, _), total in zip(ended, sums, strict=True):
             points += [(self._x(at), points[-1][1]), (self._x(at), floor - height * total / sums[-1])]
         points.append((self._x(self._seconds), points[-1][1]))
-        way = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+        way = " ".join(f"{format_number(x)},{format_number(y)}" for x, y in points)
         SubElement(self.svg, "polyline", {"class": "line", "points": way, "fill": "none", "stroke": _INK})
         self._label(_LABELS - 8, floor - height + 4, f"{sums[-1]:,} tokens", "end")
         self._label(_LABELS - 8, floor, "0", "end")
@@ -172,12 +178,19 @@ class _Drawing:
         return _LABELS + (WIDTH - _LABELS - 20) * min(1.0, max(0.0, seconds / self._seconds))
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], name: str, colour: str) -> Element:
-        ends = {"x1": _n(start[0]), "y1": _n(start[1]), "x2": _n(end[0]), "y2": _n(end[1])}
+        ends = {
+            "x1": format_number(start[0]),
+            "y1": format_number(start[1]),
+            "x2": format_number(end[0]),
+            "y2": format_number(end[1]),
+        }
         return SubElement(self.svg, "line", ends | {"class": name, "stroke": colour})
 
     def _label(self, x: float, y: float, text: str, anchor: str) -> Element:
         label = SubElement(
-            self.svg, "text", {"class": "label", "x": _n(x), "y": _n(y), "text-anchor": anchor, "fill": _GREY}
+            self.svg,
+            "text",
+            {"class": "label", "x": format_number(x), "y": format_number(y), "text-anchor": anchor, "fill": _GREY},
         )
         label.text = text
         return label
@@ -214,7 +227,3 @@ def _describe(trace: Trace, bars: Sequence[Bar], parts: Sequence[str]) -> str:
 
 def _since(trace: Trace, moment: str) -> float:
     return (datetime.fromisoformat(moment) - datetime.fromisoformat(trace.started_at)).total_seconds()
-
-
-def _n(number: float) -> str:
-    return f"{number:.1f}".removesuffix(".0")

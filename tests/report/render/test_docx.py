@@ -15,7 +15,7 @@ from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
 from tenure.report.render.docx import render_docx
 from tenure.sources.parsers.formats.docx import parse_docx
-from tests.report.samples import MOON, SOURCES, full, hostile, programmed, report
+from tests.report.samples import MOON, SHOWN, SOURCES, full, hostile, programmed, report
 
 XML = ["<w:p/>", "</w:t></w:r>", "&amp; &#0;", "]]>", "{ HYPERLINK }", "\ufffe and \x0b"]
 
@@ -49,19 +49,7 @@ def test_a_word_document_has_the_whole_report() -> None:
     """Text, marks, quotes, figures and how the report was made are all there."""
     text = WordReader(render_docx(full(), PurePosixPath("/library"))).text
 
-    for part in (
-        "Why the sea moves",
-        "The sea rises twice a day. [2] The sea also falls twice a day. [2]",
-        "The sea is wide. [not confirmed]",
-        "The sea is blue. [unsourced]",
-        "tide.png, 1,200 bytes",
-        "Severity: medium",
-        "A world with two moons",
-        "notes/tides.md",
-        "3 of 10 searches",
-        "ended as done",
-    ):
-        assert part in text
+    assert [part for part in ("Why the sea moves", *SHOWN) if part not in text] == []
 
 
 def test_headings_can_be_navigated() -> None:

@@ -14,7 +14,7 @@ from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
 from tenure.report.render.pdf import render_pdf
-from tests.report.samples import full, hostile, programmed, report
+from tests.report.samples import SHOWN, full, hostile, programmed, report
 
 TYPST = [
     "#panic()",
@@ -54,15 +54,7 @@ def test_a_pdf_holds_the_whole_report() -> None:
     for part in (
         "Why the sea moves",
         "Short answer The Moon [1]",
-        "The sea rises twice a day. [2] The sea also falls twice a day. [2]",
-        "The sea is wide. [not confirmed]",
-        "The sea is blue. [unsourced]",
-        "tide.png, 1,200 bytes",
-        "Severity: medium",
-        "A world with two moons",
-        "notes/tides.md",
-        "3 of 10 searches",
-        "ended as done",
+        *SHOWN,
     ):
         assert part in text
 

@@ -174,7 +174,7 @@ def test_a_run_without_research_has_no_empty_parts() -> None:
     """Phases that a run has not reached are left out."""
     short = render_trace(Trace(id="r", question="Why?", started_at="t0", status="running"))
 
-    assert short == "# Trace of r\n\nWhy?\n\nStatus running, begun t0.\n"
+    assert short == "# Trace of r\n\nWhy?\n\nStatus running, started t0.\n"
 
 
 def test_recalled_memory_precedes_the_cycles() -> None:
