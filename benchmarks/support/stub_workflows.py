@@ -7,7 +7,7 @@ from workflows.research.subagent import SubagentWorkflow
 from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.contracts.research.report import ProgressUpdate
+    from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.research.spiral import SpiralRequest, SpiralResult, SubagentRequest, SubagentResult
 
 

@@ -14,19 +14,18 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.coding.program_tester import ProgramTester, split_tests
-from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
-from workflows.runtime.progress import UNHEARD, send_progress
+from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding import programs
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.control.reflexion import compute_max_revisions
     from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
-    from tenure.contracts.research.report import ProgressUpdate, ReportDraft
+    from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.programs import (
         Attempt,
         CodeDraft,
@@ -58,7 +57,7 @@ class CodingWorkflow(ControllableWorkflow):
         """Start from the request with its files and the passages found for it."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
+        self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         self.tester = ProgramTester(self.clients, request)
         self.cancelled = False
         self.main: asyncio.Task[None] | None = None
@@ -90,10 +89,13 @@ class CodingWorkflow(ControllableWorkflow):
             # A cancelled activity that was waited for directly ends in an error of its own kind.
             if not (self.cancelled and is_cancelled_exception(error)):
                 await self._handle_failure(error)
-        if not await self._send_progress("compose", "the program is delivered", ended=True):
+        progress = await self.clients.progress.finish(
+            phase="compose", revision=self.generation, last="the program is delivered"
+        )
+        if not self.clients.progress.is_heard:
             self.notes.append(UNHEARD)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._build_draft()
+        return self._build_draft().model_copy(update={"progress": progress})
 
     @workflow.signal(description="Stop immediately and deliver the best program so far.")
     async def cancel(self, *ignored: Any) -> None:
@@ -110,7 +112,7 @@ class CodingWorkflow(ControllableWorkflow):
             BaseException: the error itself, if there is no program yet or the workflow is cancelled from outside.
         """
         if is_cancelled_exception(error) or not self.attempts:
-            await self._send_progress(None, ended=True)
+            await self.clients.progress.fail(revision=self.generation)
             raise error
         self.failure = describe_failure(error)
 
@@ -155,7 +157,7 @@ class CodingWorkflow(ControllableWorkflow):
         """Write the specification and the tests, if the person gave no tests."""
         if self.tests:
             return
-        await self._send_progress("specify")
+        self._report_progress("specify")
         self.specification = await self.clients.models.ask(
             test_writer.ROLE,
             TestWriterInput(**self._build_context().model_dump()),
@@ -177,7 +179,7 @@ class CodingWorkflow(ControllableWorkflow):
             await self._reflect(best)
         self.generation += 1
         self.feedback_counts[self.generation] = len(self.feedback_items)
-        await self._send_progress("generate" if self.generation == 1 else "refine")
+        self._report_progress("generate" if self.generation == 1 else "refine")
         wanted = self.request.limits.candidates
         written = await asyncio.gather(*(self._write_program(n, wanted) for n in range(1, wanted + 1)))
         self.candidates = self._build_new_attempts(written)
@@ -252,7 +254,7 @@ class CodingWorkflow(ControllableWorkflow):
             self.notes.append("No small edit was searched for: the tests import what is not there.")
             return
         self.repaired_programs.add(digest)
-        await self._send_progress(None, f"searching for a small edit near what attempt {best.n} fails")
+        self._report_progress(None, f"searching for a small edit near what attempt {best.n} fails")
         tests, cases = split_tests(self.tests)
         reply = await self.clients.sandbox.repair_program(
             RepairRequest(
@@ -282,7 +284,7 @@ class CodingWorkflow(ControllableWorkflow):
 
     async def _test(self) -> None:
         """Test the programs of this generation concurrently."""
-        await self._send_progress("test")
+        self._report_progress("test")
         tests = (
             self.tester.test(
                 attempt,
@@ -299,13 +301,13 @@ class CodingWorkflow(ControllableWorkflow):
             self.attempts.append(attempt)
             if attempt.failures:
                 self.tried_files |= {programs.hash_file(file.path, file.text): None for file in attempt.files}
-            await self._send_progress(None, _describe_outcome(attempt), attempt=attempt)
+            self._report_progress(None, _describe_outcome(attempt), attempt=attempt)
 
     async def _reflect(self, attempt: Attempt) -> None:
         """Draw a lesson from the best failing program, once."""
         if attempt.reflection:
             return
-        await self._send_progress("reflect")
+        self._report_progress("reflect")
         output = await self.clients.models.ask(
             code_reflector.ROLE,
             CodeReflectorInput(
@@ -319,7 +321,7 @@ class CodingWorkflow(ControllableWorkflow):
         lesson = Lesson(failed=output.failed, cause=output.cause, change=output.change)
         position = self.attempts.index(attempt)
         self.attempts[position] = attempt.model_copy(update={"reflection": lesson})
-        await self._send_progress(None, f"learned: {lesson.change}", attempt=self.attempts[position])
+        self._report_progress(None, f"learned: {lesson.change}", attempt=self.attempts[position])
 
     def _build_draft(self) -> ReportDraft:
         """Return the draft with the best program and the history of attempts."""
@@ -408,22 +410,9 @@ class CodingWorkflow(ControllableWorkflow):
             return "Ended because there is no sandbox to run a program in."
         return f"Ended after {self.generation} of {self.request.limits.max_code_attempts} generations."
 
-    async def _send_progress(
-        self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None, ended: bool = False
-    ) -> bool:
-        """Send the progress to the run, and return whether the run received it."""
-        return await send_progress(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                phase=phase,
-                revision=self.generation,
-                attempt=attempt,
-                usage=self.clients.record.usage,
-                last=last,
-                ended=ended,
-            ),
-        )
+    def _report_progress(self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None) -> None:
+        """Report the progress to the run."""
+        self.clients.progress.report(phase=phase, revision=self.generation, attempt=attempt, last=last)
 
 
 _NO_SANDBOX = (

@@ -8,17 +8,16 @@ Evidence that a search adds stays with the section, and the run gives it to the 
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.verification import verify_drafts
-from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import Conversation
-from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.verification import confirm_close_claims, describe_removal
@@ -27,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
     from tenure.algorithms.writing.manuscript import add_sided_passages, is_regression, order_section_evidence
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
-    from tenure.contracts.research.report import ProgressUpdate, SectionRequest, SectionResult, SectionReview
+    from tenure.contracts.research.report import SectionRequest, SectionResult, SectionReview
     from tenure.contracts.run.role_calls import ConversationTurn
     from tenure.contracts.run.run import SectionPhase, TopicProgress
     from tenure.roles.research import hypothetical_document
@@ -51,7 +50,7 @@ class SectionWorkflow(ControllableWorkflow):
         """Start from a topic, or from a draft with critiques."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
+        self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         self.draft = request.draft or Draft()
         self.evidence: tuple[PassageRef, ...] = request.evidence if request.draft else request.query_results
         self.found: tuple[PassageRef, ...] = ()
@@ -73,13 +72,13 @@ class SectionWorkflow(ControllableWorkflow):
         try:
             await self._write()
         except (Exception, asyncio.CancelledError):
-            await self._send_progress(
-                "failed"
-            )  # the run must know what the calls cost, to free the rest of their budget
+            await self.clients.progress.fail(**self._describe_progress("failed"))
             raise
-        await self._send_progress("done" if self.draft.claims else "no_evidence")
+        progress = await self.clients.progress.finish(
+            **self._describe_progress("done" if self.draft.claims else "no_evidence")
+        )
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._result()
+        return self._result().model_copy(update={"progress": progress})
 
     async def _write(self) -> None:
         if self.request.draft is None:
@@ -125,7 +124,7 @@ class SectionWorkflow(ControllableWorkflow):
 
     async def _write_first_draft(self) -> None:
         topic, gathered = self.request.topic, self.request.research_evidence
-        await self._send_progress("retrieving")
+        self._report_progress("retrieving")
         if not (gathered and self.is_finishing):
             imagined = self.request.hypothetical_answer
             if not imagined and not self.request.limits.has_model:
@@ -143,7 +142,7 @@ class SectionWorkflow(ControllableWorkflow):
             await self._search_for_more(text)
         if not self.evidence:
             return
-        await self._send_progress("drafting")
+        self._report_progress("drafting")
         written = await self.clients.models.ask(
             section_writer.ROLE,
             self._build_writer_input(),
@@ -186,7 +185,7 @@ class SectionWorkflow(ControllableWorkflow):
 
     async def _review(self, requests: Sequence[str] = ()) -> bool:
         """Review and edit the section once, and search for what it lacks; return whether it is unfinished."""
-        await self._send_progress("rewriting" if requests else "reviewing")
+        self._report_progress("rewriting" if requests else "reviewing")
         heading, before = self.request.topic.heading, self.draft
         review = await self.clients.models.ask(
             section_reviewer.ROLE,
@@ -294,8 +293,12 @@ class SectionWorkflow(ControllableWorkflow):
             may_search=may_search and self.rounds < self.request.limits.max_section_revisions,
         )
 
-    async def _send_progress(self, phase: SectionPhase) -> None:
+    def _report_progress(self, phase: SectionPhase) -> None:
         """Report the progress of the section to the run."""
+        self.clients.progress.report(**self._describe_progress(phase))
+
+    def _describe_progress(self, phase: SectionPhase) -> dict[str, Any]:
+        """Begin a phase, and return the news."""
         self.phase = phase
         sources = {citation.source for claim in self.draft.claims for citation in claim.citations}
         progress = TopicProgress(
@@ -306,18 +309,10 @@ class SectionWorkflow(ControllableWorkflow):
             coverage=round(compute_coverage(self.evidence), 3),
             round=self.rounds,
         )
-        await send_progress(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                topics=(progress,),
-                usage=self.clients.record.usage,
-                last=self._describe_progress(len(sources)),
-                ended=phase in ("done", "no_evidence", "failed"),
-            ),
-        )
+        run_phase = "refine" if self.request.draft else "write"
+        return {"phase": run_phase, "topics": (progress,), "last": self._describe_phase(len(sources))}
 
-    def _describe_progress(self, sources: int) -> str:
+    def _describe_phase(self, sources: int) -> str:
         """Return news on the current phase, or an empty text if there is none."""
         name = self.request.topic.heading
         if self.phase == "drafting":

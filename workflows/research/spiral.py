@@ -56,14 +56,16 @@ class SpiralWorkflow(ControllableWorkflow):
         except (Exception, asyncio.CancelledError) as error:
             has_results = bool(self.loop.state.information_gains)
             if is_cancelled_exception(error) or not isinstance(error, ActivityError) or not has_results:
-                await self.loop.send_progress("", ended=True)
+                await self.loop.clients.progress.fail(**self.loop.describe_progress("", "waiting"))
                 raise
             self.failure = describe_failure(error)
             self.loop.add_decision(f"Ended in cycle {self.loop.state.cycle}: a step failed permanently: {self.failure}")
         decisions = self.loop.state.decisions
-        await self.loop.send_progress(decisions[-1] if decisions else "", ended=True)
+        progress = await self.loop.clients.progress.finish(
+            **self.loop.describe_progress(decisions[-1] if decisions else "", "waiting")
+        )
         await workflow.wait_condition(workflow.all_handlers_finished)
-        return self._result()
+        return self._result().model_copy(update={"progress": progress})
 
     async def _run_cycles(self) -> None:
         loop = self.loop
@@ -103,6 +105,7 @@ class SpiralWorkflow(ControllableWorkflow):
         for _ in range(loop.request.limits.max_replans):
             if not needs_another_plan(loop, plan, result):
                 break
+            await loop.clients.progress.send_all()
             plan = await plan_cycle(loop)
             result = await execute_steps(loop, plan)
             candidates += result.candidates
@@ -119,7 +122,10 @@ class SpiralWorkflow(ControllableWorkflow):
     async def _send_checkpoint(self) -> None:
         """Send the state to the run, whose history keeps it for a fork from this cycle."""
         checkpoint = CycleCheckpoint(
-            state=self._state_for_next_cycle(), feedback=tuple(self.feedback_items), outline=self.control.outline
+            state=self._state_for_next_cycle(),
+            feedback=tuple(self.feedback_items),
+            outline=self.control.outline,
+            progress=await self.loop.clients.progress.take(),
         )
         await send_signal(workflow.get_external_workflow_handle(self.loop.request.run), "record_cycle", checkpoint)
 
@@ -143,8 +149,9 @@ class SpiralWorkflow(ControllableWorkflow):
 
     async def _continue_as_new(self) -> None:
         """Continue as new from the state; no child or activity runs between two cycles."""
-        await workflow.wait_condition(workflow.all_handlers_finished)
         clients = self.loop.clients
+        await clients.progress.send_all()
+        await workflow.wait_condition(workflow.all_handlers_finished)
         costs = {
             "usage": clients.record.usage,
             "unused_budget": clients.lease.remaining,

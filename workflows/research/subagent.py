@@ -1,19 +1,17 @@
 """SubagentWorkflow: one task of a research cycle, searched with one retrieval strategy."""
 
 import asyncio
+from typing import Any
 
 from temporalio import workflow
 
-from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.planning import SEARCH_KINDS
     from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.evidence.retrieval import RetrievalResult
-    from tenure.contracts.research.report import ProgressUpdate
     from tenure.contracts.research.spiral import CandidatePassage, PlanStep, SubagentRequest, SubagentResult
 
     # The registries import every strategy and tool: once for all runs, not for every run.
@@ -35,7 +33,7 @@ class SubagentWorkflow(ControllableWorkflow):
         """Start without passages."""
         super().__init__(request.control)
         self.request = request
-        self.clients = ActivityClients(self, request.limits, request_by_signal(self, request.run), request.question)
+        self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         self.session = SearchSession(self.clients, request, lambda: self.is_finishing)
 
     @workflow.run
@@ -44,9 +42,9 @@ class SubagentWorkflow(ControllableWorkflow):
         try:
             step, found = await self._carry_out()
         except (Exception, asyncio.CancelledError):
-            await self._send_progress()  # the run must know what the calls cost, to free the rest of their budget
+            await self.clients.progress.fail(**self._describe_end())
             raise
-        await self._send_progress()
+        progress = await self.clients.progress.finish(**self._describe_end())
         await workflow.wait_condition(workflow.all_handlers_finished)
         topic = request.step.topic
         return SubagentResult(
@@ -62,6 +60,7 @@ class SubagentWorkflow(ControllableWorkflow):
             stop_reason=found.stop_reason,
             usage=self.clients.record.usage,
             fallbacks=tuple(self.clients.record.fallbacks),
+            progress=progress,
         )
 
     async def _carry_out(self) -> tuple[PlanStep, RetrievalResult]:
@@ -78,18 +77,12 @@ class SubagentWorkflow(ControllableWorkflow):
             step = step.model_copy(update={"status": "failed", "note": problem[:MAX_NOTE_CHARACTERS]})
         return step, session.to_retrieval(reason)
 
-    async def _send_progress(self) -> None:
-        """Report usage, steps and number of passages, and that the task has ended."""
+    def _describe_end(self) -> dict[str, Any]:
+        """Return the steps of the task and what it has found."""
         found, steps, answer = len(self.session.found), self.session.steps, self.session.answer
         query = self.session.task.step.query
-        await send_progress(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                usage=self.clients.record.usage,
-                task=ReactTaskRecord(query=query, steps=tuple(steps), answer=answer) if steps else None,
-                artifacts=self.session.artifacts,
-                last=f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
-                ended=True,
-            ),
-        )
+        return {
+            "task": ReactTaskRecord(query=query, steps=tuple(steps), answer=answer) if steps else None,
+            "artifacts": self.session.artifacts,
+            "last": f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
+        }

@@ -59,7 +59,8 @@ with workflow.unsafe.imports_passed_through():
         ForkRunRequest,
     )
     from tenure.contracts.research.learning import Experience
-    from tenure.contracts.research.report import ProgressUpdate, ReportDraft, ResearchRequest, RunState
+    from tenure.contracts.research.progress import ProgressUpdate
+    from tenure.contracts.research.report import ReportDraft, ResearchRequest, RunState
     from tenure.contracts.research.spiral import SpiralState
     from tenure.contracts.result.programs import Attempt, CodingRequest, StoredArtifact
     from tenure.contracts.result.result import Result, ResultStatus
@@ -353,7 +354,8 @@ class AgentWorkflow(InteractiveRun):
             if self.cancelled:
                 await send_signal(child, "cancel")
             draft: ReportDraft = await child
-            return draft
+            await self._take_progress(draft.progress)
+            return draft.model_copy(update={"progress": None})
         finally:
             del self.children[name]
 
@@ -490,8 +492,44 @@ class AgentWorkflow(InteractiveRun):
     @workflow.signal
     async def report_progress(self, update: ProgressUpdate) -> None:
         """Receive the progress of a child workflow; sent by workflows only."""
-        topics = {} if update.is_full_outline else {topic.topic: topic for topic in self.status.progress.topics}
-        topics.update({topic.topic: topic for topic in update.topics})
+        await self._take_progress(update)
+
+    @workflow.signal
+    async def record_cycle(self, checkpoint: CycleCheckpoint) -> None:
+        """Keep the checkpoint of a research cycle in this history, for forks; sent by workflows only."""
+        self.cycles = checkpoint.state.cycle
+        await self._take_progress(checkpoint.progress)
+
+    async def _take_progress(self, update: ProgressUpdate | None) -> None:
+        """Record the progress of a child workflow and of its own children, and display it."""
+        if update is None:
+            return
+        topics = {topic.topic: topic for topic in self.status.progress.topics}
+        for part in (*update.parts, update):
+            if part.is_full_outline:
+                topics = {}
+            topics.update({topic.topic: topic for topic in part.topics})
+            self._record_progress(part)
+        newest = (update, *reversed(update.parts))
+        best_attempt = select_best_attempt(self.attempts.values())
+        self._publish(
+            phase=update.phase or next((part.phase for part in newest if part.phase), None),
+            cycle=update.cycle,
+            revision=update.revision,
+            tests_passed=best_attempt.passed if best_attempt else None,
+            tests=best_attempt.total if best_attempt else None,
+            topics=tuple(topics.values()),
+            steps=update.steps,
+            last=next((part.last for part in newest if part.last), None),
+        )
+        if update.expected is not None:
+            await self.run_budget.announce(
+                update.reporter, self.usages[update.reporter], update.expected, for_writing=bool(update.for_writing)
+            )
+        await self.run_budget.check()
+
+    def _record_progress(self, update: ProgressUpdate) -> None:
+        """Record what one workflow has used and made so far."""
         if update.usage is not None:
             self.usages[update.reporter] = update.usage
         if update.ended:
@@ -501,23 +539,6 @@ class AgentWorkflow(InteractiveRun):
         if update.task is not None:
             self.tasks = (*self.tasks, update.task)[-MAX_DISPLAYED_TASKS:]
         self.artifacts += update.artifacts
-        best_attempt = select_best_attempt(self.attempts.values())
-        self._publish(
-            phase=update.phase,
-            cycle=update.cycle,
-            revision=update.revision,
-            tests_passed=best_attempt.passed if best_attempt else None,
-            tests=best_attempt.total if best_attempt else None,
-            topics=tuple(topics.values()),
-            steps=update.steps,
-            last=update.last or None,
-        )
-        await self.run_budget.check()
-
-    @workflow.signal
-    def record_cycle(self, checkpoint: CycleCheckpoint) -> None:
-        """Keep the checkpoint of a research cycle in this history, for forks; sent by workflows only."""
-        self.cycles = checkpoint.state.cycle
 
     @workflow.signal
     async def request_budget(self, request: BudgetRequest) -> None:

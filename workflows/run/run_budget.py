@@ -21,7 +21,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
     from tenure.algorithms.research.effort import choose_effort_bounds
-    from tenure.contracts.run.budget import BudgetGrant, BudgetRequest, BudgetResource
+    from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest, BudgetResource
     from tenure.contracts.run.control import BudgetBounds, BudgetRevision
     from tenure.contracts.run.limit_fields import Complexity
     from tenure.contracts.run.run import RunLimits, Usage
@@ -70,6 +70,15 @@ class RunBudget:
         if grant.exhausted is not None:
             await self._exhaust(grant.exhausted)
         return grant
+
+    async def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts, *, for_writing: bool) -> None:
+        """Account for calls that an effort pays, which a workflow has begun; too much of them exhausts the budget."""
+        if not self._run.control.budget_revision.by_effort:
+            return  # People have limited the run meanwhile, and the workflow will request what it needs.
+        self.account = self.account.announce(reporter, usage, expected)
+        exceeded = self.account.find_exceeded(for_writing=for_writing)
+        if exceeded is not None:
+            await self._exhaust(exceeded)
 
     def settle(self, reporter: str, usage: Usage) -> None:
         """Return the unused part of what was granted to a workflow that has ended."""

@@ -19,6 +19,9 @@ with workflow.unsafe.imports_passed_through():
 PREFETCH_CALLS = 4
 """Calls that one request covers if the budget is large enough."""
 
+Announcement = Callable[..., None]
+"""Function that tells a run what calls are expected to use, and whether they write the report."""
+
 BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant | None"]]
 """Function that answers a budget request; None if the request did not arrive."""
 
@@ -32,6 +35,7 @@ class BudgetLease:
         limits: RunLimits,
         source: BudgetSource,
         used: Callable[[], BudgetAmounts],
+        announce: Announcement | None = None,
     ) -> None:
         """Start without any amount.
 
@@ -40,11 +44,14 @@ class BudgetLease:
             limits: limits of the run.
             source: answers requests for more.
             used: returns everything that the workflow has used so far.
+            announce: tells the run what the calls in progress are expected to use; None if the source is cheap.
         """
         self._workflow = workflow_
         self._limits = limits
         self._source = source
         self._used = used
+        self._announce = announce
+        self._announced = BudgetAmounts()
         self._remaining = BudgetAmounts()
         self._revised = False
         self.revision = self._current_revision
@@ -53,13 +60,18 @@ class BudgetLease:
     @property
     def remaining(self) -> BudgetAmounts:
         """Amounts granted under the current limits and not reserved."""
-        if self.revision != self._current_revision:
-            self.revision, self._remaining, self._revised = self._current_revision, BudgetAmounts(), True
+        self._void_earlier_amounts()
         return self._remaining
 
     def restore(self, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the lease of this workflow's previous history."""
         self._remaining, self.request_count = remaining, request_count
+
+    def _void_earlier_amounts(self) -> None:
+        """Forget what was granted or announced under earlier limits."""
+        if self.revision != self._current_revision:
+            self.revision, self._revised = self._current_revision, True
+            self._remaining = self._announced = BudgetAmounts()
 
     @property
     def _current_revision(self) -> int:
@@ -85,10 +97,27 @@ class BudgetLease:
         self._remaining = subtract_amounts(self.remaining, reserved)
         return reserved
 
+    async def reserve_expected(self, expected: BudgetAmounts, *, for_writing: bool) -> BudgetAmounts | None:
+        """Reserve what a call is expected to use of an effort, or None if the effort is exhausted.
+
+        A child does not wait for the run: it announces the call with its progress, and the run informs all of its
+        parts when the effort is exhausted. Calls that have begun by then are made.
+        """
+        if self._announce is None:
+            return await self.reserve(expected, expected, for_writing=for_writing)
+        self._void_earlier_amounts()
+        self._announced = add_amounts(self._announced, expected)
+        self._announce(self._announced, for_writing=for_writing)
+        return expected
+
     def release(self, reserved: BudgetAmounts, used: BudgetAmounts, revision: int) -> None:
         """Return the unused part of a reservation made under a budget revision; a call that used more leaves a debt."""
         remaining = self.remaining
-        if revision == self.revision:
+        if revision != self.revision:
+            return
+        if self._announce is not None and self._workflow.control.budget_revision.by_effort:
+            self._announced = subtract_amounts(self._announced, reserved)
+        else:
             self._remaining = add_amounts(remaining, subtract_amounts(reserved, used))
 
     def _build_request(self, wanted: BudgetAmounts, minimum: BudgetAmounts, *, for_writing: bool) -> BudgetRequest:

@@ -10,12 +10,13 @@ from typing import Any, TypeVar, overload
 from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
-from workflows.runtime.budget import BudgetLease, BudgetSource, grant_everything
+from workflows.runtime.budget import BudgetLease, BudgetSource, grant_everything, request_by_signal
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.knowledge_client import KnowledgeClient
 from workflows.runtime.mcp_client import McpClient
 from workflows.runtime.model_client import ModelClient
+from workflows.runtime.progress import ProgressReporter
 from workflows.runtime.sandbox_client import SandboxClient
 from workflows.runtime.web_client import WebClient
 
@@ -35,26 +36,35 @@ class ActivityClients:
         self,
         workflow_: ControllableWorkflow,
         limits: RunLimits | None = None,
-        source: BudgetSource = grant_everything,
+        source: BudgetSource | None = None,
         question: str = "",
+        run: str = "",
     ) -> None:
         """Create the clients.
 
         Args:
             workflow_: the workflow, which can be paused.
             limits: limits of its run; None for no limits.
-            source: grants budget.
+            source: grants budget; None for the run of the workflow, which grants everything if there is none.
             question: question of the person; web pages that it names may be read.
+            run: workflow id of the run that the workflow is a child of; empty for none.
         """
         limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
-        self.lease = BudgetLease(workflow_, limits, source, lambda: budget.compute_used_amounts(self.record.usage))
-        self.models = ModelClient(workflow_, limits, self.lease, self.record)
+        self.progress = ProgressReporter(run, lambda: self.record.usage)
+        self.lease = BudgetLease(
+            workflow_,
+            limits,
+            source or (request_by_signal(workflow_, run) if run else grant_everything),
+            lambda: budget.compute_used_amounts(self.record.usage),
+            self.progress.expect if run else None,
+        )
+        self.models = ModelClient(workflow_, limits, self.lease, self.record, self.progress)
         self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
         self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
         self.mcp = McpClient(workflow_, limits)
-        self.sandbox = SandboxClient(workflow_, limits)
+        self.sandbox = SandboxClient(workflow_, limits, self.progress)
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""

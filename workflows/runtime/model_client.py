@@ -16,6 +16,7 @@ from workflows.runtime.activity_options import MODEL_CALL
 from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
@@ -57,13 +58,19 @@ class ModelClient:
     """Client for the roles."""
 
     def __init__(
-        self, workflow_: ControllableWorkflow, limits: RunLimits, lease: BudgetLease, record: CallRecord
+        self,
+        workflow_: ControllableWorkflow,
+        limits: RunLimits,
+        lease: BudgetLease,
+        record: CallRecord,
+        progress: ProgressReporter,
     ) -> None:
-        """Reserve from `lease` and account in `record`."""
+        """Reserve from `lease`, account in `record`, and send the progress before each call."""
         self._workflow = workflow_
         self._limits = limits
         self._lease = lease
         self._record = record
+        self._progress = progress
 
     async def ask(
         self,
@@ -120,6 +127,8 @@ class ModelClient:
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
+        if not by_rule:
+            await self._progress.send_first()
         started = workflow.time_ns()
         reply = await self._execute(role, request, summary)
         if conversation:
@@ -154,7 +163,7 @@ class ModelClient:
         if control.exhausted in MODEL_BUDGETS and not for_writing:
             return 0, None
         if control.budget_revision.by_effort:
-            return 0, await self._lease.reserve(expected, expected, for_writing=for_writing)
+            return 0, await self._lease.reserve_expected(expected, for_writing=for_writing)
         wanted, minimum = (
             budget.compute_reservation(limits, call_budget(answers)) for answers in (budget.MAX_ANSWERS_PER_CALL, 1)
         )

@@ -204,6 +204,19 @@ class BudgetAccount(Contract):
         answer = BudgetGrant(number=request.number, amounts=amounts, budget_revision=request.budget_revision)
         return self._set_granted(request.reporter, add_amounts(before, amounts)), answer
 
+    def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts) -> "BudgetAccount":
+        """Return the account after a part has begun calls without a request, whose searches are granted separately."""
+        searches = self.granted.get(reporter, BudgetAmounts()).searches
+        amounts = add_amounts(compute_used_amounts(usage), expected)
+        return self._set_granted(reporter, amounts.model_copy(update={"searches": searches}))
+
+    def find_exceeded(self, *, for_writing: bool = False) -> BudgetResource | None:
+        """Return a resource of which more is used or granted than the limits allow."""
+        left = self.compute_remaining(for_writing=for_writing)
+        return next(
+            (_RESOURCE_NAMES[name] for name, _ in _iterate_limits(self.limits) if getattr(left, name) < 0), None
+        )
+
     def settle(self, reporter: str, usage: Usage) -> "BudgetAccount":
         """Return the account after a part has ended; its unused amounts become available."""
         return self._set_granted(reporter, compute_used_amounts(usage))

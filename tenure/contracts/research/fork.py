@@ -2,6 +2,7 @@
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.report import ResearchRequest
 from tenure.contracts.research.spiral import SpiralState
 from tenure.contracts.run.control import OutlineRevision
@@ -17,6 +18,8 @@ class CycleCheckpoint(Contract):
     """Feedback received so far."""
     outline: OutlineRevision | None = None
     """Last outline set by a person, which may take effect only in the next cycle."""
+    progress: ProgressUpdate | None = None
+    """Progress of the research, which its run has not received; a fork has no use for it."""
 
 
 class ForkOrigin(Contract):

@@ -11,6 +11,7 @@ from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, Synthes
 from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.research.learning import Experience, StrategyOutcome
+from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.result.programs import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
@@ -23,14 +24,10 @@ from tenure.contracts.run.run import (
     FeedbackRecord,
     QueryType,
     RunLimits,
-    RunPhase,
     RunProgress,
     SectionPhase,
-    StepProgress,
     TaskMode,
-    TopicProgress,
     Usage,
-    WorkflowUsage,
 )
 
 
@@ -176,6 +173,8 @@ class SectionResult(Contract):
     """Next turn of the conversation on this section; None if no role was asked."""
     shown_passages: int = 0
     """Number of passages that the conversation contains."""
+    progress: ProgressUpdate | None = None
+    """Last progress of the section, which its run has not received."""
 
 
 class SectionReview(Contract):
@@ -284,37 +283,8 @@ class ReportDraft(Contract):
     """Corpus of the web pages read; empty if the run did not read the web."""
     status: ResultStatus = "done"
     """Final status of the run."""
-
-
-class ProgressUpdate(Contract):
-    """Progress reported by a child workflow to its run; omitted fields keep their values."""
-
-    reporter: str
-    """Workflow id of the child; its usage replaces what it reported before."""
-    phase: RunPhase | None = None
-    """Phase of the run."""
-    cycle: int | None = None
-    """Number of the research cycle."""
-    revision: int | None = None
-    """Number of the report's revision."""
-    topics: tuple[TopicProgress, ...] = ()
-    """Topics whose state changed."""
-    is_full_outline: bool = False
-    """Whether `topics` are all topics, since the outline may have changed."""
-    steps: tuple[StepProgress, ...] | None = None
-    """Steps of the current research plan; None if they have not changed."""
-    attempt: Attempt | None = None
-    """A tested program, or the same again with its lesson."""
-    task: ReactTaskRecord | None = None
-    """A finished task that used the ReAct loop."""
-    artifacts: tuple[StoredArtifact, ...] = ()
-    """Files created by programs of a finished task."""
-    usage: WorkflowUsage | None = None
-    """Total usage of the child, without that of its own children."""
-    last: str = ""
-    """Latest event, in words."""
-    ended: bool = False
-    """Whether the child makes no further calls, so that its unused budget can be released."""
+    progress: ProgressUpdate | None = None
+    """Last progress of the workflow that wrote it, which the run has not received."""
 
 
 class RunState(Contract):

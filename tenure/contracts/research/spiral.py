@@ -11,6 +11,7 @@ from tenure.contracts.evidence.passages import PassageRef, SearchMode, Synthesis
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
 from tenure.contracts.research.learning import Experience, StrategyOutcome
+from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.report import Topic
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.role_calls import ConversationTurn
@@ -376,6 +377,8 @@ class SubagentResult(Contract):
     """Usage of the task."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""
+    progress: ProgressUpdate | None = None
+    """Last progress of the task, which its run has not received."""
 
 
 class Reflection(Contract):
@@ -524,3 +527,5 @@ class SpiralResult(Contract):
     """Reason for the permanent failure of a step, if that ended the research."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""
+    progress: ProgressUpdate | None = None
+    """Last progress of the research, which its run has not received."""

@@ -4,6 +4,7 @@ The module is pure, so a recorded history always gives the same trace. Only the 
 results are read; fields that an older worker did not write are treated as missing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
@@ -19,7 +20,8 @@ from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
-from tenure.contracts.research.report import Critique, ProgressUpdate, SectionRequest, SectionResult
+from tenure.contracts.research.progress import ProgressUpdate
+from tenure.contracts.research.report import Critique, SectionRequest, SectionResult
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     AnalysisRequest,
@@ -61,6 +63,8 @@ C = TypeVar("C", bound=Contract)
 
 COMMANDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
 """Steering commands other than feedback."""
+_GENERATION = re.compile(r"-r(\d+)$")
+"""Number of the generation in the workflow id of a section."""
 
 
 class _Heading(Contract):
@@ -180,7 +184,7 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
         thoughts=tuple(_thoughts(research.recorded_events)) if research else (),
         sections=tuple(_sections(research.recorded_events, reviews)) if research else (),
         reflections=tuple(_reflections(research.recorded_events)) if research else (),
-        attempts=_attempts(coding.recorded_events) if coding else (),
+        attempts=_attempts(coding) if coding else (),
         web=result.web if result else None,
         feedback=result.feedback if result else _read_feedback(run.recorded_events),
         commands=tuple(
@@ -342,10 +346,18 @@ def _coverage(recorded_events: Sequence[RecordedEvent]) -> dict[str, float]:
     coverage: dict[str, float] = {}
     for event in recorded_events:
         analyzed = analyzed or event.name == "analyze_candidates"
-        if analyzed and event.kind == "signal_sent" and event.name == "report_progress":
-            update = ProgressUpdate.model_validate(event.input)
+        for update in _updates([event]) if analyzed else ():
             coverage = {topic.topic: topic.coverage for topic in update.topics} or coverage
     return coverage
+
+
+def _updates(recorded_events: Sequence[RecordedEvent]) -> Iterator[ProgressUpdate]:
+    """Yield the progress that a workflow has sent to its run, by itself or with the checkpoint of a cycle."""
+    for event in recorded_events:
+        if event.kind == "signal_sent" and event.name == "report_progress":
+            yield ProgressUpdate.model_validate(event.input)
+        elif event.kind == "signal_sent" and event.name == "record_cycle" and event.input.get("progress"):
+            yield ProgressUpdate.model_validate(event.input["progress"])
 
 
 def _plan(
@@ -375,9 +387,8 @@ def _plan(
 
 def _steps(part: Sequence[RecordedEvent]) -> tuple[StepProgress, ...]:
     """Return the last reported state of the steps of a plan."""
-    signals = [h for h in part if h.kind == "signal_sent" and h.name == "report_progress"]
-    reported = (ProgressUpdate.model_validate(h.input).steps for h in reversed(signals))
-    return next((steps for steps in reported if steps), ())
+    reported = [update.steps for update in _updates(part)]
+    return next((steps for steps in reversed(reported) if steps), ())
 
 
 def _list_unplanned_queries(actions: Sequence[PlannedAction], tasks: Sequence[TracedTask]) -> tuple[str, ...]:
@@ -444,13 +455,11 @@ def _reviews(section: RecordedHistory) -> tuple[TracedReview, ...]:
 def _sections(
     recorded_events: Sequence[RecordedEvent], reviews: Mapping[str, tuple[TracedReview, ...]]
 ) -> Iterator[TracedSection]:
-    """Yield every started section; a generation begins where the research reports its number."""
-    generation = 1
+    """Yield every started section; the ids of later generations end in their number."""
     for event in recorded_events:
-        if event.kind == "signal_sent" and event.name == "report_progress":
-            generation = ProgressUpdate.model_validate(event.input).revision or generation
-        elif event.kind == "child" and event.name == "SectionWorkflow":
-            yield _section(event, generation, reviews.get(event.workflow, ()))
+        if event.kind == "child" and event.name == "SectionWorkflow":
+            generation = _GENERATION.search(event.workflow)
+            yield _section(event, int(generation[1]) if generation else 1, reviews.get(event.workflow, ()))
 
 
 def _section(child: RecordedEvent, generation: int, reviews: tuple[TracedReview, ...]) -> TracedSection:
@@ -516,13 +525,11 @@ REASONING_ROLES: Mapping[str, Callable[[Any], str]] = {
 """Readers of the answers of reasoning roles."""
 
 
-def _attempts(recorded_events: Sequence[RecordedEvent]) -> tuple[Attempt, ...]:
+def _attempts(coding: RecordedHistory) -> tuple[Attempt, ...]:
     """Return the programs that were tested, each with the lessons learned from it."""
-    reported = [
-        ProgressUpdate.model_validate(h.input)
-        for h in recorded_events
-        if h.kind == "signal_sent" and h.name == "report_progress"
-    ]
+    reported = list(_updates(coding.recorded_events))
+    if coding.result and coding.result.get("progress"):
+        reported.append(ProgressUpdate.model_validate(coding.result["progress"]))
     return tuple({update.attempt.n: update.attempt for update in reported if update.attempt}.values())
 
 

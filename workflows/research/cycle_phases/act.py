@@ -64,7 +64,7 @@ async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     async def announce(steps: Sequence[PlanStep]) -> None:
         loop.steps = build_step_progress(steps)
         started = [step for step in steps if step.status == "in_progress"]
-        await loop.send_progress(f"looking for {', '.join(f'“{step.query[:80]}”' for step in started)}")
+        loop.report_progress(f"looking for {', '.join(f'“{step.query[:80]}”' for step in started)}")
 
     executing = execute_plan(
         plan.steps, lambda step: _run_step(loop, step, results), announce, lambda: loop.parent.is_finishing
@@ -182,6 +182,7 @@ async def _run_task(
     finally:
         parent.children.pop(child_id, None)
     done = result.prepared or step
+    loop.clients.progress.report_end_of(result.progress)
     _record_result(loop, request, done, result)
     if done.status in ("failed", "skipped"):
         return done, result

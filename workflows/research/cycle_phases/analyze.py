@@ -52,7 +52,7 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
     loop.state = research_state.apply_analysis(state, analysis, has_model=limits.has_model)
     loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
     loop.searched_tasks = []
-    await loop.send_progress(research_state.describe_cycle(loop.state))
+    loop.report_progress(research_state.describe_cycle(loop.state))
     is_named = loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop)
     return analysis.latent if is_named else ()
 

@@ -32,7 +32,7 @@ async def plan_cycle(loop: ResearchLoop) -> ValidatedPlan:
 
 async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     """Have a plan proposed and return what of it is valid."""
-    await loop.send_progress("planning what to look for")
+    loop.report_progress("planning what to look for")
     state, feedback = loop.state, list(loop.parent.feedback_items)
     by_rule = loop.is_planned_by_rule
     findings = research_state.select_new_findings(state, has_model=loop.request.limits.has_model)
@@ -108,6 +108,7 @@ async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:
         text=" ".join(texts),
         assumption=" ".join(assumptions),
     )
+    await loop.clients.progress.send_first()
     if not await request_input(loop.request.run, request):
         return False
     await workflow.wait_condition(lambda: number in loop.parent.input_replies)

@@ -4,18 +4,15 @@ from typing import Any
 
 from temporalio import workflow
 
-from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.model_client import Conversation
-from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import CompletedTask
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import append_log
-    from tenure.contracts.research.report import ProgressUpdate
     from tenure.contracts.research.spiral import ExecutedQuery, SpiralRequest
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
@@ -36,7 +33,7 @@ class ResearchLoop:
             research_state.create_initial_state(request.run, request.outline, request.outline_number),
             request.hypothetical_answers,
         )
-        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run), request.question)
+        self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
         self.searched_tasks: list[CompletedTask] = []
@@ -110,20 +107,17 @@ class ResearchLoop:
             for topic in self.state.topics
         )
 
-    async def send_progress(self, last: str, *, ended: bool = False) -> None:
+    def report_progress(self, last: str) -> None:
         """Report the progress of the research to the run."""
-        phase: SectionPhase = "waiting" if ended else "retrieving"
-        await send_progress(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                phase="research",
-                cycle=self.state.cycle,
-                topics=tuple(research_state.build_topic_progress(topic, phase) for topic in self.state.topics),
-                is_full_outline=True,
-                steps=self.steps,
-                usage=self.clients.record.usage,
-                last=last,
-                ended=ended,
-            ),
-        )
+        self.clients.progress.report(**self.describe_progress(last, "retrieving"))
+
+    def describe_progress(self, last: str, phase: SectionPhase) -> dict[str, Any]:
+        """Return the news of the research, whose topics are all in one phase."""
+        return {
+            "phase": "research",
+            "cycle": self.state.cycle,
+            "topics": tuple(research_state.build_topic_progress(topic, phase) for topic in self.state.topics),
+            "is_full_outline": True,
+            "steps": self.steps,
+            "last": last,
+        }

@@ -31,7 +31,7 @@ async def synthesize(loop: ResearchLoop, *, resolve: bool = False) -> None:
 
 async def _write_synthesis(loop: ResearchLoop, conversation: Conversation, known: int, *, resolve: bool) -> None:
     """Have the synthesis written; the parts without claims stay as they were."""
-    await loop.send_progress("concluding what follows" if resolve else "drawing together what was found")
+    loop.report_progress("concluding what follows" if resolve else "drawing together what was found")
     state, feedback = loop.state, loop.parent.feedback_items
     feedback_count = len(feedback)
     synthesis = await loop.clients.models.ask(

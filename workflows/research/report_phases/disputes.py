@@ -137,7 +137,7 @@ async def _search(context: ReportContext, dispute: Dispute, number: int) -> tupl
     if number >= MAX_DISPUTES:
         return f"the run searches for {MAX_DISPUTES} disputes at most"
     phase: RunPhase = "reflect" if context.state.written_sections else "write"
-    await context.send_progress(phase, f"looking for a primary or newer source on “{dispute.subject[:120]}”")
+    context.report_progress(phase, f"looking for a primary or newer source on “{dispute.subject[:120]}”")
     searches = context.clients.record.usage.searches
     limits = context.request.limits
     passages = await context.clients.knowledge.search(

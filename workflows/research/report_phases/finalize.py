@@ -47,14 +47,15 @@ async def finalize(context: ReportContext) -> ReportDraft:
     else:
         front = FrontMatter(format_heading(context.request.question), Draft(), state.research.synthesis)
     line = _select_reasoning(context, front.abstract)
-    if not await context.send_progress("compose", "the text is written", ended=True):
+    progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
+    if not context.clients.progress.is_heard:
         context.add_notes([UNHEARD])
-    return _assemble(context, front, line)
+    return _assemble(context, front, line).model_copy(update={"progress": progress})
 
 
 async def _write_front_matter(context: ReportContext) -> FrontMatter:
     """Write title and abstract, then verify the abstract and the synthesis."""
-    await context.send_progress("compose")
+    context.report_progress("compose")
     request, state, sections = context.request, context.state, context.state.written_sections
     synthesis = manuscript.select_closing(state.research.synthesis)
     conclusions = manuscript.list_conclusions(synthesis)

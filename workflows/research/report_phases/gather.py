@@ -19,7 +19,7 @@ SPIRAL = "/spiral"
 
 async def gather(context: ReportContext) -> None:
     """Run the research loop, which may change the outline."""
-    await context.send_progress("research")
+    context.report_progress("research")
     request, parent = context.request, context.parent
     child = await parent.start_child(
         SPIRAL,
@@ -33,7 +33,8 @@ async def gather(context: ReportContext) -> None:
         research: SpiralResult = await child
     finally:
         del parent.children[SPIRAL]
-    context.state = context.state.with_research(research)
+    context.clients.progress.report_end_of(research.progress)
+    context.state = context.state.with_research(research.model_copy(update={"progress": None}))
     context.clients.record.fallbacks.extend(research.fallbacks)
     has_passages = any(topic.passages for topic in research.topics)
     context.update(writes_after_finish=parent.is_finishing and has_passages)
@@ -74,7 +75,7 @@ async def reason(context: ReportContext) -> None:
     evidence = manuscript.interleave_passages([request.evidence, *findings])
     if strategy == "none" or not evidence or parent.is_finishing or parent.control.running_low:
         return
-    await context.send_progress("reason", strategy.replace("_", " "))
+    context.report_progress("reason", strategy.replace("_", " "))
     task = ReasoningTask(
         context.clients,
         request.question,

@@ -31,7 +31,7 @@ APPROVAL_NUMBER = 1
 
 async def outline(context: ReportContext) -> None:
     """Draft the outline, unless a person has set one, and wait for approval if the run wants it."""
-    await context.send_progress("outline")
+    context.report_progress("outline")
     if context.parent.control.outline is None:
         context.update(topics=await _draft_outline(context))
     context.apply_pending_outline()
@@ -124,7 +124,7 @@ async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
 async def _wait_for_approval(context: ReportContext) -> None:
     """Wait until a person approves the outline or the request expires; meanwhile it may be changed."""
     topics = len(context.state.topics)
-    await context.send_progress("outline", f"{topics} topic{'' if topics == 1 else 's'} wait for approval")
+    context.report_progress("outline", f"{topics} topic{'' if topics == 1 else 's'} wait for approval")
     request = InputRequest(
         reporter=workflow.info().workflow_id,
         number=APPROVAL_NUMBER,
@@ -132,10 +132,12 @@ async def _wait_for_approval(context: ReportContext) -> None:
         text="Is this the right outline?",
         assumption="the outline is followed as it is",
     )
+    await context.clients.progress.send_first()
     if not await request_input(context.request.run, request):
         return
     replies = context.parent.input_replies
     while APPROVAL_NUMBER not in replies:
         await workflow.wait_condition(lambda: APPROVAL_NUMBER in replies or context.pending_outline is not None)
         if context.apply_pending_outline():
-            await context.send_progress("outline", "the outline was changed")
+            context.report_progress("outline", "the outline was changed")
+            await context.clients.progress.send_first()

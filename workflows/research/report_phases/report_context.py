@@ -7,10 +7,8 @@ from typing import Any
 from temporalio import workflow
 
 from workflows.research.report_phases.report_state import ReportState
-from workflows.runtime.budget import request_by_signal
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.progress import send_progress
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
@@ -19,10 +17,10 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.fork import ForkResearchRequest
-    from tenure.contracts.research.report import ProgressUpdate, ResearchRequest, Topic
+    from tenure.contracts.research.report import ResearchRequest, Topic
     from tenure.contracts.research.spiral import ResearchEffort
     from tenure.contracts.run.control import OutlineRevision
-    from tenure.contracts.run.run import RunPhase, TopicProgress
+    from tenure.contracts.run.run import RunPhase
 
 PHASES_WITH_OUTLINE = ("outline", "research", "write", "refine")
 """Phases at whose start the whole outline is reported."""
@@ -35,7 +33,7 @@ class ReportContext:
         """Start without an outline, or with that of the run that this one forks."""
         self.parent = parent
         self.request = request
-        self.clients = ActivityClients(parent, request.limits, request_by_signal(parent, request.run), request.question)
+        self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.forked_state = request.state if isinstance(request, ForkResearchRequest) else None
         """Research state of the run that this one forks; None without a fork."""
         self.state = ReportState()
@@ -90,25 +88,18 @@ class ReportContext:
         outline = self.pending_outline
         return outline is not None and topic.heading in apply_outline(self.state.topics, outline).dropped
 
-    async def send_progress(self, phase: RunPhase, last: str = "", *, ended: bool = False) -> bool:
-        """Report a phase to the run, and return whether the run received it."""
+    def report_progress(self, phase: RunPhase, last: str = "") -> None:
+        """Report a phase to the run."""
+        self.clients.progress.report(**self.describe_progress(phase, last))
+
+    def describe_progress(self, phase: RunPhase, last: str) -> dict[str, Any]:
+        """Return the news of a phase."""
         state, has_outline = self.state, phase in PHASES_WITH_OUTLINE
         researched = state.research.topics or (self.forked_state.topics if self.forked_state else ())
-        return await send_progress(
-            self.request.run,
-            ProgressUpdate(
-                reporter=workflow.info().workflow_id,
-                phase=phase,
-                revision=state.revisions,
-                topics=manuscript.summarize_progress(state.topics, state.sections, researched) if has_outline else (),
-                is_full_outline=has_outline and bool(state.topics),
-                usage=self.clients.record.usage,
-                last=last,
-                ended=ended,
-            ),
-        )
-
-    async def send_topic_progress(self, topic: TopicProgress, last: str = "") -> None:
-        """Report the progress of one topic to the run."""
-        update = ProgressUpdate(reporter=workflow.info().workflow_id, topics=(topic,), last=last)
-        await send_progress(self.request.run, update)
+        return {
+            "phase": phase,
+            "revision": state.revisions,
+            "topics": manuscript.summarize_progress(state.topics, state.sections, researched) if has_outline else (),
+            "is_full_outline": has_outline and bool(state.topics),
+            "last": last,
+        }

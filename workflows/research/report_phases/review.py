@@ -34,7 +34,7 @@ async def reflect(context: ReportContext) -> tuple[Critique, ...]:
 async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
     if context.parent.is_finishing or not context.state.written_sections:
         return ()
-    await context.send_progress("reflect")
+    context.report_progress("reflect")
     followed = await _follow_critiques(context) if context.effort.reflects else ()
     state = context.state
     feedback = manuscript.find_pending_feedback(context.parent.feedback_items, state.topics, state.sections)
@@ -76,7 +76,7 @@ async def evaluate(context: ReportContext) -> None:
     """Evaluate the report and compare its sources; a report below the required score is revised once."""
     if context.parent.is_finishing or not context.state.written_sections:
         return
-    await context.send_progress("reflect", "the report is evaluated")
+    context.report_progress("reflect", "the report is evaluated")
     try:
         # With a model, the sources were compared while the sections were written.
         comparing = () if context.state.sources_compared else (compare_sources(context),)

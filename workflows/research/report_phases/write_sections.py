@@ -30,7 +30,7 @@ async def write_generation(context: ReportContext, critiques: Sequence[Critique]
     is_first = context.state.revisions == 1
     context.apply_pending_outline()
     context.state = context.state.with_next_generation(critiques)
-    await context.send_progress("write" if is_first else "refine")
+    context.report_progress("write" if is_first else "refine")
     before = context.state.sections
     tasks = [(topic, manuscript.select_critiques(topic, critiques)) for topic in context.state.topics]
     await _write_all(context, [(topic, concerning) for topic, concerning in tasks if is_first or concerning])
@@ -46,7 +46,7 @@ async def write_generation(context: ReportContext, critiques: Sequence[Critique]
 async def write_added_sections(context: ReportContext) -> None:
     """Write the sections that a person has added to the outline meanwhile."""
     while context.apply_pending_outline():
-        await context.send_progress("write")
+        context.report_progress("write")
         missing = [topic for topic in context.state.topics if topic.heading not in context.state.sections]
         await _write_all(context, [(topic, ()) for topic in missing])
 
@@ -89,7 +89,8 @@ async def _run_section(context: ReportContext, topic: Topic, request: SectionReq
         return await _report_failure(context, topic, error)
     finally:
         parent.children.pop(topic.heading, None)
-    return result
+    context.clients.progress.report_end_of(result.progress)
+    return result.model_copy(update={"progress": None})
 
 
 async def _report_failure(context: ReportContext, topic: Topic, error: ChildWorkflowError) -> SectionResult:
@@ -98,7 +99,7 @@ async def _report_failure(context: ReportContext, topic: Topic, error: ChildWork
     if context.is_dropped(topic):
         reason = "a person took it out of the outline"
     progress = TopicProgress(topic=topic.heading, phase="failed")
-    await context.send_topic_progress(progress, f"{topic.heading}: {reason}")
+    context.clients.progress.report(topics=(progress,), last=f"{topic.heading}: {reason}")
     action = "revised" if topic.heading in context.state.sections else "written"
     return SectionResult(topic=topic, phase="failed", note=f"“{topic.heading}” was not {action}: {reason}")
 
@@ -114,7 +115,7 @@ async def _skip_section(context: ReportContext, topic: Topic) -> None:
     exists = topic.heading in context.state.sections
     context.add_notes([f"“{topic.heading}” was not {'revised' if exists else 'written'}: {reason}."])
     if not exists:
-        await context.send_topic_progress(TopicProgress(topic=topic.heading, phase="skipped"))
+        context.clients.progress.report(topics=(TopicProgress(topic=topic.heading, phase="skipped"),))
 
 
 def _build_request(context: ReportContext, topic: Topic, critiques: Sequence[Critique]) -> SectionRequest:

@@ -1,0 +1,44 @@
+"""Progress that a child workflow reports to its run."""
+
+from tenure.contracts.base import Contract
+from tenure.contracts.evidence.react import ReactTaskRecord
+from tenure.contracts.result.programs import Attempt, StoredArtifact
+from tenure.contracts.run.budget import BudgetAmounts
+from tenure.contracts.run.run import RunPhase, StepProgress, TopicProgress, WorkflowUsage
+
+
+class ProgressUpdate(Contract):
+    """Progress reported by a child workflow to its run; omitted fields keep their values."""
+
+    reporter: str
+    """Workflow id of the child; its usage replaces what it reported before."""
+    phase: RunPhase | None = None
+    """Phase of the run."""
+    cycle: int | None = None
+    """Number of the research cycle."""
+    revision: int | None = None
+    """Number of the report's revision."""
+    topics: tuple[TopicProgress, ...] = ()
+    """Topics whose state changed."""
+    is_full_outline: bool = False
+    """Whether `topics` are all topics, since the outline may have changed."""
+    steps: tuple[StepProgress, ...] | None = None
+    """Steps of the current research plan; None if they have not changed."""
+    attempt: Attempt | None = None
+    """A tested program, or the same again with its lesson."""
+    task: ReactTaskRecord | None = None
+    """A finished task that used the ReAct loop."""
+    artifacts: tuple[StoredArtifact, ...] = ()
+    """Files created by programs of a finished task."""
+    usage: WorkflowUsage | None = None
+    """Total usage of the child, without that of its own children."""
+    last: str = ""
+    """Latest event, in words."""
+    ended: bool = False
+    """Whether the child makes no further calls, so that its unused budget can be released."""
+    expected: BudgetAmounts | None = None
+    """Amounts that the calls it has begun are expected to use, if only the effort limits them; None without news."""
+    for_writing: bool | None = None
+    """Whether these calls write the report, for which a part of the budget is held back; None without news."""
+    parts: tuple["ProgressUpdate", ...] = ()
+    """Last progress of its own children that have ended."""
