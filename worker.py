@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.worker import Interceptor, Worker
+from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from activities.archive import ArchiveActivities, Archiver
@@ -41,6 +41,7 @@ from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
+from tenure.extensions import get_plugin_paths
 from tenure.files.file_store import FileStore
 from tenure.knowledge.answers import AnswerLimits, ModelAnswers
 from tenure.knowledge.base import KnowledgeBase
@@ -187,12 +188,22 @@ _MAX_SANDBOX_ACTIVITIES = max(1, min(4, os.cpu_count() or 1))
 
 
 def create_workflow_runner() -> SandboxedWorkflowRunner:
-    """Return the workflow sandbox that every worker, replayer and test uses."""
+    """Return the workflow sandbox, which finds code that is not deterministic, for tests, replayers and plugins."""
     # It reloads the workflow files for every run; without byte code they would be compiled each time.
     sys.dont_write_bytecode = False
     return SandboxedWorkflowRunner(
         restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSTHROUGH_MODULES)
     )
+
+
+def choose_workflow_runner() -> WorkflowRunner:
+    """Return the runner of a worker: the sandbox only if plugins have code for workflows.
+
+    The sandbox reloads the workflow files for every run and costs a quarter of a worker's processor time. All workflows
+    of Tenure run in it in the tests, so what it would find is found there.
+    """
+    has_plugins = any(get_plugin_paths(kind) for kind in ("tools", "strategies"))
+    return create_workflow_runner() if has_plugins else UnsandboxedWorkflowRunner()
 
 
 def build_activities(
@@ -349,7 +360,7 @@ def build_workers(
             max_concurrent_activities=choose_max_activities(settings, queue),
             max_concurrent_workflow_tasks=_MAX_WORKFLOW_TASKS,
             max_task_queue_activities_per_second=rate.get(queue),
-            workflow_runner=create_workflow_runner(),
+            workflow_runner=choose_workflow_runner(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
             interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora), *interceptors],

@@ -28,7 +28,7 @@ from benchmarks.support.role_rounds import Rounds, RoundsWorkflow
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tests.model_server import ModelServer
-from worker import create_workflow_runner
+from worker import choose_workflow_runner
 
 _ROOT = Path(__file__).resolve().parents[1]
 _QUESTION = "How does Tenure survive a crash of its worker?"
@@ -65,7 +65,7 @@ async def _steps(rounds: int, port: int) -> list[float]:
     """Run the workflow; return the milliseconds from the scheduling of one call to that of the next."""
     client = await connect(Settings(temporal_port=port))
     queue = f"benchmark-{uuid.uuid4().hex[:8]}"
-    async with Worker(client, task_queue=queue, workflows=[RoundsWorkflow], workflow_runner=create_workflow_runner()):
+    async with Worker(client, task_queue=queue, workflows=[RoundsWorkflow], workflow_runner=choose_workflow_runner()):
         handle = await client.start_workflow(
             RoundsWorkflow.run,
             Rounds(question=_QUESTION, corpus="manual", count=rounds),

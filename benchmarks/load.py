@@ -31,7 +31,7 @@ from tenure.temporal.stack.record import StackRecord
 
 _ROOT = Path(__file__).resolve().parents[1]
 QUESTION: Final = "What is a checkpoint of a run?"
-_CORPUS = "manual"
+_CORPUS = "handbook"
 _WARM_UP = 2
 """Runs that are not counted."""
 _UNLIMITED = "100000"

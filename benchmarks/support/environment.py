@@ -11,7 +11,7 @@ from temporalio.worker import Worker
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.temporal.archive.archiver import RunArchiver
 from tests.support.temporal_server import run_temporal_server
-from worker import WORKFLOWS, build_archive_activities, create_workflow_runner
+from worker import WORKFLOWS, build_archive_activities, choose_workflow_runner
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
@@ -34,7 +34,7 @@ async def stage(
                         workflows=[*WORKFLOWS, *besides] if queue == TENURE_QUEUE else [],
                         activities=[*served, *archiving] if queue == TENURE_QUEUE else served,
                         activity_executor=threads,
-                        workflow_runner=create_workflow_runner(),
+                        workflow_runner=choose_workflow_runner(),
                     )
                     await running.enter_async_context(worker)
                 yield server.client

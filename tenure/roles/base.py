@@ -114,6 +114,8 @@ class BaseRole(Generic[I, O, R]):
 
     If it does not, the fallback decides, and the report does not mention that.
     """
+    reads_evidence: bool = field(default=True, kw_only=True)
+    """Whether its fallback reads passages or vectors; otherwise workflows decide by it without an activity."""
 
     @property
     def reply(self) -> type[R]:

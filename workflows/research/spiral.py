@@ -105,7 +105,7 @@ class SpiralWorkflow(ControllableWorkflow):
         for _ in range(loop.request.limits.max_replans):
             if not needs_another_plan(loop, plan, result):
                 break
-            await loop.clients.progress.send_all()
+            await loop.clients.progress.send()
             plan = await plan_cycle(loop)
             result = await execute_steps(loop, plan)
             candidates += result.candidates
@@ -150,7 +150,7 @@ class SpiralWorkflow(ControllableWorkflow):
     async def _continue_as_new(self) -> None:
         """Continue as new from the state; no child or activity runs between two cycles."""
         clients = self.loop.clients
-        await clients.progress.send_all()
+        await clients.progress.send()
         await workflow.wait_condition(workflow.all_handlers_finished)
         costs = {
             "usage": clients.record.usage,

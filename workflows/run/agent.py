@@ -189,12 +189,8 @@ class AgentWorkflow(InteractiveRun):
             await self._search()
 
     async def _search(self) -> None:
-        self.query_results = await self.tables.query()
-        self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
-        if self.tables.unexpressed:
-            self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
         limits = self.request.limits
-        passages = await self.clients.knowledge.search(
+        searching = self.clients.knowledge.search(
             SearchRequest(
                 query=self.request.question,
                 corpora=self.corpora,
@@ -204,6 +200,10 @@ class AgentWorkflow(InteractiveRun):
             limits.min_relevance,
             summary=self.request.question,
         )
+        self.query_results, passages = await asyncio.gather(self.tables.query(), searching)
+        self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
+        if self.tables.unexpressed:
+            self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
         if self.clients.record.usage.embedded_share < 1:
             await embed_in_background(self.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.query_results, *passages)}.values())

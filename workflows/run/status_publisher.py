@@ -29,7 +29,7 @@ class StatusPublisher:
         assert changes.keys() <= RunProgress.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
         before, self.progress = self.progress, self.progress.model_copy(update=changes)
         self._count(before)
-        self._update_search_attributes(before)
+        self._update_search_attributes()
         request = self.progress.input_request
         self._notifications.update(self.progress.status, request.model_dump_json() if request else "")
         workflow.set_current_details(render_status_page(self.progress))
@@ -51,20 +51,16 @@ class StatusPublisher:
         if after.status != before.status and after.status in RESULT_STATUSES:
             meter.create_counter(RUNS.name, RUNS.description).add(1, {"status": after.status})
 
-    def _update_search_attributes(self, before: RunProgress) -> None:
-        """Write the search attributes that changed."""
-        after = self.progress
-        changed = [
-            key.value_set(new)
-            for key, old, new in (
-                (search_attributes.MODE, before.mode, after.mode),
-                (search_attributes.PHASE, before.phase, after.phase),
-                (search_attributes.STATUS, before.status, after.status),
-            )
-            if old != new or not self._published
-        ]
-        if not self._published and (owner := workflow.info().priority.fairness_key):
-            changed.append(search_attributes.OWNER.value_set(owner))
-        self._published = True
+    def _update_search_attributes(self) -> None:
+        """Write the search attributes that differ from those of the run."""
+        progress, info = self.progress, workflow.info()
+        current = (
+            (search_attributes.MODE, progress.mode),
+            (search_attributes.PHASE, progress.phase),
+            (search_attributes.STATUS, progress.status),
+            (search_attributes.OWNER, info.priority.fairness_key),
+        )
+        known = info.typed_search_attributes
+        changed = [key.value_set(value) for key, value in current if value and known.get(key) != value]
         if changed:
             workflow.upsert_search_attributes(changed)

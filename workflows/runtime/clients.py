@@ -58,13 +58,17 @@ class ActivityClients:
             limits,
             source or (request_by_signal(workflow_, run) if run else grant_everything),
             lambda: budget.compute_used_amounts(self.record.usage),
-            self.progress.expect if run else None,
+            self._announce if run else None,
         )
-        self.models = ModelClient(workflow_, limits, self.lease, self.record, self.progress)
+        self.models = ModelClient(workflow_, limits, self.lease, self.record)
         self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
         self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
         self.mcp = McpClient(workflow_, limits)
-        self.sandbox = SandboxClient(workflow_, limits, self.progress)
+        self.sandbox = SandboxClient(workflow_, limits)
+
+    def _announce(self, expected: BudgetAmounts, *, for_writing: bool) -> None:
+        """Tell the run what the calls in progress are expected to use."""
+        self.progress.report(expected=expected, for_writing=for_writing)
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""

@@ -16,7 +16,6 @@ from workflows.runtime.activity_options import MODEL_CALL
 from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
@@ -25,7 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetAmounts, CallBudget
     from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
     from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
-    from tenure.roles.base import BaseRole, I, R
+    from tenure.roles.base import BaseRole, Evidence, I, R, Role
 
 # Annotations with generic models are quoted: pydantic would build a class of each for every workflow that starts.
 
@@ -63,14 +62,12 @@ class ModelClient:
         limits: RunLimits,
         lease: BudgetLease,
         record: CallRecord,
-        progress: ProgressReporter,
     ) -> None:
-        """Reserve from `lease`, account in `record`, and send the progress before each call."""
+        """Reserve from `lease` and account in `record`."""
         self._workflow = workflow_
         self._limits = limits
         self._lease = lease
         self._record = record
-        self._progress = progress
 
     async def ask(
         self,
@@ -95,6 +92,9 @@ class ModelClient:
             by_rule: whether the fallback decides because a model would add nothing; it costs no budget.
         """
         await self._workflow.wait_while_paused()
+        if by_rule and isinstance(role, Role) and not role.reads_evidence:
+            decided: R = role.fallback(input, Evidence())
+            return decided
         limits = self._workflow.apply_budget_revision(self._limits)
         prompt = input.model_dump_json() if limits.has_model_budget else ""
         turn = conversation.turn if conversation else None
@@ -127,8 +127,6 @@ class ModelClient:
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
-        if not by_rule:
-            await self._progress.send_first()
         started = workflow.time_ns()
         reply = await self._execute(role, request, summary)
         if conversation:

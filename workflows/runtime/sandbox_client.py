@@ -7,7 +7,6 @@ from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from workflows.runtime.activity_options import SCHEDULE_TO_CLOSE_TIMEOUT, execute_activity
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from activities.sandbox import SandboxActivities
@@ -22,11 +21,10 @@ CHECK_ATTEMPTS = 3
 class SandboxClient:
     """Client for the sandbox."""
 
-    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits, progress: ProgressReporter) -> None:
-        """Wait for a worker with a sandbox as long as `limits` allows; send the progress before programs run."""
+    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits) -> None:
+        """Wait for a worker with a sandbox as long as `limits` allows."""
         self._workflow = workflow_
         self._limits = limits
-        self._progress = progress
 
     async def check(self, max_wait: float | None = None) -> SandboxSelfTest | None:
         """Return the result of the sandbox's self-test, or None if no worker has a sandbox.
@@ -35,7 +33,6 @@ class SandboxClient:
             max_wait: seconds to wait for a worker at most; None for the limit of the run.
         """
         await self._workflow.wait_while_paused()
-        await self._progress.send_first()
         wait = (
             self._limits.sandbox_wait_seconds if max_wait is None else min(max_wait, self._limits.sandbox_wait_seconds)
         )
@@ -57,7 +54,6 @@ class SandboxClient:
     async def run_tests(self, request: TestRunRequest, *, summary: str) -> SandboxOutcome:
         """Test a program."""
         await self._workflow.wait_while_paused()
-        await self._progress.send_first()
         timeout = _attempt_timeout(request.test_run.limits.wall_seconds)
         return await execute_activity(
             SandboxActivities.run_tests, request, summary=summary, start_to_close_timeout=timeout
@@ -66,7 +62,6 @@ class SandboxClient:
     async def run_program(self, request: ProgramRequest, *, summary: str) -> SandboxOutcome:
         """Run a program."""
         await self._workflow.wait_while_paused()
-        await self._progress.send_first()
         timeout = _attempt_timeout(request.program.limits.wall_seconds)
         return await execute_activity(
             SandboxActivities.run_program, request, summary=summary, start_to_close_timeout=timeout
@@ -75,7 +70,6 @@ class SandboxClient:
     async def repair_program(self, request: RepairRequest, *, summary: str) -> RepairReply:
         """Search for a small edit that makes a program pass its tests."""
         await self._workflow.wait_while_paused()
-        await self._progress.send_first()
         timeout = _attempt_timeout(request.seconds + 2 * request.limits.wall_seconds)
         return await execute_activity(
             SandboxActivities.repair_program, request, summary=summary, start_to_close_timeout=timeout

@@ -16,9 +16,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import RunId
     from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest
 
-PATCH = "archive-run"
-"""Id of the patch since which runs archive themselves; the histories of earlier runs have no such child."""
-
 
 @workflow.defn
 class ArchiveWorkflow:
@@ -47,7 +44,7 @@ async def start_archiving(error: BaseException | None = None) -> None:
     child in the history.
     """
     ends = error is None or isinstance(error, FailureError | asyncio.CancelledError)
-    if not ends or not workflow.patched(PATCH):
+    if not ends:
         return
     info = workflow.info()
     await workflow.start_child_workflow(

@@ -96,4 +96,4 @@ def fallback(input: DecomposerInput, evidence: Evidence) -> DecomposerOutput:
     )
 
 
-ROLE = Role("decomposer", "fast", DecomposerInput, DecomposerOutput, render, fallback)
+ROLE = Role("decomposer", "fast", DecomposerInput, DecomposerOutput, render, fallback, reads_evidence=False)

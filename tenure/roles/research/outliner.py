@@ -99,4 +99,6 @@ def _build_topic(heading: str, question: str) -> PlannedTopic:
     return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION_CHARACTERS))
 
 
-ROLE = Role("outliner", "main", OutlinerInput, OutlinerOutput, render, fallback, read_by_people=True)
+ROLE = Role(
+    "outliner", "main", OutlinerInput, OutlinerOutput, render, fallback, read_by_people=True, reads_evidence=False
+)

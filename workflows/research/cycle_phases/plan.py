@@ -108,7 +108,7 @@ async def _ask_people(loop: ResearchLoop, questions: Sequence[str]) -> bool:
         text=" ".join(texts),
         assumption=" ".join(assumptions),
     )
-    await loop.clients.progress.send_first()
+    await loop.clients.progress.send()
     if not await request_input(loop.request.run, request):
         return False
     await workflow.wait_condition(lambda: number in loop.parent.input_replies)

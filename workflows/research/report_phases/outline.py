@@ -132,7 +132,7 @@ async def _wait_for_approval(context: ReportContext) -> None:
         text="Is this the right outline?",
         assumption="the outline is followed as it is",
     )
-    await context.clients.progress.send_first()
+    await context.clients.progress.send()
     if not await request_input(context.request.run, request):
         return
     replies = context.parent.input_replies
@@ -140,4 +140,4 @@ async def _wait_for_approval(context: ReportContext) -> None:
         await workflow.wait_condition(lambda: APPROVAL_NUMBER in replies or context.pending_outline is not None)
         if context.apply_pending_outline():
             context.report_progress("outline", "the outline was changed")
-            await context.clients.progress.send_first()
+            await context.clients.progress.send()
