@@ -1,8 +1,7 @@
-"""Measure many runs at once: `python -m benchmarks.load [--runs N] [--latency SECONDS] [--json]`.
+"""Measure concurrent runs: `python -m benchmarks.load [--runs N] [--latency SECONDS] [--json]`.
 
-The same question of effort simple is asked N times at once on the local stack of a new home, against a loopback model
-server that answers after a fixed latency. Two runs before that are not counted: they read the documents and warm the
-worker up. The bound is the time that the model calls alone would take: that of all calls in the slots of the worker, or
+The same question of effort simple is asked N times concurrently on the local stack of a new home, against a loopback
+model server that answers after a fixed latency. Two runs before that are not counted: they warm the worker up. The bound is the time that the model calls alone would take: that of all calls in the slots of the worker, or
 that of the longest chain of calls of one run.
 """
 
@@ -48,7 +47,7 @@ class Effort(NamedTuple):
 
 
 def measure(runs: int, latency: float, home: Path) -> dict[str, Any]:
-    """Make the given number of runs at once and return the figures.
+    """Make the given number of concurrent runs and return the figures.
 
     Raises:
         RuntimeError: a run did not end in a report.
@@ -102,7 +101,7 @@ async def _measure(runs: int, latency: float, model: ScriptedModel) -> dict[str,
 
 
 async def _answer(service: Service, runs: int) -> int:
-    """Ask the question in a number of runs at once; return the length of the longest chain of calls of a run.
+    """Ask the question in a number of concurrent runs; return the length of the longest chain of calls of a run.
 
     Raises:
         RuntimeError: a run did not end in a report.
@@ -160,7 +159,7 @@ def measure_union(spans: Sequence[tuple[float, float]]) -> float:
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
-    parser.add_argument("--runs", type=int, default=48, metavar="N", help="runs at once (default: 48)")
+    parser.add_argument("--runs", type=int, default=48, metavar="N", help="concurrent runs (default: 48)")
     parser.add_argument("--latency", type=float, default=0.2, metavar="S", help="seconds of a call (default: 0.2)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()

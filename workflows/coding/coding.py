@@ -92,7 +92,7 @@ class CodingWorkflow(ControllableWorkflow):
         progress = await self.clients.progress.finish(
             phase="compose", revision=self.generation, last="the program is delivered"
         )
-        if not self.clients.progress.is_heard:
+        if not self.clients.progress.is_received:
             self.notes.append(UNHEARD)
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._build_draft().model_copy(update={"progress": progress})

@@ -125,7 +125,7 @@ class SpiralWorkflow(ControllableWorkflow):
             state=self._state_for_next_cycle(),
             feedback=tuple(self.feedback_items),
             outline=self.control.outline,
-            progress=await self.loop.clients.progress.take(),
+            progress=await self.loop.clients.progress.read_unsent(),
         )
         await send_signal(workflow.get_external_workflow_handle(self.loop.request.run), "record_cycle", checkpoint)
 

@@ -15,6 +15,7 @@ from workflows.research.table_questions import TableQuestions
 from workflows.run.clarification import clarify_question
 from workflows.run.feedback_log import FeedbackLog
 from workflows.run.interactive import InteractiveRun
+from workflows.run.part_records import PartRecords
 from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.run.run_budget import RunBudget
 from workflows.run.run_memory import RunMemory
@@ -31,7 +32,6 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.report import ReportActivities
     from tenure.algorithms.calculator.questions import is_pure_calculation
-    from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.algorithms.control.budget import describe_limit, describe_usage, list_limits
     from tenure.algorithms.control.run_notes import (
         describe_ingestion,
@@ -50,7 +50,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.corpora import SkippedFile
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-    from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.research.fork import (
         CycleCheckpoint,
         ForkOrigin,
@@ -62,21 +61,18 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.research.report import ReportDraft, ResearchRequest, RunState
     from tenure.contracts.research.spiral import SpiralState
-    from tenure.contracts.result.programs import Attempt, CodingRequest, StoredArtifact
+    from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
     from tenure.contracts.run.limit_fields import Complexity
     from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
     from tenure.roles.research import router
-    from tenure.roles.research.router import RouterInput
+    from tenure.roles.research.router import RouterInput, RouterOutput
     from workflows.coding.coding import CodingWorkflow
     from workflows.research.research import ResearchWorkflow
 
 _DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
-
-MAX_DISPLAYED_TASKS = 6
-"""ReAct tasks whose steps the query `state` returns."""
 
 MAX_RETRIEVED_PASSAGES = 24
 """Passages retrieved for the question as a whole."""
@@ -98,7 +94,7 @@ class AgentWorkflow(InteractiveRun):
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
         self.notes: list[str] = []
-        self.usages: dict[str, WorkflowUsage] = {}
+        self.parts = PartRecords()
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
         self.clients = ActivityClients(self, request.limits, self.run_budget.grant, request.question)
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
@@ -111,9 +107,6 @@ class AgentWorkflow(InteractiveRun):
         self.calculation = ""
         self.query_results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
-        self.artifacts: tuple[StoredArtifact, ...] = ()
-        self.attempts: dict[int, Attempt] = {}
-        self.tasks: tuple[ReactTaskRecord, ...] = ()
         self.cycles = 0
         self.skipped: list[SkippedFile] = []
         self.draft: ReportDraft | None = None
@@ -150,9 +143,9 @@ class AgentWorkflow(InteractiveRun):
         """Execute the phases up to the draft of the report."""
         if self.origin is not None:
             return await self._continue_origin(self.origin)
-        await self._ingest()
-        await self._retrieve()
-        mode = await self._route()
+        # The router reads only the question, so its answer need not wait for the documents.
+        _, routed = await asyncio.gather(self._read(), self._ask_router())
+        mode = self._route(routed)
         if mode == "RESEARCH":
             await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
             await self._clarify()
@@ -166,6 +159,11 @@ class AgentWorkflow(InteractiveRun):
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
             return self._end_early("finished_early", f"{self._stop_reason()} before anything was written.")
         return await (self._code() if mode == "CODE" else self._research())
+
+    async def _read(self) -> None:
+        """Read the documents of the request, and search them for the question as a whole."""
+        await self._ingest()
+        await self._retrieve()
 
     async def _ingest(self) -> None:
         """Read the documents of the request."""
@@ -208,17 +206,22 @@ class AgentWorkflow(InteractiveRun):
             await embed_in_background(self.corpora)
         self.evidence = tuple({passage.chunk: passage for passage in (*self.query_results, *passages)}.values())
 
-    async def _route(self) -> TaskMode:
-        """Choose between research and code; a requested program needs no decision."""
-        found = f"{len(self.evidence)} passages found on the question"
-        self._publish(phase="route", last=found if self.corpora else "there are no documents to read")
+    async def _ask_router(self) -> RouterOutput | None:
+        """Ask for the path and the complexity of the question; None for a requested program."""
         question = self.request.question
         if self.request.mode == "code":
+            return None
+        return await self.clients.models.ask(router.ROLE, RouterInput(question=question), summary=question)
+
+    def _route(self, routed: RouterOutput | None) -> TaskMode:
+        """Choose between research and code."""
+        found = f"{len(self.evidence)} passages found on the question"
+        self._publish(phase="route", last=found if self.corpora else "there are no documents to read")
+        if routed is None:
             self._publish(mode="CODE")
             return "CODE"
-        routed = await self.clients.models.ask(router.ROLE, RouterInput(question=question), summary=question)
         self.complexity = routed.complexity
-        self.query_type = choose_query_type(question, routed.query_type)
+        self.query_type = choose_query_type(self.request.question, routed.query_type)
         self.calculation = routed.calculation.strip()
         mode: TaskMode = "RESEARCH" if self.request.mode == "research" else routed.mode
         self._publish(mode=mode)
@@ -226,7 +229,7 @@ class AgentWorkflow(InteractiveRun):
 
     def _list_usages(self) -> dict[str, WorkflowUsage]:
         """Return the usage of all workflows of the run by their ids."""
-        return {self.id: self.clients.record.usage, **self.usages}
+        return {self.id: self.clients.record.usage, **self.parts.usages}
 
     async def _clarify(self) -> None:
         """In interactive runs, let a person clarify the question, and search again if it has another meaning."""
@@ -252,9 +255,9 @@ class AgentWorkflow(InteractiveRun):
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
         found = await tools.use(self.evidence, calculation=self.calculation)
         self.notes += found.notes
-        self.artifacts += found.artifacts
+        self.parts.artifacts += found.artifacts
         if found.record:
-            self.tasks = (*self.tasks, found.record)
+            self.parts.tasks = (*self.parts.tasks, found.record)
         self.query_results = (*found.results, *self.query_results)
         ordered = (*found.results, *found.passages, *self.evidence)
         self.evidence = tuple({passage.chunk: passage for passage in ordered}.values())
@@ -267,7 +270,7 @@ class AgentWorkflow(InteractiveRun):
             return
         self._publish(last=f"computing: {self.tables.open_computation}")
         computed = await self.tables.compute(self.id, self.query_results)
-        self.artifacts += computed.artifacts
+        self.parts.artifacts += computed.artifacts
         self.notes += computed.notes
         self.query_results = (*self.query_results, *computed.passages)
         self.evidence = (*computed.passages, *self.evidence)
@@ -407,7 +410,7 @@ class AgentWorkflow(InteractiveRun):
             update={
                 "usage": usage,
                 "limits": list_limits(limits),
-                "artifacts": self.artifacts,
+                "artifacts": self.parts.artifacts,
                 "fallbacks": fallbacks,
                 "skipped": tuple(self.skipped),
                 "web_corpus": limits.web.corpus if limits.web else "",
@@ -504,41 +507,15 @@ class AgentWorkflow(InteractiveRun):
         """Record the progress of a child workflow and of its own children, and display it."""
         if update is None:
             return
-        topics = {topic.topic: topic for topic in self.status.progress.topics}
         for part in (*update.parts, update):
-            if part.is_full_outline:
-                topics = {}
-            topics.update({topic.topic: topic for topic in part.topics})
-            self._record_progress(part)
-        newest = (update, *reversed(update.parts))
-        best_attempt = select_best_attempt(self.attempts.values())
-        self._publish(
-            phase=update.phase or next((part.phase for part in newest if part.phase), None),
-            cycle=update.cycle,
-            revision=update.revision,
-            tests_passed=best_attempt.passed if best_attempt else None,
-            tests=best_attempt.total if best_attempt else None,
-            topics=tuple(topics.values()),
-            steps=update.steps,
-            last=next((part.last for part in newest if part.last), None),
-        )
+            self.parts.record(part)
+            if part.ended:
+                self.run_budget.settle(part.reporter, self.parts.usages[part.reporter])
+        self._publish(**self.parts.list_changes(update, self.status.progress.topics))
         if update.expected is not None:
-            await self.run_budget.announce(
-                update.reporter, self.usages[update.reporter], update.expected, for_writing=bool(update.for_writing)
-            )
+            usage, for_writing = self.parts.usages[update.reporter], bool(update.for_writing)
+            await self.run_budget.announce(update.reporter, usage, update.expected, for_writing=for_writing)
         await self.run_budget.check()
-
-    def _record_progress(self, update: ProgressUpdate) -> None:
-        """Record what one workflow has used and made so far."""
-        if update.usage is not None:
-            self.usages[update.reporter] = update.usage
-        if update.ended:
-            self.run_budget.settle(update.reporter, self.usages[update.reporter])
-        if update.attempt is not None:
-            self.attempts[update.attempt.n] = update.attempt
-        if update.task is not None:
-            self.tasks = (*self.tasks, update.task)[-MAX_DISPLAYED_TASKS:]
-        self.artifacts += update.artifacts
 
     @workflow.signal
     async def request_budget(self, request: BudgetRequest) -> None:
@@ -563,8 +540,8 @@ class AgentWorkflow(InteractiveRun):
             query_type=self.query_type,
             evidence=len(self.evidence),
             report=self.draft,
-            tasks=self.tasks,
-            attempts=trim_history(tuple(self.attempts.values())),
+            tasks=self.parts.tasks,
+            attempts=self.parts.attempts,
             paused=self.is_paused,
             finishing=self.is_finishing,
             cycles=self.cycles,
@@ -578,7 +555,7 @@ class AgentWorkflow(InteractiveRun):
 
     def _total_usage(self) -> Usage:
         """Return the usage of all parts of the run as far as they have reported it."""
-        return sum_run_usage([self.clients.record.usage, *self.usages.values()])
+        return sum_run_usage([self.clients.record.usage, *self.parts.usages.values()])
 
     def _add_budget_note(self, text: str) -> None:
         self.notes.append(f"{_capitalize(text)} in phase {self.status.progress.phase}.")

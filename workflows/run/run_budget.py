@@ -72,7 +72,7 @@ class RunBudget:
         return grant
 
     async def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts, *, for_writing: bool) -> None:
-        """Account for calls that an effort pays, which a workflow has begun; too much of them exhausts the budget."""
+        """Record what started calls of a workflow are expected to use of an effort; too much exhausts the budget."""
         if not self._run.control.budget_revision.by_effort:
             return  # People have limited the run meanwhile, and the workflow will request what it needs.
         self.account = self.account.announce(reporter, usage, expected)

@@ -20,7 +20,7 @@ PREFETCH_CALLS = 4
 """Calls that one request covers if the budget is large enough."""
 
 Announcement = Callable[..., None]
-"""Function that tells a run what calls are expected to use, and whether they write the report."""
+"""Function that reports to a run what calls are expected to use, and whether they write the report."""
 
 BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant | None"]]
 """Function that answers a budget request; None if the request did not arrive."""
@@ -44,7 +44,7 @@ class BudgetLease:
             limits: limits of the run.
             source: answers requests for more.
             used: returns everything that the workflow has used so far.
-            announce: tells the run what the calls in progress are expected to use; None if the source is cheap.
+            announce: reports to the run what the calls in progress are expected to use; None if the source is cheap.
         """
         self._workflow = workflow_
         self._limits = limits
@@ -101,7 +101,7 @@ class BudgetLease:
         """Reserve what a call is expected to use of an effort, or None if the effort is exhausted.
 
         A child does not wait for the run: it announces the call with its progress, and the run informs all of its
-        parts when the effort is exhausted. Calls that have begun by then are made.
+        parts when the effort is exhausted. Calls that have started by then are made.
         """
         if self._announce is None:
             return await self.reserve(expected, expected, for_writing=for_writing)

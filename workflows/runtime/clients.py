@@ -67,7 +67,7 @@ class ActivityClients:
         self.sandbox = SandboxClient(workflow_, limits)
 
     def _announce(self, expected: BudgetAmounts, *, for_writing: bool) -> None:
-        """Tell the run what the calls in progress are expected to use."""
+        """Report to the run what the calls in progress are expected to use."""
         self.progress.report(expected=expected, for_writing=for_writing)
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:

@@ -44,7 +44,7 @@ class ProgressReporter:
         self._task: asyncio.Task[None] | None = None
         self._is_sending = False
         self._last_sent = workflow.now()
-        self.is_heard = True
+        self.is_received = True
         """Whether the run has received every message."""
 
     def report(self, **news: Any) -> None:
@@ -63,17 +63,17 @@ class ProgressReporter:
         await self._stop_waiting()
         await self._send()
 
-    async def take(self) -> ProgressUpdate | None:
-        """Return what was reported and not sent, for a message of another kind; None if there is nothing."""
+    async def read_unsent(self) -> ProgressUpdate | None:
+        """Return the news that were not sent, for a message of another kind; None if there are none."""
         await self._stop_waiting()
         while len(self._waiting) > 1:
             await self._signal(self._waiting.pop(0))
-        return self._waiting.pop().model_copy(update={"usage": self._usage()}) if self._waiting else None
+        return self._add_usage(self._waiting.pop()) if self._waiting else None
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
         self._add(ended=True, **news)
-        return await self.take()
+        return await self.read_unsent()
 
     async def fail(self, **news: Any) -> None:
         """Report the end of a child without a result: the run must know its costs, to free the rest of its budget."""
@@ -112,6 +112,8 @@ class ProgressReporter:
 
     async def _signal(self, update: ProgressUpdate) -> None:
         self._last_sent = workflow.now()
-        told = update.model_copy(update={"usage": self._usage()})
         run = workflow.get_external_workflow_handle(self._run)
-        self.is_heard &= await send_signal(run, "report_progress", told)
+        self.is_received &= await send_signal(run, "report_progress", self._add_usage(update))
+
+    def _add_usage(self, update: ProgressUpdate) -> ProgressUpdate:
+        return update.model_copy(update={"usage": self._usage()})

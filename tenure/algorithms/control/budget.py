@@ -205,7 +205,7 @@ class BudgetAccount(Contract):
         return self._set_granted(request.reporter, add_amounts(before, amounts)), answer
 
     def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts) -> "BudgetAccount":
-        """Return the account after a part has begun calls without a request, whose searches are granted separately."""
+        """Return the account after a part has started calls without a request; searches are granted separately."""
         searches = self.granted.get(reporter, BudgetAmounts()).searches
         amounts = add_amounts(compute_used_amounts(usage), expected)
         return self._set_granted(reporter, amounts.model_copy(update={"searches": searches}))

@@ -40,7 +40,7 @@ class ProgressUpdate(Contract):
     ended: bool = False
     """Whether the child makes no further calls, so that its unused budget can be released."""
     expected: BudgetAmounts | None = None
-    """Amounts that the calls it has begun are expected to use, if only the effort limits them; None without news."""
+    """Amounts that the calls it has started are expected to use, if only the effort limits them; None without news."""
     for_writing: bool | None = None
     """Whether these calls write the report, for which a part of the budget is held back; None without news."""
     parts: tuple["ProgressUpdate", ...] = ()

@@ -352,7 +352,7 @@ def _coverage(recorded_events: Sequence[RecordedEvent]) -> dict[str, float]:
 
 
 def _updates(recorded_events: Sequence[RecordedEvent]) -> Iterator[ProgressUpdate]:
-    """Yield the progress that a workflow has sent to its run, by itself or with the checkpoint of a cycle."""
+    """Yield the progress that a workflow has sent to its run, alone or with the checkpoint of a cycle."""
     for event in recorded_events:
         if event.kind == "signal_sent" and event.name == "report_progress":
             yield ProgressUpdate.model_validate(event.input)

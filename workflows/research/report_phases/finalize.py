@@ -48,7 +48,7 @@ async def finalize(context: ReportContext) -> ReportDraft:
         front = FrontMatter(format_heading(context.request.question), Draft(), state.research.synthesis)
     line = _select_reasoning(context, front.abstract)
     progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
-    if not context.clients.progress.is_heard:
+    if not context.clients.progress.is_received:
         context.add_notes([UNHEARD])
     return _assemble(context, front, line).model_copy(update={"progress": progress})
 

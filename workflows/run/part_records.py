@@ -1,0 +1,62 @@
+"""Record what the child workflows of a run report: their usage, and what they have made so far."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from temporalio import workflow
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.coding.programs import select_best_attempt, trim_history
+    from tenure.contracts.evidence.react import ReactTaskRecord
+    from tenure.contracts.research.progress import ProgressUpdate
+    from tenure.contracts.result.programs import Attempt, StoredArtifact
+    from tenure.contracts.run.run import TopicProgress, WorkflowUsage
+
+MAX_DISPLAYED_TASKS = 6
+"""ReAct tasks whose steps the query `state` returns."""
+
+
+class PartRecords:
+    """Latest reports of the child workflows of one run, and of their own children."""
+
+    def __init__(self) -> None:
+        """Start without any report."""
+        self.usages: dict[str, WorkflowUsage] = {}
+        self.artifacts: tuple[StoredArtifact, ...] = ()
+        self.tasks: tuple[ReactTaskRecord, ...] = ()
+        self._attempts: dict[int, Attempt] = {}
+
+    @property
+    def attempts(self) -> tuple[Attempt, ...]:
+        """Programs tried, without long texts."""
+        return trim_history(tuple(self._attempts.values()))
+
+    def record(self, update: ProgressUpdate) -> None:
+        """Record what one workflow has used and made so far."""
+        if update.usage is not None:
+            self.usages[update.reporter] = update.usage
+        if update.attempt is not None:
+            self._attempts[update.attempt.n] = update.attempt
+        if update.task is not None:
+            self.tasks = (*self.tasks, update.task)[-MAX_DISPLAYED_TASKS:]
+        self.artifacts += update.artifacts
+
+    def list_changes(self, update: ProgressUpdate, topics: Sequence[TopicProgress]) -> dict[str, Any]:
+        """Return the fields of the run's progress that an update changes, given the topics displayed so far."""
+        shown = {topic.topic: topic for topic in topics}
+        for part in (*update.parts, update):
+            if part.is_full_outline:
+                shown = {}
+            shown.update({topic.topic: topic for topic in part.topics})
+        newest = (update, *reversed(update.parts))
+        best_attempt = select_best_attempt(self._attempts.values())
+        return {
+            "phase": next((part.phase for part in newest if part.phase), None),
+            "cycle": update.cycle,
+            "revision": update.revision,
+            "tests_passed": best_attempt.passed if best_attempt else None,
+            "tests": best_attempt.total if best_attempt else None,
+            "topics": tuple(shown.values()),
+            "steps": update.steps,
+            "last": next((part.last for part in newest if part.last), None),
+        }
