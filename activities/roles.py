@@ -102,19 +102,23 @@ class RoleActivities:
         name = turn.name or role.name
         history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn) if whole else ()
         answered = await self._answer(role, request, replace(evidence, history=history), in_flight)
-        await asyncio.to_thread(self._save_turn, name, turn, history, answered)
+        await asyncio.to_thread(self._save_turn, role, name, turn, history, answered)
         return answered
 
     def _save_turn(
-        self, conversation: str, turn: ConversationTurn, history: tuple[Message, ...], answered: RoleAnswer[O]
+        self,
+        role: BaseRole[I, O, R],
+        conversation: str,
+        turn: ConversationTurn,
+        history: tuple[Message, ...],
+        answered: RoleAnswer[O],
     ) -> None:
         """Store the messages of this turn, or all messages if the conversation was restarted."""
         messages = answered.prompt[1:]
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
         # Fields of the program, which the schema of the model lacks, are not part of its answer.
-        fields = set(type(answered.output).model_json_schema()["properties"])
-        said = answered.output.model_dump_json(include=fields, exclude_defaults=True)
+        said = answered.output.model_dump_json(include=set(role.schema["properties"]), exclude_defaults=True)
         reply = Message(role="assistant", content=said)
         self._knowledge.conversations.save_turn(conversation, turn, (*added, reply), starts_conversation=not continued)
 

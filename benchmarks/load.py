@@ -1,8 +1,9 @@
 """Measure concurrent runs: `python -m benchmarks.load [--runs N] [--latency SECONDS] [--json]`.
 
 The same question of effort simple is asked N times concurrently on the local stack of a new home, against a loopback
-model server that answers after a fixed latency. Two runs before that are not counted: they warm the worker up. The bound is the time that the model calls alone would take: that of all calls in the slots of the worker, or
-that of the longest chain of calls of one run.
+model server that answers after a fixed latency. Two runs before that are not counted: they warm the worker up. The
+bound is the time that the model calls alone would take: that of all calls in the slots of the worker, or that of the
+longest chain of calls of one run.
 """
 
 import argparse

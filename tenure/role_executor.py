@@ -245,7 +245,7 @@ class _Exchange:
 async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange: _Exchange) -> O:
     call, account = exchange.call, exchange.account
     account.prompt = tuple(role.prompt(input, evidence))
-    acting, schema = role.actions, role.output.model_json_schema()
+    acting, schema = role.actions, role.schema
     functions = acting.functions(input) if acting else ()
     request = ChatRequest(
         role.name,

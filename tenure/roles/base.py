@@ -122,6 +122,11 @@ class BaseRole(Generic[I, O, R]):
         """Type of the reply."""
         raise NotImplementedError
 
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the answer; built once, and never changed."""
+        return self.output.model_json_schema()
+
     # Cached here: pydantic would otherwise rebuild the generic classes for every call.
     @cached_property
     def request_type(self) -> type[RoleRequest[I]]:

@@ -8,11 +8,14 @@ import calendar
 import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
 
+_REMEMBERED_TEXTS: Final = 512
+"""Texts whose words and numbers are kept, since many claims are compared with the same passages."""
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(s\b|['’]s\b)?")
 _ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
 _URL = re.compile(r"(?:https?://|www\.)[^\s<>()\"”]*[\w/]", re.IGNORECASE)
@@ -54,6 +57,7 @@ class NumberMention(NamedTuple):
     """Whether it means a decade, as in "the 1970s"."""
 
 
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
 def extract_numbers(text: str, *, include_words: bool = True) -> frozenset[NumberMention]:
     """Extract the numbers of a text, by default including number words."""
     numbers = {_parse_number(match) for match in _NUMBER.finditer(_DOTTED.sub(" ", text))}
@@ -102,25 +106,35 @@ def extract_proper_nouns(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in found if name.lower() not in STOP_WORDS))
 
 
-def find_missing_names(text: str, source: str) -> tuple[str, ...]:
-    """Return the names of a text that its source does not mention in any case.
+def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
+    """Return the names of a text that its sources do not mention in any case.
 
     Return nothing for text in a language other than English, where capitals and spelling of names may differ.
     """
     if is_non_english(text):
         return ()
-    source_words = {*stem_words(source), *_list_forms(source)}
+    known = [_list_forms_and_stems(source) for source in sources]
     return tuple(
         name
         for name in extract_proper_nouns(text)
-        if not source_words & {name.lower(), name.lower().replace("-", ""), *stem_words(name), *_split_name(name)}
+        if all(
+            words.isdisjoint({name.lower(), name.lower().replace("-", ""), *stem_words(name), *_split_name(name)})
+            for words in known
+        )
     )
 
 
-def _list_forms(text: str) -> set[str]:
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _list_forms(text: str) -> frozenset[str]:
     """Return the words of a text, with the parts of compounds and dates, and compounds without hyphens."""
     words = split_words(text)
-    return {*words, *(word.replace("-", "") for word in words), *(part for word in words for part in _split_name(word))}
+    parts = (part for word in words for part in _split_name(word))
+    return frozenset({*words, *(word.replace("-", "") for word in words), *parts})
+
+
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _list_forms_and_stems(text: str) -> frozenset[str]:
+    return _list_forms(text).union(stem_words(text))
 
 
 def _split_name(name: str) -> Iterable[str]:
@@ -182,14 +196,19 @@ def find_conflicting_details(claim: str, source: str, context: str = "") -> tupl
     missing = [one for one in find_missing_numbers(claim, source) if not _is_count(one)]
     values = sorted(one.value for one in extract_numbers(source)) if missing else []
     numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
-    known = {word[:_MIN_SHARED_PREFIX] for word in split_words(f"{source} {context}")}
+    known = _list_prefixes(source) | _list_prefixes(context)
     names = [
         name
-        for name in find_missing_names(claim, f"{source} {context}")
+        for name in find_missing_names(claim, source, context)
         if name.lower() not in _MONTHS and name.lower()[:_MIN_SHARED_PREFIX] not in known
     ]
     literals = itertools.chain(*_find_missing_literals(claim, source))
-    return (*numbers, *_find_replaced_counts(claim, source, f"{source} {context}"), *names, *literals)
+    return (*numbers, *_find_replaced_counts(claim, source, context), *names, *literals)
+
+
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _list_prefixes(text: str) -> frozenset[str]:
+    return frozenset(word[:_MIN_SHARED_PREFIX] for word in split_words(text))
 
 
 def _is_count(number: NumberMention) -> bool:
@@ -233,24 +252,26 @@ def _derive_numbers(lower: float, upper: float, *, with_quotients: bool) -> Iter
         yield from (quotient, 100 / quotient, 100 * (quotient - 1), 100 * (1 - 1 / quotient))
 
 
-def _find_replaced_counts(claim: str, source: str, evidence: str) -> list[str]:
+def _find_replaced_counts(claim: str, source: str, context: str) -> list[str]:
     """Return the small numbers of a claim that are measures or exceed every number of the thing in the evidence.
 
     A smaller one may count a part of them: four of the five branches.
     """
-    stated, own, known = (_group_quantities(text) for text in (claim, source, evidence))
+    stated, own, around = (_group_quantities(text) for text in (claim, source, context))
+    known = {thing: [*own.get(thing, ()), *around.get(thing, ())] for thing in stated}
     return [
         f"{value:g} {thing}"
         for thing, values in stated.items()
         for value in sorted(values)
         if value <= MAX_COUNT
         and value not in own.get(thing, ())
-        and (thing in _MEASURES or (thing in known and value > max(known[thing])))
+        and (thing in _MEASURES or (known[thing] and value > max(known[thing])))
         and find_missing_numbers(f"{value:g}", source)
     ]
 
 
-def _group_quantities(text: str) -> dict[str, set[float]]:
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _group_quantities(text: str) -> Mapping[str, set[float]]:
     """Return the numbers of a text by the stem of the word after each."""
     found: dict[str, set[float]] = {}
     for number, thing in _QUANTITY.findall(text):
