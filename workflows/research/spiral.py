@@ -125,8 +125,10 @@ class SpiralWorkflow(ControllableWorkflow):
             state=self._state_for_next_cycle(),
             feedback=tuple(self.feedback_items),
             outline=self.control.outline,
+            searches=tuple(self.loop.completed_searches),
             progress=await self.loop.clients.progress.read_unsent(),
         )
+        self.loop.completed_searches = []
         await send_signal(workflow.get_external_workflow_handle(self.loop.request.run), "record_cycle", checkpoint)
 
     def _state_for_next_cycle(self) -> SpiralState:

@@ -46,22 +46,12 @@ class SubagentWorkflow(ControllableWorkflow):
             raise
         progress = await self.clients.progress.finish(**self._describe_end())
         await workflow.wait_condition(workflow.all_handlers_finished)
-        topic = request.step.topic
-        return SubagentResult(
-            step=step.id,
-            prepared=None if step == request.step else step,
-            candidates=tuple(
-                CandidatePassage.model_validate({"topic": topic, **dict(passage)}) for passage in found.passages
-            ),
-            queries=tuple(query for query in found.queries if query != step.query),
-            steps=found.steps,
-            answer=found.answer,
-            positions=found.positions,
-            stop_reason=found.stop_reason,
-            usage=self.clients.record.usage,
-            fallbacks=tuple(self.clients.record.fallbacks),
-            progress=progress,
-        )
+        changes = {
+            "usage": self.clients.record.usage,
+            "fallbacks": tuple(self.clients.record.fallbacks),
+            "progress": progress,
+        }
+        return build_result(request, step, found).model_copy(update=changes)
 
     async def _carry_out(self) -> tuple[PlanStep, RetrievalResult]:
         """Return the step as it was executed, and what it found."""
@@ -79,10 +69,33 @@ class SubagentWorkflow(ControllableWorkflow):
 
     def _describe_end(self) -> dict[str, Any]:
         """Return the steps of the task and what it has found."""
-        found, steps, answer = len(self.session.found), self.session.steps, self.session.answer
+        steps, answer = self.session.steps, self.session.answer
         query = self.session.task.step.query
         return {
             "task": ReactTaskRecord(query=query, steps=tuple(steps), answer=answer) if steps else None,
             "artifacts": self.session.artifacts,
-            "last": f"{found} passage{'' if found == 1 else 's'} for “{query[:120]}”",
+            "last": describe_findings(self.session),
         }
+
+
+def build_result(request: SubagentRequest, step: PlanStep, found: RetrievalResult) -> SubagentResult:
+    """Return the result of a task whose step was carried out as `step`."""
+    topic = request.step.topic
+    return SubagentResult(
+        step=step.id,
+        prepared=None if step == request.step else step,
+        candidates=tuple(
+            CandidatePassage.model_validate({"topic": topic, **dict(passage)}) for passage in found.passages
+        ),
+        queries=tuple(query for query in found.queries if query != step.query),
+        steps=found.steps,
+        answer=found.answer,
+        positions=found.positions,
+        stop_reason=found.stop_reason,
+    )
+
+
+def describe_findings(session: SearchSession) -> str:
+    """Return a line on the passages of a task."""
+    found = len(session.found)
+    return f"{found} passage{'' if found == 1 else 's'} for “{session.task.step.query[:120]}”"

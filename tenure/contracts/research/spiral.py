@@ -381,6 +381,15 @@ class SubagentResult(Contract):
     """Last progress of the task, which its run has not received."""
 
 
+class CompletedSearch(Contract):
+    """A task of one search, which the research loop carried out itself, without a subagent."""
+
+    request: SubagentRequest
+    """The task."""
+    result: SubagentResult
+    """Its result."""
+
+
 class Reflection(Contract):
     """Critical review of the synthesis."""
 

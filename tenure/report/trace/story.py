@@ -25,6 +25,7 @@ from tenure.contracts.research.report import Critique, SectionRequest, SectionRe
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     AnalysisRequest,
+    CompletedSearch,
     Finding,
     PlannedAction,
     Reflection,
@@ -368,7 +369,7 @@ def _plan(
     said = _output(planner, _Planned)
     before = [topic.heading for topic in asked.outline]
     after = _outline_after(part, then)
-    tasks = tuple(_task(h, judged) for h in part if h.kind == "child" and h.name == "SubagentWorkflow")
+    tasks = (*_list_subagents(part, judged), *_list_searches(part, judged))
     return TracedPlan(
         at=planner.at,
         feedback=asked.feedback,
@@ -406,13 +407,37 @@ def _outline_after(part: Sequence[RecordedEvent], then: _PlannerAsked | None) ->
     return [topic.heading for topic in then.outline] if then else None
 
 
-def _task(child: RecordedEvent, judged: AnalysisReply | None) -> TracedTask:
-    request = SubagentRequest.model_validate(child.input)
-    result = SubagentResult.model_validate(child.result) if child.result else SubagentResult(step=request.step.id)
+def _list_subagents(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> Iterator[TracedTask]:
+    """Yield the tasks that subagents carried out."""
+    for child in part:
+        if child.kind == "child" and child.name == "SubagentWorkflow":
+            request = SubagentRequest.model_validate(child.input)
+            result = SubagentResult.model_validate(child.result) if child.result else None
+            yield _task(request, result, judged, ended=child.ended, failure=child.failure)
+
+
+def _list_searches(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> Iterator[TracedTask]:
+    """Yield the tasks of one search that the research loop carried out itself, once their cycle has ended."""
+    for event in part:
+        if event.kind == "signal_sent" and event.name == "record_cycle":
+            for search in map(CompletedSearch.model_validate, event.input.get("searches", ())):
+                yield _task(search.request, search.result, judged, ended=True)
+
+
+def _task(
+    request: SubagentRequest,
+    given: SubagentResult | None,
+    judged: AnalysisReply | None,
+    *,
+    ended: bool,
+    failure: str = "",
+) -> TracedTask:
+    """Return one task with what it has found; without a result it has failed, or has not ended."""
+    result = given or SubagentResult(step=request.step.id)
     step = result.prepared or request.step
     found = Counter(candidate.query for candidate in result.candidates)
     skipped = step.status == "skipped"
-    lost = bool(child.failure) or (child.ended and not skipped and (step.status == "failed" or not result.candidates))
+    lost = bool(failure) or (ended and not skipped and (step.status == "failed" or not result.candidates))
     return TracedTask(
         topic=request.step.topic,
         kind=step.kind,
@@ -422,8 +447,8 @@ def _task(child: RecordedEvent, judged: AnalysisReply | None) -> TracedTask:
         search_mode=request.limits.search_mode or request.step.search_mode,
         expected_output=request.step.expected_output,
         is_reading=request.step.read_passage is not None,
-        status="skipped" if skipped else "failed" if lost else "completed" if child.ended else "in_progress",
-        note=child.failure or (step.note or "nothing was found" if lost or skipped else ""),
+        status="skipped" if skipped else "failed" if lost else "completed" if ended else "in_progress",
+        note=failure or (step.note or "nothing was found" if lost or skipped else ""),
         queries=tuple(_query(query, found[query], judged) for query in dict.fromkeys((step.query, *result.queries))),
         steps=result.steps,
         answer=result.answer,

@@ -235,3 +235,18 @@ def test_first_request_under_new_limits_reports_usage() -> None:
     assert (grant.budget_revision, grant.amounts.calls, account.committed_amounts.calls) == (1, 1, 5)
     assert overtaken.granted["b"].calls == 6
     assert (refused.budget_revision, refused.exhausted) == (1, "calls")
+
+
+def test_announced_calls_replace_what_was_announced_before() -> None:
+    """A part has used and expects what it announces last; granted searches stay, and too much names its resource."""
+    account = BudgetAccount(limits=RunLimits(max_calls=8, max_tokens=100_000, max_searches=3))
+    account, _ = account.grant(draw(BudgetAmounts(searches=2)))
+
+    announced = account.announce("a", Usage(), BudgetAmounts(calls=1, tokens=4_000))
+    again = announced.announce("a", Usage(model_calls=1, tokens_in=3_000), BudgetAmounts(calls=5, tokens=9_000))
+
+    assert announced.committed_amounts == BudgetAmounts(calls=1, tokens=4_000, searches=2)
+    assert again.committed_amounts == BudgetAmounts(calls=6, tokens=12_000, searches=2)
+    assert again.find_exceeded() is None
+    exceeded = again.announce("b", Usage(), BudgetAmounts(calls=1))
+    assert (exceeded.find_exceeded(), exceeded.find_exceeded(for_writing=True)) == ("calls", None)

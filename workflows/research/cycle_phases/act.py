@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from temporalio import workflow
-from temporalio.exceptions import ChildWorkflowError, is_cancelled_exception
+from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
 from workflows.research.cycle_phases.research_loop import ResearchLoop
 from workflows.research.plan_and_execute import execute_plan
@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.research.spiral import (
         CandidatePassage,
+        CompletedSearch,
         EarlierResult,
         PlanStep,
         SubagentRequest,
@@ -32,8 +33,9 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.roles.research import hypothetical_document
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
-    from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
-    from workflows.research.subagent import SubagentWorkflow
+    from workflows.research.search_session import SearchSession
+    from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, retrieve
+    from workflows.research.subagent import SubagentWorkflow, build_result, describe_findings
 
 MIN_TASK_HOPS = 2
 """Searches that a task may make at least, if a person or a plan wants several hops."""
@@ -172,17 +174,15 @@ async def _run_task(
     request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": made})
     child_id = f"{workflow.info().workflow_id}/{loop.state.cycle}-{number}"
     try:
-        child = await parent.start_child(child_id, SubagentWorkflow.run, request, child_id, step.query)
-        result: SubagentResult = await child
-    except ChildWorkflowError as error:
+        result = await (
+            _search_once(loop, request) if _is_single_search(request) else _run_subagent(loop, request, child_id)
+        )
+    except (ActivityError, ChildWorkflowError) as error:
         if is_cancelled_exception(error):
             raise
         loop.add_note(f"The search for “{step.query[:120]}” failed: {describe_failure(error)}")
         return step.model_copy(update={"status": "failed", "note": describe_failure(error)[:200]}), None
-    finally:
-        parent.children.pop(child_id, None)
     done = result.prepared or step
-    loop.clients.progress.report_end_of(result.progress)
     _record_result(loop, request, done, result)
     if done.status in ("failed", "skipped"):
         return done, result
@@ -190,6 +190,33 @@ async def _run_task(
         note = f"nothing was found ({request.strategy})" if done.kind == "search" else "nothing was found"
         return done.model_copy(update={"status": "failed", "note": note}), result
     return done.model_copy(update={"status": "completed"}), result
+
+
+def _is_single_search(request: SubagentRequest) -> bool:
+    """Return whether a task is one search of the corpora, which needs no workflow of its own."""
+    step = request.step
+    return request.strategy == "direct" and step.kind == "search" and not (request.earlier or request.limits.web)
+
+
+async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> SubagentResult:
+    """Carry out a task of one search."""
+    session = SearchSession(loop.clients, request, lambda: loop.parent.is_finishing)
+    result = build_result(request, request.step, await retrieve(session))
+    loop.completed_searches.append(CompletedSearch(request=request, result=result))
+    loop.clients.progress.report(last=describe_findings(session))
+    return result
+
+
+async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: str) -> SubagentResult:
+    """Carry out a task in a workflow of its own."""
+    parent = loop.parent
+    try:
+        child = await parent.start_child(child_id, SubagentWorkflow.run, request, child_id, request.step.query)
+        result: SubagentResult = await child
+    finally:
+        parent.children.pop(child_id, None)
+    loop.clients.progress.report_end_of(result.progress)
+    return result
 
 
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:

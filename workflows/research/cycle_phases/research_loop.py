@@ -13,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import append_log
-    from tenure.contracts.research.spiral import ExecutedQuery, SpiralRequest
+    from tenure.contracts.research.spiral import CompletedSearch, ExecutedQuery, SpiralRequest
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
     from tenure.roles.research.planner import TopicCoverage
@@ -37,6 +37,7 @@ class ResearchLoop:
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
         self.searched_tasks: list[CompletedTask] = []
+        self.completed_searches: list[CompletedSearch] = []
         self.steps: tuple[StepProgress, ...] = ()
         self.end_reason = ""
         """Reason of the planner or the decider to end; empty while they want another cycle."""

@@ -1,0 +1,124 @@
+"""Test the messages with which child workflows report their progress."""
+
+import asyncio
+import uuid
+from collections.abc import Sequence
+
+from temporalio import workflow
+from temporalio.client import WorkflowHistory
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.contracts.research.progress import ProgressUpdate
+from tenure.contracts.run.run import WorkflowUsage
+from tests.support.workers import PatientWorker
+from worker import create_workflow_runner
+from workflows.runtime.progress import ProgressReporter
+
+
+@workflow.defn(sandboxed=False)
+class Reporting:
+    """Reports to the run of its request as each line of it says, and returns the last news."""
+
+    @workflow.run
+    async def run(self, run: str, lines: list[str]) -> ProgressUpdate | None:
+        reporter = ProgressReporter(run, WorkflowUsage)
+        for line in lines:
+            if line == "sleep":
+                await workflow.sleep(2.5)
+            elif line == "send":
+                await reporter.send()
+            elif line == "fail":
+                await reporter.fail(last="failed")
+                return None
+            else:
+                reporter.report(last=line)
+                await asyncio.sleep(0)
+        last = await reporter.finish(cycle=7)
+        if last is not None and not reporter.is_received:
+            return last.model_copy(update={"last": "not received"})
+        return last
+
+
+@workflow.defn(sandboxed=False)
+class Listening:
+    """Collects the news until it has a number of messages."""
+
+    def __init__(self) -> None:
+        self.heard: list[ProgressUpdate] = []
+
+    @workflow.signal
+    def report_progress(self, update: ProgressUpdate) -> None:
+        self.heard.append(update)
+
+    @workflow.run
+    async def run(self, count: int) -> list[ProgressUpdate]:
+        await workflow.wait_condition(lambda: len(self.heard) >= count)
+        return self.heard
+
+
+async def play(
+    server: WorkflowEnvironment, lines: Sequence[str], messages: int
+) -> tuple[list[ProgressUpdate], ProgressUpdate | None, WorkflowHistory]:
+    """Return the messages that a run receives, the rest that the result delivers, and the history of the child."""
+    name = f"progress-{uuid.uuid4().hex[:8]}"
+    async with PatientWorker(
+        server.client,
+        task_queue=name,
+        workflows=[Reporting, Listening],
+        workflow_runner=create_workflow_runner(),
+    ):
+        run = await server.client.start_workflow(Listening.run, messages, id=name, task_queue=name)
+        child = await server.client.start_workflow(
+            Reporting.run, args=[name, list(lines)], id=f"{name}/child", task_queue=name
+        )
+        last = await child.result()
+        return await run.result(), last, await child.fetch_history()
+
+
+async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvironment) -> None:
+    """A child that ends soon sends no message: its result has the newest of what it has reported."""
+    heard, last, history = await play(server, ["reading", "writing"], 0)
+
+    assert heard == []
+    assert last is not None
+    assert (last.last, last.cycle, last.ended, last.usage) == ("writing", 7, True, WorkflowUsage())
+    assert not any(
+        event.HasField("signal_external_workflow_execution_initiated_event_attributes") for event in history.events
+    )
+
+
+async def test_news_wait_for_two_seconds(server: WorkflowEnvironment) -> None:
+    """All news of two seconds make one message, and the next ones wait again."""
+    heard, last, _ = await play(server, ["reading", "writing", "sleep", "checking"], 1)
+
+    assert [update.last for update in heard] == ["writing"]
+    assert last is not None and last.last == "checking"
+
+
+async def test_news_for_people_who_are_asked_do_not_wait(server: WorkflowEnvironment) -> None:
+    """An immediate message has everything before it, and nothing is sent twice."""
+    heard, last, _ = await play(server, ["reading", "send", "send"], 1)
+
+    assert [update.last for update in heard] == ["reading"]
+    assert last is not None and last.last == ""
+
+
+async def test_a_failed_child_reports_its_usage(server: WorkflowEnvironment) -> None:
+    """A child without a result sends its last news, so that its run knows what it has cost."""
+    heard, last, _ = await play(server, ["reading", "fail"], 1)
+
+    assert last is None
+    assert [(update.last, update.ended, update.usage) for update in heard] == [("failed", True, WorkflowUsage())]
+
+
+async def test_a_run_that_receives_nothing_is_noticed(server: WorkflowEnvironment) -> None:
+    """A child goes on without its run, and knows that messages were lost."""
+    name = f"progress-{uuid.uuid4().hex[:8]}"
+    async with PatientWorker(
+        server.client, task_queue=name, workflows=[Reporting], workflow_runner=create_workflow_runner()
+    ):
+        last = await server.client.execute_workflow(
+            Reporting.run, args=["no-such-run", ["reading", "send"]], id=name, task_queue=name
+        )
+
+    assert last is not None and last.last == "not received"
