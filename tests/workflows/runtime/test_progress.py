@@ -112,7 +112,7 @@ async def test_a_failed_child_reports_its_usage(server: WorkflowEnvironment) -> 
 
 
 async def test_a_run_that_receives_nothing_is_noticed(server: WorkflowEnvironment) -> None:
-    """A child goes on without its run, and knows that messages were lost."""
+    """A child continues without its run, and knows that messages were lost."""
     name = f"progress-{uuid.uuid4().hex[:8]}"
     async with PatientWorker(
         server.client, task_queue=name, workflows=[Reporting], workflow_runner=create_workflow_runner()
