@@ -16,11 +16,12 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import (
         RUNNING_LOW_THRESHOLD,
         BudgetAccount,
+        compute_used_amounts,
         compute_used_shares,
         describe_limit,
     )
     from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
-    from tenure.algorithms.research.effort import choose_effort_bounds
+    from tenure.algorithms.research.effort import choose_effort, choose_effort_bounds, compute_unasked_amounts
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest, BudgetResource
     from tenure.contracts.run.control import BudgetBounds, BudgetRevision
     from tenure.contracts.run.limit_fields import Complexity
@@ -56,9 +57,11 @@ class RunBudget:
 
     async def limit_by_effort(self, complexity: Complexity | None, usages: Mapping[str, Usage]) -> None:
         """Limit the usage of the model by the effort that the question is worth, unless people limit it."""
-        bounds = choose_effort_bounds(complexity or "moderate", self.limits)
+        effort = choose_effort(complexity or "moderate", self.limits)
+        bounds = choose_effort_bounds(effort, self.limits)
         if bounds and not self._run.control.budget_revision.number:
-            await self.revise(apply_bounds(self.limits, bounds), bounds, usages, by_effort=True)
+            unasked = compute_unasked_amounts(bounds, effort)
+            await self.revise(apply_bounds(self.limits, bounds), bounds, usages, unasked=unasked)
 
     async def grant(self, request: BudgetRequest) -> BudgetGrant:
         """Answer a budget request; the first one that the account cannot cover exhausts the budget."""
@@ -75,7 +78,7 @@ class RunBudget:
         """Record what started calls of a workflow are expected to use of an effort; too much exhausts the budget."""
         if not self._run.control.budget_revision.by_effort:
             return  # People have limited the run meanwhile, and the workflow will request what it needs.
-        self.account = self.account.announce(reporter, usage, expected)
+        self.account = self.account.announce(reporter, compute_used_amounts(usage), expected)
         exceeded = self.account.find_exceeded(for_writing=for_writing)
         if exceeded is not None:
             await self._exhaust(exceeded)
@@ -85,7 +88,12 @@ class RunBudget:
         self.account = self.account.settle(reporter, usage)
 
     async def revise(
-        self, limits: RunLimits, changes: BudgetBounds, usages: Mapping[str, Usage], *, by_effort: bool = False
+        self,
+        limits: RunLimits,
+        changes: BudgetBounds,
+        usages: Mapping[str, Usage],
+        *,
+        unasked: BudgetAmounts | None = None,
     ) -> bool:
         """Apply changed limits; return whether the run may now resume what the old limits had ended.
 
@@ -93,13 +101,19 @@ class RunBudget:
             limits: the new limits.
             changes: the limits that a person or the effort changed.
             usages: usage of all workflows of the run by their ids.
-            by_effort: whether the effort changed them; the limits that a person sets replace its limits.
+            unasked: amounts that each part may use without a request if the effort changed them; None if a person did.
+                The limits that a person sets replace those of the effort.
         """
         before, self.account = self.account.limits, self.account.change_limits(limits, usages)
         self._alarms = 0
         control, revision = self._run.control, self._run.control.budget_revision
         kept = BudgetBounds() if revision.by_effort else revision.budget
-        revised = BudgetRevision(number=revision.number + 1, budget=merge_bounds(kept, changes), by_effort=by_effort)
+        revised = BudgetRevision(
+            number=revision.number + 1,
+            budget=merge_bounds(kept, changes),
+            by_effort=unasked is not None,
+            unasked=unasked or BudgetAmounts(),
+        )
         changed: dict[str, Any] = {"budget_revision": revised, "running_low": False}
         if resumes := is_exhausted_limit_raised(control, before, changes):
             changed |= {"exhausted": None, "deadline_exceeded": False, "finishing": self._run.asked_to_finish}

@@ -10,17 +10,23 @@ from collections.abc import Awaitable, Callable
 from temporalio import workflow
 
 from workflows.runtime.control import ControllableWorkflow, send_signal
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.budget import add_amounts, is_sufficient, refuse, subtract_amounts
+    from tenure.algorithms.control.budget import (
+        add_amounts,
+        compute_used_amounts,
+        is_covered,
+        is_sufficient,
+        refuse,
+        subtract_amounts,
+    )
+    from tenure.algorithms.control.usage import merge_usage
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest
     from tenure.contracts.run.run import RunLimits
 
 PREFETCH_CALLS = 4
 """Calls that one request covers if the budget is large enough."""
-
-Announcement = Callable[..., None]
-"""Function that reports to a run what calls are expected to use, and whether they write the report."""
 
 BudgetSource = Callable[["BudgetRequest"], Awaitable["BudgetGrant | None"]]
 """Function that answers a budget request; None if the request did not arrive."""
@@ -35,7 +41,7 @@ class BudgetLease:
         limits: RunLimits,
         source: BudgetSource,
         used: Callable[[], BudgetAmounts],
-        announce: Announcement | None = None,
+        progress: ProgressReporter | None = None,
     ) -> None:
         """Start without any amount.
 
@@ -44,13 +50,14 @@ class BudgetLease:
             limits: limits of the run.
             source: answers requests for more.
             used: returns everything that the workflow has used so far.
-            announce: reports to the run what the calls in progress are expected to use; None if the source is cheap.
+            progress: reporter of a child, which announces calls to its run; None for the run, which takes from its own
+                account.
         """
         self._workflow = workflow_
         self._limits = limits
         self._source = source
         self._used = used
-        self._announce = announce
+        self._progress = progress
         self._announced = BudgetAmounts()
         self._remaining = BudgetAmounts()
         self._revised = False
@@ -82,16 +89,10 @@ class BudgetLease:
     ) -> BudgetAmounts | None:
         """Reserve the wanted amounts, or the minimum if there is no more; None if even that is not granted."""
         while not is_sufficient(self.remaining, minimum, self._workflow.apply_budget_revision(self._limits)):
-            request = self._build_request(wanted, minimum, for_writing=for_writing)
-            grant = await self._source(request) or refuse(request, self._workflow.apply_budget_revision(self._limits))
-            revision = grant.budget_revision
-            await workflow.wait_condition(lambda: self._current_revision >= revision)  # noqa: B023 - awaited at once
-            if request.budget_revision != self._current_revision:
-                continue
-            if grant.exhausted is not None:
-                self._workflow.change_control(finishing=True, exhausted=grant.exhausted)
+            granted = await self._request(self._build_request(wanted, minimum, for_writing=for_writing))
+            if granted is None:
                 return None
-            self._remaining = add_amounts(self.remaining, grant.amounts)
+            self._remaining = add_amounts(self.remaining, granted)
         limits = self._workflow.apply_budget_revision(self._limits)
         reserved = wanted if is_sufficient(self.remaining, wanted, limits) else minimum
         self._remaining = subtract_amounts(self.remaining, reserved)
@@ -100,22 +101,47 @@ class BudgetLease:
     async def reserve_expected(self, expected: BudgetAmounts, *, for_writing: bool) -> BudgetAmounts | None:
         """Reserve what a call is expected to use of an effort, or None if the effort is exhausted.
 
-        A child does not wait for the run: it announces the call with its progress, and the run informs all of its
-        parts when the effort is exhausted. Calls that have started by then are made.
+        A child announces its first calls with its progress and does not wait for the run. It requests what exceeds
+        its share of the effort.
         """
-        if self._announce is None:
-            return await self.reserve(expected, expected, for_writing=for_writing)
-        self._void_earlier_amounts()
-        self._announced = add_amounts(self._announced, expected)
-        self._announce(self._announced, for_writing=for_writing)
-        return expected
+        progress = self._progress
+        while progress is not None and self._workflow.control.budget_revision.by_effort:
+            self._void_earlier_amounts()
+            announced, used = add_amounts(self._announced, expected), self._used()
+            known = add_amounts(used, compute_used_amounts(merge_usage(progress.ended_parts.values())))
+            if is_covered(add_amounts(known, announced), self._workflow.control.budget_revision.unasked):
+                self._announced = announced
+                progress.report(expected=announced, for_writing=for_writing)
+                return expected
+            await progress.send()  # the run has to know what ended parts have used
+            request = self._build_request(expected, expected, for_writing=for_writing)
+            granted = await self._request(
+                request.model_copy(update={"minimum": expected, "used": used, "in_progress": self._announced})
+            )
+            if granted is None:
+                return None
+            if granted != BudgetAmounts():
+                self._announced = add_amounts(self._announced, expected)
+                return expected
+        return await self.reserve(expected, expected, for_writing=for_writing)
+
+    async def _request(self, request: BudgetRequest) -> BudgetAmounts | None:
+        """Return the granted amounts, nothing if the limits have changed, or None if a budget is exhausted."""
+        grant = await self._source(request) or refuse(request, self._workflow.apply_budget_revision(self._limits))
+        await workflow.wait_condition(lambda: self._current_revision >= grant.budget_revision)
+        if request.budget_revision != self._current_revision:
+            return BudgetAmounts()
+        if grant.exhausted is not None:
+            self._workflow.change_control(finishing=True, exhausted=grant.exhausted)
+            return None
+        return grant.amounts
 
     def release(self, reserved: BudgetAmounts, used: BudgetAmounts, revision: int) -> None:
         """Return the unused part of a reservation made under a budget revision; a call that used more leaves a debt."""
         remaining = self.remaining
         if revision != self.revision:
             return
-        if self._announce is not None and self._workflow.control.budget_revision.by_effort:
+        if self._progress is not None and self._workflow.control.budget_revision.by_effort:
             self._announced = subtract_amounts(self._announced, reserved)
         else:
             self._remaining = add_amounts(remaining, subtract_amounts(reserved, used))

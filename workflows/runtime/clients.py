@@ -52,13 +52,13 @@ class ActivityClients:
         limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
-        self.progress = ProgressReporter(run, lambda: self.record.usage)
+        self.progress = ProgressReporter(run, lambda: self.record.usage, lambda: self._is_limited(limits))
         self.lease = BudgetLease(
             workflow_,
             limits,
             source or (request_by_signal(workflow_, run) if run else grant_everything),
             lambda: budget.compute_used_amounts(self.record.usage),
-            self._announce if run else None,
+            self.progress if run else None,
         )
         self.models = ModelClient(workflow_, limits, self.lease, self.record)
         self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
@@ -66,9 +66,11 @@ class ActivityClients:
         self.mcp = McpClient(workflow_, limits)
         self.sandbox = SandboxClient(workflow_, limits)
 
-    def _announce(self, expected: BudgetAmounts, *, for_writing: bool) -> None:
-        """Report to the run what the calls in progress are expected to use."""
-        self.progress.report(expected=expected, for_writing=for_writing)
+    def _is_limited(self, limits: RunLimits) -> bool:
+        """Return whether people limit what the run may use."""
+        current = self._workflow.apply_budget_revision(limits)
+        by_effort = self._workflow.control.budget_revision.by_effort
+        return bool(budget.list_limits(current)) and not by_effort
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""

@@ -31,19 +31,26 @@ UNHEARD = (
 class ProgressReporter:
     """Reporter of one child workflow."""
 
-    def __init__(self, run: str, usage: Callable[[], WorkflowUsage]) -> None:
+    def __init__(
+        self, run: str, usage: Callable[[], WorkflowUsage], is_limited: Callable[[], bool] = lambda: False
+    ) -> None:
         """Report to a run.
 
         Args:
             run: workflow id of the run.
             usage: returns everything that the child has used so far.
+            is_limited: returns whether people limit the run, so that other parts need what the child leaves unused.
         """
         self._run = run
         self._usage = usage
+        self._is_limited = is_limited
         self._waiting: list[ProgressUpdate] = []
         self._task: asyncio.Task[None] | None = None
-        self._is_sending = False
+        self._is_asleep = False
+        self._sending = asyncio.Lock()
         self._last_sent = workflow.now()
+        self.ended_parts: dict[str, WorkflowUsage] = {}
+        """Usage of the child's own children that have ended, by their ids."""
         self.is_received = True
         """Whether the run has received every message."""
 
@@ -56,23 +63,28 @@ class ProgressReporter:
     def report_end_of(self, child: ProgressUpdate | None) -> None:
         """Report the last progress of a child that has ended."""
         if child is not None:
+            for part in (*child.parts, child):
+                self.ended_parts[part.reporter] = part.usage or WorkflowUsage()
             self.report(parts=(*child.parts, child.model_copy(update={"parts": ()})))
 
     async def send(self) -> None:
         """Send immediately what was reported, and wait until the run has received it."""
-        await self._stop_waiting()
+        self._stop_waiting()
         await self._send()
 
     async def read_unsent(self) -> ProgressUpdate | None:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
-        await self._stop_waiting()
-        while len(self._waiting) > 1:
-            await self._signal(self._waiting.pop(0))
+        self._stop_waiting()
+        async with self._sending:
+            while len(self._waiting) > 1:
+                await self._signal(self._waiting.pop(0))
         return self._add_usage(self._waiting.pop()) if self._waiting else None
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
         self._add(ended=True, **news)
+        if self._is_limited():
+            await self.send()
         return await self.read_unsent()
 
     async def fail(self, **news: Any) -> None:
@@ -92,23 +104,23 @@ class ProgressReporter:
         while self._waiting:
             wait = self._last_sent + timedelta(seconds=MESSAGE_SECONDS) - workflow.now()
             if wait > timedelta():
+                self._is_asleep = True
                 await workflow.sleep(wait, summary="until the next progress")
+                self._is_asleep = False
             await self._send()
 
-    async def _stop_waiting(self) -> None:
-        """End the wait for the next message, or wait for the end of one that is being sent."""
-        if self._task is not None and not self._task.done():
-            await workflow.wait_condition(lambda: not self._is_sending)
+    def _stop_waiting(self) -> None:
+        """End the wait for the next message."""
+        if self._task is not None and self._is_asleep:
             self._task.cancel()
+            self._task, self._is_asleep = None, False
 
     async def _send(self) -> None:
-        self._is_sending = True
-        waiting, self._waiting = self._waiting, []
-        try:
+        """Send what is waiting, after what is being sent."""
+        async with self._sending:
+            waiting, self._waiting = self._waiting, []
             for update in waiting:
                 await self._signal(update)
-        finally:
-            self._is_sending = False
 
     async def _signal(self, update: ProgressUpdate) -> None:
         self._last_sent = workflow.now()

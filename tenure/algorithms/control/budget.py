@@ -156,6 +156,11 @@ def is_sufficient(available: BudgetAmounts, required: BudgetAmounts, limits: Run
     return all(getattr(available, name) >= getattr(required, name) for name, _ in _iterate_limits(limits))
 
 
+def is_covered(amounts: BudgetAmounts, share: BudgetAmounts) -> bool:
+    """Return whether a share of an effort covers tokens and calls."""
+    return amounts.tokens <= share.tokens and amounts.calls <= share.calls
+
+
 class BudgetAccount(Contract):
     """Limits of a run, and the amounts granted to its parts."""
 
@@ -183,6 +188,9 @@ class BudgetAccount(Contract):
 
     def grant(self, request: BudgetRequest) -> "tuple[BudgetAccount, BudgetGrant]":
         """Return the account after a request, and the grant; the grant is empty if the minimum is not available."""
+        if request.used is not None and request.in_progress is not None:
+            announced = self.announce(request.reporter, request.used, request.in_progress)
+            return announced.grant(request.model_copy(update={"used": None}))
         if request.used is not None:
             return self._record_unreported(request.reporter, request.used).grant(
                 request.model_copy(update={"used": None})
@@ -204,10 +212,10 @@ class BudgetAccount(Contract):
         answer = BudgetGrant(number=request.number, amounts=amounts, budget_revision=request.budget_revision)
         return self._set_granted(request.reporter, add_amounts(before, amounts)), answer
 
-    def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts) -> "BudgetAccount":
+    def announce(self, reporter: str, used: BudgetAmounts, expected: BudgetAmounts) -> "BudgetAccount":
         """Return the account after a part has started calls without a request; searches are granted separately."""
         searches = self.granted.get(reporter, BudgetAmounts()).searches
-        amounts = add_amounts(compute_used_amounts(usage), expected)
+        amounts = add_amounts(used, expected)
         return self._set_granted(reporter, amounts.model_copy(update={"searches": searches}))
 
     def find_exceeded(self, *, for_writing: bool = False) -> BudgetResource | None:

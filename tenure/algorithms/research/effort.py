@@ -9,6 +9,7 @@ from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.algorithms.retrieval.stance import find_position
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
+from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.control import BudgetBounds
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.limits import EFFORT_COSTS
@@ -82,12 +83,17 @@ def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
     )
 
 
-def choose_effort_bounds(complexity: Complexity, limits: RunLimits) -> BudgetBounds | None:
+def choose_effort_bounds(effort: ResearchEffort, limits: RunLimits) -> BudgetBounds | None:
     """Return the bounds of a run's effort; None without a model, or if a person limits its usage."""
-    effort = choose_effort(complexity, limits)
     if limits.has_model_budget or effort.max_calls is None:
         return None
     return BudgetBounds(max_calls=effort.max_calls, max_tokens=effort.max_tokens)
+
+
+def compute_unasked_amounts(bounds: BudgetBounds, effort: ResearchEffort) -> BudgetAmounts:
+    """Return the amounts that each part may use of an effort without a request: all sections together half of it."""
+    parts = 2 * effort.sections
+    return BudgetAmounts(tokens=(bounds.max_tokens or 0) // parts, calls=(bounds.max_calls or 0) // parts)
 
 
 def needs_decomposition(question: str, complexity: Complexity, limits: RunLimits) -> bool:

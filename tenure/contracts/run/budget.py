@@ -64,7 +64,9 @@ class BudgetRequest(Contract):
     budget_revision: int = 0
     """Number of the budget revision known to the child."""
     used: BudgetAmounts | None = None
-    """Total used so far, in the first request after a revision; None in others."""
+    """Total used so far, in the first request after a revision and in requests for an effort; None in others."""
+    in_progress: BudgetAmounts | None = None
+    """Amounts that the child's calls in progress are expected to use of an effort; None without an effort."""
 
 
 class BudgetGrant(Contract):

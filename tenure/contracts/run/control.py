@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from pydantic import model_validator
 
 from tenure.contracts.base import Contract
+from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.limit_fields import limit_field
 
 CommandName = Literal["feedback", "pause", "resume", "finish", "cancel", "outline", "budget", "approve", "answer"]
@@ -93,6 +94,8 @@ class BudgetRevision(Contract):
     """The bounds."""
     by_effort: bool = False
     """Whether these are the bounds of the run's effort: a call then reserves its expected usage."""
+    unasked: BudgetAmounts = BudgetAmounts()
+    """Amounts that each part of the run may use of an effort without a request."""
 
 
 class InputRequest(Contract):

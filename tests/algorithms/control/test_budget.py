@@ -20,6 +20,7 @@ from tenure.algorithms.control.budget import (
     describe_limit,
     describe_usage,
     estimate_tokens,
+    is_covered,
     is_sufficient,
     list_limits,
     refuse,
@@ -242,11 +243,34 @@ def test_announced_calls_replace_what_was_announced_before() -> None:
     account = BudgetAccount(limits=RunLimits(max_calls=8, max_tokens=100_000, max_searches=3))
     account, _ = account.grant(draw(BudgetAmounts(searches=2)))
 
-    announced = account.announce("a", Usage(), BudgetAmounts(calls=1, tokens=4_000))
-    again = announced.announce("a", Usage(model_calls=1, tokens_in=3_000), BudgetAmounts(calls=5, tokens=9_000))
+    announced = account.announce("a", BudgetAmounts(), BudgetAmounts(calls=1, tokens=4_000))
+    again = announced.announce("a", BudgetAmounts(calls=1, tokens=3_000), BudgetAmounts(calls=5, tokens=9_000))
 
     assert announced.committed_amounts == BudgetAmounts(calls=1, tokens=4_000, searches=2)
     assert again.committed_amounts == BudgetAmounts(calls=6, tokens=12_000, searches=2)
     assert again.find_exceeded() is None
-    exceeded = again.announce("b", Usage(), BudgetAmounts(calls=1))
+    exceeded = again.announce("b", BudgetAmounts(), BudgetAmounts(calls=1))
     assert (exceeded.find_exceeded(), exceeded.find_exceeded(for_writing=True)) == ("calls", None)
+
+
+def test_a_request_replaces_what_its_part_has_announced() -> None:
+    """A part that requests a call beyond its share names what it has used and what it expects meanwhile."""
+    account = BudgetAccount(limits=RunLimits(max_calls=8, max_tokens=100_000))
+    account = account.announce("a", BudgetAmounts(), BudgetAmounts(calls=2, tokens=8_000))
+    request = draw(BudgetAmounts(calls=1, tokens=4_000)).model_copy(
+        update={"used": BudgetAmounts(calls=1, tokens=5_000), "in_progress": BudgetAmounts(calls=1, tokens=4_000)}
+    )
+
+    account, grant = account.grant(request)
+
+    assert grant.amounts == BudgetAmounts(calls=1, tokens=4_000)
+    assert account.committed_amounts == BudgetAmounts(calls=3, tokens=13_000)
+
+
+def test_a_share_covers_tokens_and_calls() -> None:
+    """A share of an effort limits both."""
+    share = BudgetAmounts(calls=4, tokens=10_000)
+
+    assert is_covered(BudgetAmounts(calls=4, tokens=10_000, searches=9), share)
+    assert not is_covered(BudgetAmounts(calls=5), share)
+    assert not is_covered(BudgetAmounts(tokens=10_001), share)

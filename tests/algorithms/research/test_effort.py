@@ -10,6 +10,7 @@ from tenure.algorithms.research.effort import (
     EFFORT_WITHOUT_MODEL,
     choose_effort,
     choose_effort_bounds,
+    compute_unasked_amounts,
     has_converged,
     needs_decomposition,
     resolve_strategy,
@@ -120,11 +121,14 @@ def test_with_a_model_an_effort_has_bounds(complexity: Complexity) -> None:
     effort = choose_effort(complexity, limits)
 
     assert effort == EFFORT_WITH_MODEL[complexity]
-    assert choose_effort_bounds(complexity, limits) == BudgetBounds(
-        max_calls=effort.max_calls, max_tokens=effort.max_tokens
-    )
-    assert choose_effort_bounds(complexity, limits.model_copy(update={"max_cost_usd": 1.0})) is None
-    assert choose_effort_bounds(complexity, RunLimits()) is None
+    bounds = BudgetBounds(max_calls=effort.max_calls, max_tokens=effort.max_tokens)
+    assert choose_effort_bounds(effort, limits) == bounds
+    assert choose_effort_bounds(effort, limits.model_copy(update={"max_cost_usd": 1.0})) is None
+    assert choose_effort_bounds(choose_effort(complexity, RunLimits()), RunLimits()) is None
+
+    unasked = compute_unasked_amounts(bounds, effort)
+    assert 0 < unasked.calls * effort.sections <= (effort.max_calls or 0) / 2
+    assert 0 < unasked.tokens * effort.sections <= (effort.max_tokens or 0) / 2
 
 
 def test_every_effort_with_a_model_costs_less_than_the_next() -> None:

@@ -58,6 +58,7 @@ async def test_every_command_is_applied_or_refused(serving: Serving) -> None:
     async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
         await held.reached.wait()
+        await until(run, lambda progress: progress.phase == "write")
         said = [
             await told(run, "feedback", text="More on rye", topic="bread"),
             await told(run, "feedback", text="More on rye", topic="bread"),
@@ -130,6 +131,7 @@ async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
         await held.reached.wait()
+        await until(run, lambda progress: progress.topics)
         affects = await told(run, "outline", outline=topics("Bread => Loaves", "Wine"))
         held.released.set()
         result = await run.result()
