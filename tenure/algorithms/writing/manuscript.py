@@ -207,10 +207,11 @@ def build_digest(topic: Topic, results: SectionResults) -> tuple[str, ...]:
     """Return the headings of all sections except one, each with its sentences nearest to the topic of that one.
 
     Sentences follow their heading, one a line; `DIGEST_SENTENCES` of those that share the most words with the topic.
+    Cells of tables say too little on their own.
     """
     wanted = set(stem_words(f"{topic.heading} {topic.question}"))
     return tuple(
-        "\n".join((name, *_select_nearest([claim.statement for claim in result.draft.claims], wanted)))
+        "\n".join((name, *_select_nearest([c.statement for c in result.draft.claims if not c.column], wanted)))
         for name, result in results.items()
         if name != topic.heading and result.draft.claims
     )
