@@ -48,7 +48,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     headings = [aim.topic.heading for aim in request.topics]
     wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
     known = _load_known_vectors(store, vectors.shape[1], request)
-    # What an answer cites may share no word with a topic, such as the head of a document that states its status.
+    # Cited passages may share no word with a topic, such as the head of a document that states its status.
     computed = [is_computed(candidate.passage) or candidate.is_cited for candidate in candidates]
     is_vouched = [own or is_linked(candidate.passage) for candidate, own in zip(candidates, computed, strict=True)]
     bounds = (request.min_relevance, request.min_novelty)
