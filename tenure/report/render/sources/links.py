@@ -16,7 +16,7 @@ MAX_WHOLE_QUOTE_CHARS = 120
 """Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
 
 MIN_FOLDER_PARTS = 3
-"""Minimum depth of a folder whose name alone tells readers which folder was read."""
+"""Minimum depth of a folder whose name stands for it in a report."""
 
 EDGE_WORDS = 6
 """Number of words at either end of a long quote."""
