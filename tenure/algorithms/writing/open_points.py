@@ -31,8 +31,12 @@ def list_open_points(synthesis: SynthesisDraft) -> Draft:
 
 
 def build_gap_queries(synthesis: SynthesisDraft) -> tuple[str, ...]:
-    """Return a query for each gap of a synthesis."""
-    return tuple(build_gap_query(claim.text) for claim in synthesis.gaps.claims)
+    """Return a query for each gap of a synthesis: that of its writer, else the subject of the gap."""
+    given = synthesis.gap_queries
+    return tuple(
+        given[number] if number < len(given) and given[number].strip() else build_gap_query(claim.text)
+        for number, claim in enumerate(synthesis.gaps.claims)
+    )
 
 
 def build_gap_query(gap: str) -> str:

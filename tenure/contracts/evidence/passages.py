@@ -135,6 +135,8 @@ class SynthesisDraft(Contract):
     """Difficulty or controversy."""
     resolution: Draft = Draft()
     """Conclusions and recommendations; empty until the research has finished."""
+    gap_queries: tuple[str, ...] = ()
+    """Searches for the gaps, in their order; empty if the writer of the synthesis names none."""
     gaps: Draft = Draft()
     """Gaps in the sources; empty until the research has finished."""
     comparison: Draft = Draft()

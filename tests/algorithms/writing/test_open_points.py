@@ -66,8 +66,11 @@ def test_the_subject_of_a_gap_is_searched_for(text: str, query: str) -> None:
 
 
 def test_each_gap_has_a_query() -> None:
-    """Empty cells are not searched for; the sections mostly answer them."""
+    """The writer's query is used, else the subject of the gap; the sections mostly answer empty cells."""
+    named = SYNTHESIS.model_copy(update={"gap_queries": (" ", "price of rye in euros", "of no gap")})
+
     assert build_gap_queries(SYNTHESIS) == ("How rye ages is open", "what rye costs")
+    assert build_gap_queries(named) == ("How rye ages is open", "price of rye in euros")
 
 
 def test_closed_and_answered_points_leave_the_synthesis() -> None:

@@ -114,9 +114,14 @@ async def test_a_gap_that_a_section_answers_is_left_out(serving: Serving) -> Non
 
 async def test_a_gap_is_searched_for_before_it_is_printed(serving: Serving) -> None:
     """The writer of the abstract sees what a search for each gap has found, and answers gaps and empty cells."""
-    gap = {"text": "The findings do not say how long dough rises.", "passages": [], "kind": "gap"}
+    gap = {"text": "The findings do not say whether patience matters.", "passages": [], "kind": "gap"}
     cell = {"text": "–", "passages": [], "kind": "gap"}
-    closing = {"gaps": [gap], "columns": ["Oven"], "rows": [{"label": "Bread", "cells": [cell]}]}
+    closing = {
+        "gaps": [gap],
+        "gap_queries": ["how long the dough of bread rises"],
+        "columns": ["Oven"],
+        "rows": [{"label": "Bread", "cells": [cell]}],
+    }
     rising = "The baker lets the dough of the bread rise for two hours before the oven is hot."
     told = story(synthesizer=says({**synthesis("Bread rises."), **closing}), abstract_writer=answer_points(rising))
     chat = ScriptedChat(told)

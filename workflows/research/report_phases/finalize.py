@@ -36,9 +36,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.title_writer import TitleWriterInput
 
 
-PASSAGES_PER_GAP = 3
+PASSAGES_PER_GAP = 5
 """Passages of the search for one gap."""
-MAX_GAP_PASSAGES = 12
+MAX_GAP_PASSAGES = 16
 """Passages of the searches for all gaps."""
 
 
