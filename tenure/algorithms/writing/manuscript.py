@@ -8,13 +8,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
+from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
 from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
 from tenure.contracts.evidence.disputes import PositionEvidence
-from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord
@@ -37,6 +38,9 @@ SIDED_PASSAGES = 3
 """Passages of each side of a position that its section receives in any case."""
 DIGEST_SENTENCES = 3
 """Sentences of another section that the reviewer of a section reads."""
+MAX_OPENING_SENTENCES = 5
+"""Maximum number of sentences of a paragraph that is the abstract of a direct answer."""
+_SENTENCE_BLOCKS = ("paragraph", "bullets", "numbered")
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -79,6 +83,23 @@ def rename_sections(results: SectionResults, change: OutlineChange) -> dict[str,
         for topic in change.topics
         if (name := change.previous_headings.get(topic.heading, "")) in results
     }
+
+
+def select_opening(section: SectionDraft, question: str) -> AbstractDraft:
+    """Return the opening of the only section of a report as its abstract, and the short answer that it has.
+
+    The opening is the first paragraph if more follows, else the first sentence; a table or a single
+    sentence has none. The section loses what its abstract says, so that a direct answer is printed once.
+    """
+    blocks = [block for block in section.draft.blocks if block.claims]
+    first = blocks[0]
+    is_whole = first.kind == "paragraph" and len(blocks) > 1 and len(first.claims) <= MAX_OPENING_SENTENCES
+    claims = first.claims if is_whole else first.claims[:1]
+    said = [claim for claim in claims if claim.kind != "lead_in" and first.kind in _SENTENCE_BLOCKS]
+    if not said or len(section.draft.claims) == 1:
+        return AbstractDraft()
+    found = find_short_answer(question, [(section.topic, claim.text) for claim in said])
+    return AbstractDraft(blocks=(Block(claims=tuple(said)),), short_answer=found.text if found else "")
 
 
 def cite_short_answer(answer: str, abstract: Draft) -> Claim | None:

@@ -86,14 +86,16 @@ async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
     assert result.fallbacks == ()
 
 
-async def test_a_simple_report_is_judged_only_by_what_can_be_judged(serving: Serving) -> None:
-    """No model checks the abstract, so its free sentences stay, and no rule estimates which parts are answered."""
-    free = "Bread and cheese differ in what their makers wait for."
-    result = await run_to_end(
-        serving, ScriptedChat(story(abstract_writer=says(sentences((free, 1))))), build_request(effort="simple")
-    )
+async def test_a_simple_report_says_its_answer_once(serving: Serving) -> None:
+    """The opening of the only section is the abstract, without a call, and no rule estimates what is answered."""
+    said = ("Bread and cheese both take time.", "Both are old.")
+    block = {"kind": "paragraph", "sentences": [{"text": text, "passages": [1]} for text in said]}
+    chat = ScriptedChat(story(section_writer=says({"blocks": [block]})))
+    result = await run_to_end(serving, chat, build_request(effort="simple"))
+    (section,) = result.sections
 
-    assert [claim.text for claim in result.abstract_claims] == [free]
+    assert chat.count("abstract_writer") == 0
+    assert result.abstract_claims and result.abstract_claims[0].text not in section.markdown
     assert result.evaluation is not None
     assert (result.evaluation.completeness, result.evaluation.missing) == (None, ())
 
@@ -152,7 +154,7 @@ async def test_the_abstract_is_written_from_the_sections(serving: Serving) -> No
     """A model that says only what the checked sections say is shown no passage."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-        run = await stage.start(build_request(effort="simple"))
+        run = await stage.start(build_request(effort="moderate"))
         await asyncio.wait_for(run.result(), PATIENCE)
     shown = {role: prompt.count("<passage n=") for role, prompt in chat.asked}
 

@@ -72,7 +72,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     await context.send_progress("compose")
     request, state = context.request, context.state
     synthesis = manuscript.select_closing(state.research.synthesis)
-    title, written = await _write_title_and_abstract(context, synthesis)
+    title, written = await asyncio.gather(_write_title(context), _write_abstract(context, synthesis))
     closed, answers = open_points.close_points(synthesis, written)
     parts = ("situation", "complication", "resolution", "gaps", "comparison")
     verification = await verify_drafts(
@@ -102,9 +102,22 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     )
 
 
-async def _write_title_and_abstract(context: ReportContext, synthesis: SynthesisDraft) -> tuple[str, AbstractDraft]:
-    """Write title and abstract concurrently; the writer of the abstract also answers what the synthesis left open."""
+async def _write_title(context: ReportContext) -> str:
+    topics = tuple(section.topic for section in context.state.written_sections)
+    output = await context.clients.models.ask(
+        title_writer.ROLE,
+        TitleWriterInput(question=context.request.question, topics=topics),
+        summary="title",
+        for_writing=True,
+    )
+    return output.title
+
+
+async def _write_abstract(context: ReportContext, synthesis: SynthesisDraft) -> AbstractDraft:
+    """Write the abstract, whose writer also answers what the synthesis left open; a direct answer is its own."""
     request, state, sections = context.request, context.state, context.state.written_sections
+    if request.limits.has_model and not context.effort.outlines and len(sections) == 1:
+        return manuscript.select_opening(sections[0], request.question)
     conclusions = manuscript.list_conclusions(synthesis)
     found = await _search_for_gaps(context, synthesis)
     shown = manuscript.select_passages_shown(
@@ -117,30 +130,21 @@ async def _write_title_and_abstract(context: ReportContext, synthesis: Synthesis
         ),
     )
     chunks = {passage.chunk for passage in found}
-    title, abstract = await asyncio.gather(
-        context.clients.models.ask(
-            title_writer.ROLE,
-            TitleWriterInput(question=request.question, topics=tuple(section.topic for section in sections)),
-            summary="title",
-            for_writing=True,
+    return await context.clients.models.ask(
+        abstract_writer.ROLE,
+        AbstractWriterInput(
+            question=request.question,
+            sections=(*sections, *conclusions),
+            open_points=open_points.list_open_points(synthesis),
+            found_passages=len(found),
+            line=state.reasoning.line,
+            preferences=request.experience.preferences,
+            length=request.limits.length,
         ),
-        context.clients.models.ask(
-            abstract_writer.ROLE,
-            AbstractWriterInput(
-                question=request.question,
-                sections=(*sections, *conclusions),
-                open_points=open_points.list_open_points(synthesis),
-                found_passages=len(found),
-                line=state.reasoning.line,
-                preferences=request.experience.preferences,
-                length=request.limits.length,
-            ),
-            (*(passage for passage in shown if passage.chunk not in chunks), *found),
-            summary="abstract",
-            for_writing=True,
-        ),
+        (*(passage for passage in shown if passage.chunk not in chunks), *found),
+        summary="abstract",
+        for_writing=True,
     )
-    return title.title, abstract
 
 
 async def _search_for_gaps(context: ReportContext, synthesis: SynthesisDraft) -> tuple[PassageRef, ...]:
