@@ -111,7 +111,7 @@ def _list_titles(passages: Sequence[Passage]) -> list[str]:
     """Return the titles of documents, each once, with the headings of their passages."""
     headings: dict[str, dict[str, None]] = {}
     for passage in passages:
-        own = [heading for heading in passage.heading_path if heading.strip() not in ("", passage.title.strip())]
+        own = [heading for heading in passage.headings if heading.strip() not in ("", passage.title.strip())]
         headings.setdefault(passage.title, {}).update({" – ".join(own): None} if own else {})
     return [": ".join(filter(None, (title, "; ".join(known)))) for title, known in headings.items()]
 
