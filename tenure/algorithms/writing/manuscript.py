@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
-from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
 from tenure.algorithms.text.questions import format_heading, shorten
@@ -85,8 +84,8 @@ def rename_sections(results: SectionResults, change: OutlineChange) -> dict[str,
     }
 
 
-def select_opening(section: SectionDraft, question: str) -> AbstractDraft:
-    """Return the opening of the only section of a report as its abstract, and the short answer that it has.
+def select_opening(section: SectionDraft) -> AbstractDraft:
+    """Return the opening of the only section of a report as its abstract, without a short answer.
 
     The opening is the first paragraph if more follows, else the first sentence; a table or a single
     sentence has none. The section loses what its abstract says, so that a direct answer is printed once.
@@ -98,8 +97,7 @@ def select_opening(section: SectionDraft, question: str) -> AbstractDraft:
     said = [claim for claim in claims if claim.kind != "lead_in" and first.kind in _SENTENCE_BLOCKS]
     if not said or len(section.draft.claims) == 1:
         return AbstractDraft()
-    found = find_short_answer(question, [(section.topic, claim.text) for claim in said])
-    return AbstractDraft(blocks=(Block(claims=tuple(said)),), short_answer=found.text if found else "")
+    return AbstractDraft(blocks=(Block(claims=tuple(said)),))
 
 
 def cite_short_answer(answer: str, abstract: Draft) -> Claim | None:

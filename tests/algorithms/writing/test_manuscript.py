@@ -408,7 +408,7 @@ def test_a_direct_answer_opens_with_its_section(blocks: tuple[tuple[str, ...], .
         topic="Bread", draft=Draft(blocks=tuple(block for one in blocks for block in draft(*one).blocks))
     )
 
-    assert manuscript.select_opening(section, "How old is bread?").text == opening
+    assert manuscript.select_opening(section).text == opening
 
 
 def test_a_direct_answer_may_have_no_opening() -> None:
@@ -420,15 +420,8 @@ def test_a_direct_answer_may_have_no_opening() -> None:
 
     def open_with(*blocks: Block) -> str:
         section = SectionDraft(topic="Bread", draft=Draft(blocks=blocks))
-        return manuscript.select_opening(section, "How old is bread?").text
+        return manuscript.select_opening(section).text
 
     assert open_with(table) == open_with(Block(claims=(LEAD_IN,)), bullets) == ""
     assert open_with(Block(claims=led.claims[:1])) == ""
     assert open_with(led, bullets) == "Bread is old." and open_with(bullets) == "Salt."
-
-
-def test_the_short_answer_of_a_direct_answer_is_found() -> None:
-    """A rule finds the short answer in the opening."""
-    section = SectionDraft(topic="Bread", draft=draft("The bakery was founded in 1891.", "It is small."))
-
-    assert manuscript.select_opening(section, "When was the bakery founded?").short_answer == "1891"

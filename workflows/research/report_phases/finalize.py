@@ -117,7 +117,7 @@ async def _write_abstract(context: ReportContext, synthesis: SynthesisDraft) -> 
     """Write the abstract, whose writer also answers what the synthesis left open; a direct answer is its own."""
     request, state, sections = context.request, context.state, context.state.written_sections
     if request.limits.has_model and not context.effort.outlines and len(sections) == 1:
-        return manuscript.select_opening(sections[0], request.question)
+        return manuscript.select_opening(sections[0])
     conclusions = manuscript.list_conclusions(synthesis)
     found = await _search_for_gaps(context, synthesis)
     shown = manuscript.select_passages_shown(
