@@ -96,7 +96,7 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     return FrontMatter(
         title,
         abstract,
-        SynthesisDraft(**verified),
+        closed.model_copy(update=verified),
         open_points.add_answers(state.written_sections, answers, checked),
         manuscript.cite_short_answer(written.short_answer, abstract),
     )
