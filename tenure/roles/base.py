@@ -254,16 +254,15 @@ def _list_ambiguous_titles(passages: Sequence[Passage]) -> frozenset[str]:
 
 
 def _render_place(passage: Passage, ambiguous: frozenset[str]) -> str:
-    """Return the attributes for the file of a passage, if its title is ambiguous, and for its headings.
+    """Return the attributes for the file of a passage, if its title is ambiguous, for its headings and its columns.
 
-    These are the nearest one and the outermost one, without which a rejected idea reads like a rule.
+    Headings are the nearest one and the outermost one, without which a rejected idea reads like a rule.
     """
     name = passage.uri.rstrip("/").rpartition("/")[2] if passage.title in ambiguous else ""
-    headings = [heading for heading in passage.heading_path if heading.strip() not in ("", passage.title.strip())]
+    headings = [heading for heading in passage.headings if heading.strip() not in ("", passage.title.strip())]
     section = " / ".join(dict.fromkeys((*headings[:1], *headings[-1:])))
-    return "".join(
-        f' {attribute}="{_render_title(text)}"' for attribute, text in (("file", name), ("section", section)) if text
-    )
+    places = (("file", name), ("section", section), ("columns", passage.columns))
+    return "".join(f' {attribute}="{_render_title(text)}"' for attribute, text in places if text)
 
 
 def _join_neighbours(numbered: Sequence[tuple[int, Passage]]) -> Iterator[tuple[int, Passage, int, int]]:

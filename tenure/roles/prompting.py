@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.composition import ComposedBlock
-from tenure.algorithms.writing.tables import fold_shared_cells
+from tenure.algorithms.writing.tables import fold_shared_cells, render_table
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.schema_limit import SchemaLimit
@@ -204,6 +204,8 @@ def render_draft(draft: Draft, passages: Sequence[Passage]) -> str:
 
 
 def _render_block(block: Block, passages: Sequence[Passage]) -> str:
+    if block.kind == "table":
+        return render_table(block.claims, lambda claim: f"{claim.text} {_render_marks(claim, passages)}".strip())
     said = [f"{claim.statement} {_render_marks(claim, passages)}".strip() for claim in block.claims]
     if block.kind == "paragraph":
         return " ".join(said)

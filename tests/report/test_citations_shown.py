@@ -184,7 +184,7 @@ def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", 
     shown = render_markdown(result, style=style)
     body, _, rest = shown.partition("\n## References\n")
     references, _, quotes = rest.partition("\n## Quotes\n")
-    quotes, _, background = quotes.partition("\n## How this report was made\n")[0].partition("\n## Reasoning\n")
+    references, _, background = references.partition("\n## How this report was made\n")[0].partition("\n## Reasoning\n")
     body += f"\n## Reasoning\n{background}"
     if style == "numeric":
         labels = {source.n: str(source.n) for source in result.sources}

@@ -494,6 +494,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION,
                 sections=SECTIONS,
                 open_points=Draft(blocks=(Block(claims=(Claim(text="The age of rye is open.", kind="gap"),)),)),
+                found_passages=1,
                 line=REASONING,
                 preferences=PREFERENCES,
             ),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.passage import COLUMNS_PREFIX, Passage
 from tenure.roles.base import INSTRUCTIONS_WARNING, Evidence, mark_passages, neutralise, wrap_in_tag
 from tests.roles.cases import CASES
 from tests.support.passages import passage
@@ -102,6 +102,13 @@ def test_a_passage_has_its_outermost_heading_too() -> None:
     marked = mark_passages([passage("Bake cold.", headings=("Bread", "Rejected ideas", "Ovens", "Cold ovens"))])
 
     assert 'section="Rejected ideas / Cold ovens"' in marked
+
+
+def test_a_passage_that_continues_a_table_has_its_columns() -> None:
+    """The names of the columns are an attribute of their own, in addition to the heading."""
+    marked = mark_passages([passage("| rye | 3 |", headings=("Prices", f"{COLUMNS_PREFIX}Name, Price"))])
+
+    assert 'section="Prices" columns="Name, Price">' in marked
 
 
 def test_a_heading_with_instructions_is_left_out() -> None:

@@ -148,7 +148,7 @@ def test_every_form_of_block_is_rendered_for_a_model() -> None:
 
     assert render_draft(draft, EVIDENCE.passages) == (
         "### How\n\nMix. [1] Wait. [1]\n\n1. Mix. [1]\n2. Wait.\n\n"
-        "### What\n\n- Bread – Of: flour [1]\n- Bread – In: –\n\n```\nmade from flour\n``` [1]"
+        "### What\n\n|  | Of | In |\n| Bread | flour [1] | – |\n\n```\nmade from flour\n``` [1]"
     )
 
 

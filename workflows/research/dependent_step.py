@@ -85,7 +85,7 @@ async def use_results(session: SearchSession, context: ToolContext) -> tuple[Ret
         observation = await _compare(session, context)
     else:
         observation = await _analyze(session, context)
-    session.add_results(observation.passages, step.query, 1)
+    session.add_results(observation.passages, step.query, 1, observation.cited)
     session.answer = shorten(observation.text, MAX_RECORDED_CHARS)
     return "complete", observation.problem
 

@@ -1,7 +1,7 @@
 """The searches of one task and what they found; every strategy searches through a session."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from temporalio import workflow
@@ -96,14 +96,18 @@ class SearchSession:
         passages = await self.clients.knowledge.search(request, limits.min_relevance, summary=query.text)
         return tuple(passage for passage in passages if passage.chunk not in self.known)[: query.k]
 
-    def add_results(self, passages: Sequence[PassageRef], query: str, round: int) -> int:
-        """Add the passages that a tool found for a query; return the number of new ones."""
+    def add_results(
+        self, passages: Sequence[PassageRef], query: str, round: int, cited: Collection[ChunkId] = ()
+    ) -> int:
+        """Add the passages that a tool found for a query and those of them that it cited; return how many are new."""
         known = len(self.found)
         if query not in self.queries:
             self.queries.append(query)
         self.add_ranking(passages)
         for passage in passages:
-            self.found.setdefault(passage.chunk, RetrievedPassage(passage=passage, query=query, round=round))
+            found = self.found.get(passage.chunk) or RetrievedPassage(passage=passage, query=query, round=round)
+            is_cited = found.is_cited or passage.chunk in cited
+            self.found[passage.chunk] = found.model_copy(update={"is_cited": is_cited})
         return len(self.found) - known
 
     def add_ranking(self, passages: Sequence[PassageRef]) -> None:

@@ -16,7 +16,7 @@ from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
-    from tenure.algorithms.research.observations import format_claims, truncate_lines
+    from tenure.algorithms.research.observations import format_claims, list_cited_chunks, truncate_lines
     from tenure.contracts.base import ChunkId, RunId, SourceId
     from tenure.contracts.evidence.filters import Filter
     from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchMode, SearchRequest
@@ -253,7 +253,8 @@ class ToolContext:
         supported = sum(claim.status == "supported" for claim in draft.claims) / max(len(draft.claims), 1)
         reliability = JUDGED_RELIABILITY + (QUOTED_RELIABILITY - JUDGED_RELIABILITY) * supported
         lines = format_claims(draft.claims, self.get_passage_numbers(passages))
-        return observe_lines(lines, passages, reliability, "these passages do not answer that")
+        nothing = "these passages do not answer that"
+        return observe_lines(lines, passages, reliability, nothing, list_cited_chunks(draft.claims))
 
     async def observe_passages(
         self, passages: Sequence[PassageRef], topic: str, reliability: float | None = None, preface: str = ""
@@ -292,13 +293,20 @@ async def _try_lookup(lookup: Awaitable[T]) -> T | None:
 
 
 def observe_lines(
-    lines: Sequence[str], passages: Sequence[PassageRef], reliability: float, nothing: str = ""
+    lines: Sequence[str],
+    passages: Sequence[PassageRef],
+    reliability: float,
+    nothing: str = "",
+    cited: Sequence[ChunkId] = (),
 ) -> Observation:
     """Return lines as an observation; without lines, `nothing` is the problem, and the passages stay evidence."""
     if not lines:
         return Observation(passages=tuple(passages), problem=nothing)
     return Observation(
-        text=truncate_lines(lines, MAX_OBSERVATION_LENGTH), passages=tuple(passages), reliability=reliability
+        text=truncate_lines(lines, MAX_OBSERVATION_LENGTH),
+        passages=tuple(passages),
+        cited=tuple(cited),
+        reliability=reliability,
     )
 
 

@@ -154,7 +154,7 @@ async def perform_call(
     if not observation.passages:
         return observation, 0
     query = _describe_call(TOOLS[name], arguments)
-    return observation, session.add_results(observation.passages, query, round)
+    return observation, session.add_results(observation.passages, query, round, observation.cited)
 
 
 def _describe_call(tool: Tool[Any], arguments: ToolArguments) -> str:

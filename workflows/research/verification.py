@@ -87,7 +87,11 @@ async def _check_claims(
     uncited = verification.find_uncited_claims(drafts) if evidence else []
     positions = sorted({*verification.find_unchecked_claims(drafts), *uncited})
     checked: dict[int, Claim | None] = {}
-    others = tuple(claim.statement for n, claim in enumerate(known) if n not in set(positions))
+    others = tuple(
+        claim.statement
+        for n, claim in enumerate(known)
+        if n not in set(positions) and not (claim.kind == "gap" and claim.label)
+    )
 
     async def check(batch: Sequence[int]) -> None:
         claims = tuple(known[n] for n in batch)

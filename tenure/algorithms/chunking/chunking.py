@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tenure.algorithms.chunking.definitions import split_definition, split_definitions
 from tenure.algorithms.chunking.packing import pack_pieces
 from tenure.algorithms.chunking.pieces import Piece, Splitter, TokenCounter
-from tenure.algorithms.chunking.prose import split_section, split_sections
+from tenure.algorithms.chunking.prose import list_column_names, split_section, split_sections
 
 MAX_OVERFLOW_FACTOR = 1.25
 """A chunk may exceed the target by this factor if that keeps together what belongs together."""
@@ -35,7 +35,7 @@ class ChunkSpan:
     end: int
     """Offset after the last character."""
     heading_path: tuple[str, ...]
-    """Headings above it, outermost first; for code, the symbols it defines."""
+    """Headings above it, outermost first, and the columns of a table that it continues; for code, its symbols."""
     tokens: int
     """Sum of the token counts of its pieces; the count of the whole chunk may be lower."""
 
@@ -93,8 +93,11 @@ class _Chunker:
         for section in split_sections(self._text):
             limit = self._compute_limit(section.path)
             pieces = list(split_section(section, Splitter(self._text, limit, self._count)))
+            tables = [block.lines for block in section.blocks if block.kind == "table"]
             for group, tokens in self._pack(pieces, limit):
-                yield group[0].start, group[-1].end, section.path, tokens
+                columns = list_column_names(tables, group[0].start, self._text)
+                path = (*section.path, columns) if columns else section.path
+                yield group[0].start, group[-1].end, path, tokens
 
     def chunk_code(self) -> Iterator[tuple[int, int, tuple[str, ...], int]]:
         """Yield chunks of as many whole definitions as fit."""

@@ -6,13 +6,19 @@ is one piece. A longer one is split into sentences, items, rows and lines of cod
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from tenure.algorithms.chunking.pieces import Bond, Piece, Splitter, TextLine, find_lines
+from tenure.algorithms.text.passage import COLUMNS_PREFIX
+from tenure.algorithms.text.questions import shorten
 
 BlockKind = Literal["paragraph", "list", "table", "code"]
+
+MAX_COLUMNS_CHARACTERS = 200
+"""Maximum characters of the names of columns that a chunk carries."""
 
 _HEADING = re.compile(r"(#{1,6}) +(\S.*)")
 _ITEM = re.compile(r" *(?:-|(?P<number>\d{1,9})\.) ")
@@ -84,6 +90,24 @@ def split_section(section: Section, splitter: Splitter) -> Iterator[Piece]:
         else:
             for block, bond in zip(blocks[start:end], bonds[start:end], strict=True):
                 yield from split_block(block, bond, splitter)
+
+
+def list_column_names(tables: Sequence[Sequence[TextLine]], start: int, text: str) -> str:
+    """Return an entry for the heading path of a chunk that starts inside a table: the cells of its first row, else "".
+
+    Rows say little without the names of their columns.
+
+    Args:
+        tables: lines of the tables of a section, in order.
+        start: offset of the chunk.
+        text: the document.
+    """
+    number = bisect_right(tables, start, key=lambda lines: lines[0].start) - 1
+    if number < 0 or not tables[number][0].end <= start <= tables[number][-1].end:
+        return ""
+    head = tables[number][0]
+    cells = (cell.strip() for cell in text[head.start : head.end].strip("|").split("|"))
+    return COLUMNS_PREFIX + shorten(", ".join(cell for cell in cells if cell), MAX_COLUMNS_CHARACTERS)
 
 
 def _find_bonds(blocks: Sequence[TextBlock], text: str) -> list[Bond]:

@@ -69,8 +69,8 @@ def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: in
 def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
     """Return pairs of claims on the same subject that may contradict each other, most similar first.
 
-    Both may be of one source, but not of one passage. Claims in nearly the same words are not paired: without another
-    number, a negation or an antonym they cannot contradict each other.
+    Both may be of one source, but not of one passage. Claims of one source or in nearly the same words are paired only
+    if they differ by a number, a negation or an antonym.
     """
     return _find_pairs(passages, encode, max_pairs, _may_contradict)
 
@@ -82,7 +82,10 @@ _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:h
 def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
     # Descriptions of columns have the same words and different numbers, and each is about another column.
     is_generated = all(_TABLE_DESCRIPTION.match(one.passage.text) for one in (a, b))
-    return a.passage.chunk != b.passage.chunk and not is_generated and not _are_alike(a.passage.text, b.passage.text)
+    if a.passage.chunk == b.passage.chunk or is_generated:
+        return False
+    is_related = a.passage.source == b.passage.source or _are_alike(a.passage.text, b.passage.text)
+    return not is_related or _have_opposites(a.passage.text, b.passage.text)
 
 
 def _find_pairs(
@@ -102,13 +105,17 @@ def _find_pairs(
 
 
 def _are_alike(a: str, b: str) -> bool:
-    """Return whether two statements have nearly the same words, without another number, negation or antonym."""
+    """Return whether two statements have nearly the same words."""
     left, right = set(stem_words(a)), set(stem_words(b))
+    return len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
+
+
+def _have_opposites(a: str, b: str) -> bool:
+    """Return whether two statements differ by a number, a negation or an antonym."""
     return (
-        len(left & right) >= MIN_ALIKE_SHARE * len(left | right)
-        and extract_numbers(a) == extract_numbers(b)
-        and count_negations(a) == count_negations(b)
-        and not find_antonym_pair(a, b)
+        extract_numbers(a) != extract_numbers(b)
+        or count_negations(a) != count_negations(b)
+        or bool(find_antonym_pair(a, b))
     )
 
 

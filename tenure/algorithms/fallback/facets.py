@@ -173,11 +173,9 @@ def _score_facet(group: _HeadingGroup, nearness: float, wanted: set[str], most: 
 
 def extract_subject(passage: Passage) -> str:
     """Return the innermost heading of a passage that names a subject, else its title; empty for back matter."""
-    if passage.heading_path and passage.heading_path[-1].casefold().strip(" .:") in BACK_MATTER_HEADINGS:
+    if passage.headings and passage.headings[-1].casefold().strip(" .:") in BACK_MATTER_HEADINGS:
         return ""
-    return next(
-        (name for name in map(_normalize_heading, (*reversed(passage.heading_path), passage.title)) if name), ""
-    )
+    return next((name for name in map(_normalize_heading, (*reversed(passage.headings), passage.title)) if name), "")
 
 
 def _extract_title(passage: Passage) -> str:

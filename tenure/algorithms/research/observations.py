@@ -81,6 +81,11 @@ def format_comparison(point: ComparedPoint, numbers: Mapping[ChunkId, int]) -> s
     return f"{_RELATIONS[point.relation]}{about}: {' / '.join(sides)}"
 
 
+def list_cited_chunks(claims: Iterable[Claim]) -> tuple[ChunkId, ...]:
+    """Return the chunks that claims cite, each once."""
+    return tuple(dict.fromkeys(citation.chunk for claim in claims for citation in claim.citations))
+
+
 def format_quotes(citations: Iterable[Citation], numbers: Mapping[ChunkId, int]) -> list[str]:
     """Return quotes as lines, each after the number of its passage."""
     return [

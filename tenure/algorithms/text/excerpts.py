@@ -180,7 +180,7 @@ def extract_excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
 
 def is_back_matter(passage: Passage) -> bool:
     """Return whether a passage belongs to back matter, such as references."""
-    return bool(passage.heading_path) and passage.heading_path[-1].strip(" :.").casefold() in BACK_MATTER_HEADINGS
+    return bool(passage.headings) and passage.headings[-1].strip(" :.").casefold() in BACK_MATTER_HEADINGS
 
 
 def _extract_from_passage(number: int, sentences: Sequence[Sentence]) -> Iterable[Excerpt]:

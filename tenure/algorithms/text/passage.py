@@ -32,6 +32,10 @@ TokenEncoder = Callable[[Sequence[str]], list[EncodedTokens]]
 """Encode n texts as contextual token vectors; deterministic."""
 
 
+COLUMNS_PREFIX = "columns: "
+"""Beginning of the last entry of a heading path that names the columns of a table, of which a chunk has later rows."""
+
+
 @dataclass(frozen=True)
 class Passage:
     """Chunk of a stored source; `text` equals the text of the source between `start` and `end`."""
@@ -45,7 +49,7 @@ class Passage:
     uri: str
     """URI of the source."""
     heading_path: tuple[str, ...]
-    """Headings above the chunk, outermost first."""
+    """Headings above the chunk, outermost first, and the columns of a table that it continues."""
     text: str
     """Text of the chunk."""
     start: int
@@ -58,3 +62,14 @@ class Passage:
     """Normalised relevance to the query."""
     published: str = ""
     """Date of the source as year, year-month or full date; empty if unknown."""
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Headings above the chunk, outermost first."""
+        return tuple(entry for entry in self.heading_path if not entry.startswith(COLUMNS_PREFIX))
+
+    @property
+    def columns(self) -> str:
+        """Names of the columns of the table that the chunk continues; empty for other chunks."""
+        entries = (entry for entry in self.heading_path if entry.startswith(COLUMNS_PREFIX))
+        return next((entry.removeprefix(COLUMNS_PREFIX) for entry in entries), "")

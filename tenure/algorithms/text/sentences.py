@@ -20,6 +20,7 @@ _ITEM = re.compile(r"^\s{0,8}(?:[-*+•]|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _HEADING = re.compile(r"^#{1,6} ")
 _BLANK = re.compile(r"\s")
+_INSIDE_WORD = re.compile(r"\d\.[^\W\d_]")
 
 STOP_WORDS = frozenset(
     """a about above after again against all also although am among an and any are as at be because been before being
@@ -105,9 +106,17 @@ def _split_line(line: str, offset: int, block: int, kind: Literal["prose", "item
 
 
 def _find_boundaries(line: str) -> list[tuple[int, int]]:
-    """Return the offsets of the sentences; blanks become spaces because sentencex panics at multi-byte blanks."""
-    pieces = sentencex.get_sentence_boundaries("en", _BLANK.sub(" ", line))
-    return [(piece["start_index"], piece["end_index"]) for piece in pieces]
+    """Return the offsets of the sentences; blanks become spaces because sentencex panics at multi-byte blanks.
+
+    No sentence ends inside a word such as `3.X`.
+    """
+    boundaries: list[tuple[int, int]] = []
+    for piece in sentencex.get_sentence_boundaries("en", _BLANK.sub(" ", line)):
+        start, end = piece["start_index"], piece["end_index"]
+        if boundaries and _INSIDE_WORD.match(line, max(0, start - 2)) and boundaries[-1][1] == start:
+            start = boundaries.pop()[0]
+        boundaries.append((start, end))
+    return boundaries
 
 
 @lru_cache(maxsize=50_000)

@@ -226,7 +226,7 @@ def _select_candidates(
 def _locate_headings(headings: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.int64]:
     """Return the index of the heading that each of n passages is under in its document, −1 for none; shape (n,)."""
     places = {heading.casefold(): place for place, heading in reversed(list(enumerate(headings)))}
-    paths = ([name.casefold() for name in reversed(passage.heading_path)] for passage in passages)
+    paths = ([name.casefold() for name in reversed(passage.headings)] for passage in passages)
     return np.asarray([next((places[name] for name in path if name in places), -1) for path in paths], dtype=np.int64)
 
 
@@ -245,7 +245,7 @@ def _contain_own_names(
 def _compute_lead_bonus(candidate: Excerpt, passage: Passage, wanted: set[str]) -> float:
     """Return a bonus for summaries and sentences that start with the topic, minus a malus for first-person text."""
     first = candidate.sentences[0]
-    summary = bool(passage.heading_path) and passage.heading_path[-1].casefold().strip(" .:") in SUMMARY_HEADINGS
+    summary = bool(passage.headings) and passage.headings[-1].casefold().strip(" .:") in SUMMARY_HEADINGS
     about = bool(wanted.intersection(stem_words(" ".join(first.text.split()[:6]))))
     voice = bool(_VOICE.search(candidate.text)) or first.text.startswith(("If ", "Unless "))
     return (0.05 if summary else 0.0) + (0.05 if about else 0.0) - (0.08 if voice else 0.0)

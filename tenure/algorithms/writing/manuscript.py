@@ -14,7 +14,7 @@ from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
 from tenure.contracts.evidence.disputes import PositionEvidence
-from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord
@@ -37,6 +37,9 @@ SIDED_PASSAGES = 3
 """Passages of each side of a position that its section receives in any case."""
 DIGEST_SENTENCES = 3
 """Sentences of another section that the reviewer of a section reads."""
+MAX_OPENING_SENTENCES = 5
+"""Maximum number of sentences of a paragraph that is the abstract of a direct answer."""
+_SENTENCE_BLOCKS = ("paragraph", "bullets", "numbered")
 DEFAULT_PASSAGES_SHOWN = 24
 """Number of passages shown to roles that read the whole report; more only if more are cited."""
 
@@ -79,6 +82,22 @@ def rename_sections(results: SectionResults, change: OutlineChange) -> dict[str,
         for topic in change.topics
         if (name := change.previous_headings.get(topic.heading, "")) in results
     }
+
+
+def select_opening(section: SectionDraft) -> AbstractDraft:
+    """Return the opening of the only section of a report as its abstract, without a short answer.
+
+    The opening is the first paragraph if more follows, else the first sentence; a table or a single
+    sentence has none. The section loses what its abstract says, so that a direct answer is printed once.
+    """
+    blocks = [block for block in section.draft.blocks if block.claims]
+    first = blocks[0]
+    is_whole = first.kind == "paragraph" and len(blocks) > 1 and len(first.claims) <= MAX_OPENING_SENTENCES
+    claims = first.claims if is_whole else first.claims[:1]
+    said = [claim for claim in claims if claim.kind != "lead_in" and first.kind in _SENTENCE_BLOCKS]
+    if not said or len(section.draft.claims) == 1:
+        return AbstractDraft()
+    return AbstractDraft(blocks=(Block(claims=tuple(said)),))
 
 
 def cite_short_answer(answer: str, abstract: Draft) -> Claim | None:
@@ -207,10 +226,11 @@ def build_digest(topic: Topic, results: SectionResults) -> tuple[str, ...]:
     """Return the headings of all sections except one, each with its sentences nearest to the topic of that one.
 
     Sentences follow their heading, one a line; `DIGEST_SENTENCES` of those that share the most words with the topic.
+    Cells of tables say too little on their own.
     """
     wanted = set(stem_words(f"{topic.heading} {topic.question}"))
     return tuple(
-        "\n".join((name, *_select_nearest([claim.statement for claim in result.draft.claims], wanted)))
+        "\n".join((name, *_select_nearest([c.statement for c in result.draft.claims if not c.column], wanted)))
         for name, result in results.items()
         if name != topic.heading and result.draft.claims
     )

@@ -60,6 +60,8 @@ class RetrievedPassage(Contract):
     """Group of passages that the query searched, from 1."""
     stance: PassageStance | None = None
     """Stance towards the position that was searched for."""
+    is_cited: bool = False
+    """Whether an answer or a comparison that a step asked for cites it."""
     remembered: bool = False
     """Whether an earlier run accepted it and no search of this run found it."""
     score: float = 0.0

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from tenure.contracts.base import Contract, SourceId
+from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.evidence.passages import Claim, PassageRef
 from tenure.contracts.result.programs import StoredArtifact
 
@@ -53,6 +53,8 @@ class Observation(Contract):
     """Text for the next thought; text of sources is marked with passage numbers."""
     passages: tuple[PassageRef, ...] = ()
     """New evidence; computed results are stored as sources, too."""
+    cited: tuple[ChunkId, ...] = ()
+    """Chunks of the evidence that the text cites as the basis of an answer or a comparison."""
     reliability: float = Field(default=0.0, ge=0, le=1)
     """Reliability of the text, from 0 to 1."""
     problem: str = ""

@@ -48,7 +48,8 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     headings = [aim.topic.heading for aim in request.topics]
     wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
     known = _load_known_vectors(store, vectors.shape[1], request)
-    computed = [is_computed(candidate.passage) for candidate in candidates]
+    # Cited passages may share no word with a topic, such as the head of a document that states its status.
+    computed = [is_computed(candidate.passage) or candidate.is_cited for candidate in candidates]
     is_vouched = [own or is_linked(candidate.passage) for candidate, own in zip(candidates, computed, strict=True)]
     bounds = (request.min_relevance, request.min_novelty)
     judged = assess_findings(vectors, relevance, wanted, is_vouched, known, *bounds, computed)
@@ -56,7 +57,7 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
         Finding(
             topic=headings[verdict.topic],
             query=candidate.query,
-            passage=candidate.passage.model_copy(update={"relevance": round(verdict.relevance, 4)}),
+            passage=candidate.passage.model_copy(update={"relevance": round(_rate(candidate, verdict), 4)}),
             novelty=round(verdict.novelty, 4),
         )
         for candidate, verdict in zip(candidates, judged, strict=True)
@@ -73,13 +74,18 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     )
 
 
+def _rate(candidate: CandidatePassage, assessed: FindingAssessment) -> float:
+    """Return the relevance of a finding: to its topic or, if an answer cites it, to the question if that is more."""
+    return max(assessed.relevance, candidate.passage.relevance) if candidate.is_cited else assessed.relevance
+
+
 def _load_candidates(
     store: Store, chunks: ChunkVectors, request: AnalysisRequest
 ) -> tuple[list[CandidatePassage], list[list[str]], list[str], Vectors, NDArray[np.float32]]:
     """Return the stored candidates, each chunk once, with heading paths, texts, vectors (n, d) and baselines μ (n,)."""
     baselines = {name: catalogue.load_corpus(store, name).baseline for name in request.corpora}
     first: dict[str, CandidatePassage] = {}
-    for candidate in request.candidates:
+    for candidate in sorted(request.candidates, key=lambda candidate: not candidate.is_cited):
         first.setdefault(candidate.passage.chunk, candidate)
     rows = store.read_rows_in(chunks.table, ["id", "corpus", "heading_path", "text", "vector"], "id", list(first))
     order = np.argsort(np.asarray(rows["id"].to_pylist(), dtype=str)) if rows.num_rows else np.zeros(0, dtype=int)

@@ -99,9 +99,10 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
         yield f"## Feedback and answers\n\n{asked}"
     if result.sources:
         yield f"## References\n\n{render_references(result, base, style)}"
-        yield f"## Quotes\n\n{QUOTES_NOTE}\n\n{render_quotes(result, style)}"
     yield from _background(result, named)
     yield f"## How this report was made\n\n{render_provenance(result)}"
+    if result.sources:
+        yield f"## Quotes\n\n{QUOTES_NOTE}\n\n{render_quotes(result, style)}"
 
 
 def _body(result: Result, named: CitationMarks) -> Iterator[str]:

@@ -14,7 +14,7 @@ from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
 from tenure.report.render.layout import COMPARISON, order_synthesis
 from tenure.report.render.marks import CitationStyle, make_marks
-from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.links import build_text_fragment, choose_base, format_path, is_web
 from tenure.report.render.sources.places import describe_place
 
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
@@ -48,6 +48,7 @@ def render_references(result: Result, base: PurePath | None = None, style: Citat
         base: folder to which paths are shown relative if they are below it.
         style: format of citation marks.
     """
+    base = choose_base([source.uri for source in result.sources], base)
     return "\n".join(
         f"- {_label(label, style)} {render_reference(source, base)}"
         for source, label in sort_sources_by_label(result, style)

@@ -64,7 +64,7 @@ from tenure.report.render.page import (
 from tenure.report.render.program import render_files, render_program_body
 from tenure.report.render.provenance import list_scores, render_provenance
 from tenure.report.render.references import collect_uses, sort_sources_by_label
-from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.links import build_text_fragment, choose_base, format_path, is_web
 from tenure.report.render.sources.places import describe_place
 
 _READER = MarkdownIt("commonmark", {"html": False})
@@ -318,6 +318,7 @@ def _references(
     result: Result, base: PurePath | None, style: CitationStyle, setter: _PageBuilder
 ) -> Iterator[ReferenceView]:
     used = collect_uses(result)
+    base = choose_base([source.uri for source in result.sources], base)
     for source, label in sort_sources_by_label(result, style):
         web = is_web(source.uri)
         origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())

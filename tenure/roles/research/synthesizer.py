@@ -65,7 +65,8 @@ empty:
   sources to believe and why. Each is of kind `inference` and names all passages it rests on.
 - gaps: what the findings leave open and a reader who has to decide needs to know: one specific thing to a sentence,
   with the nearest fact that they do have, if it could be taken for the answer; each of kind `gap`, at most
-  {MAX_SENTENCES}, the most important first; no general caution.
+  {MAX_SENTENCES}, the most important first; no general caution. `gap_queries` has a search for each gap, in the same
+  order, in the words of a text that closes it, such as its heading or its answer; the sources are searched once more.
 - comparison: one table of subjects and criteria, if the question compares several subjects, with the criteria by
   which they differ: the smaller number of the two as `columns`, the others as `rows`, a few words to a cell, each with
   its passages. A cell about which nothing was found is a `gap` with the text `–`, since a section may still find it; a
@@ -122,6 +123,8 @@ class SynthesizerOutput(RoleOutput):
     """Conclusions and recommendations; empty unless requested."""
     gaps: tuple[WrittenSentence, ...] = Field(default=(), max_length=MAX_SENTENCES)
     """Specific things that the findings leave open; empty unless requested."""
+    gap_queries: tuple[Annotated[str, SchemaLimit(300)], ...] = Field(default=(), max_length=MAX_SENTENCES)
+    """One search for each gap, in the same order."""
     columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=8)
     """Names of the columns of the comparison; empty without one."""
     rows: tuple[WrittenRow, ...] = Field(default=(), max_length=16)
@@ -208,6 +211,7 @@ def build_synthesis(input: SynthesizerInput, output: SynthesizerOutput, evidence
         gaps=draft([gap if gap.passages else gap.model_copy(update={"kind": "gap"}) for gap in output.gaps])
         if input.resolve
         else Draft(),
+        gap_queries=output.gap_queries if input.resolve else (),
         comparison=_compare(output, evidence.passages) if input.resolve else Draft(),
     )
 

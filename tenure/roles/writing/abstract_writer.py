@@ -2,15 +2,16 @@
 
 import re
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.reasoning.short_answers import find_short_answer
 from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim, Draft
+from tenure.contracts.evidence.passages import AbstractDraft, Block, Claim, Draft, PointAnswer
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
@@ -21,6 +22,7 @@ from tenure.roles.base import (
     PostprocessedRole,
     RoleInput,
     RoleOutput,
+    mark_passages,
     neutralise,
     wrap_in_tag,
 )
@@ -43,7 +45,7 @@ MAX_SHORT_ANSWER_WORDS = 12
 """Maximum words of the short answer."""
 MAX_SENTENCES = max(most for _, most in ABSTRACT_SENTENCES.values())
 """Maximum sentences of an abstract of any length."""
-MAX_OPEN_POINTS = 12
+MAX_OPEN_POINTS = 14
 """Maximum number of open points that an answer may name."""
 
 Lead = list[WrittenSentence]
@@ -58,10 +60,16 @@ Give the short answer to the question as well, in at most {MAX_SHORT_ANSWER_WORD
 name, number, date, place or list that it asks for, or Yes or No with the reason in the first sentence of the abstract.
 Leave it empty if the question asks for an explanation, or if the sections do not answer it.
 
-Text inside <open_points> was written before the sections. Give in `closed_points` the numbers of the points that a
-section answers after all, so that the report does not call open what it says itself.
+Text inside <open_points> was written before the sections: gaps, and empty cells of the report's comparison. Passages,
+if there are any, are what a search for the gaps has found since. The report must not call open what it says itself or
+what its sources say:
+- closed_points: numbers of the gaps that a section answers.
+- answers: for a gap that no section answers but a passage does, at least in part, one sentence with what is known and
+  what stays open, and the number of the section where it belongs; for an empty cell, its text in a few words, if a
+  section or a passage states it. Points without an answer are left out.
 
-Say only what the sections say, and what text inside <reasoning> concludes from the passages. Their sentences end with
+Say only what the sections say, in `answers` what the passages say as well, and what text inside <reasoning> concludes
+from the passages. Their sentences end with
 the numbers of their passages in brackets, and yours name those of the sentences they rest on. {CITING_RULE}
 {KIND_RULE}
 {FORM_RULE}
@@ -76,13 +84,30 @@ class AbstractWriterInput(RoleInput):
     sections: tuple[SectionDraft, ...]
     """The sections."""
     open_points: Draft = Draft()
-    """Gaps of the synthesis, which was written before the sections."""
+    """Gaps of the synthesis, which was written before the sections, and empty cells of its comparison."""
+    found_passages: int = 0
+    """Number of the last passages, which searches for the gaps have found."""
     line: Reasoning | None = None
     """The line of thought over all evidence."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
     length: ReportLength = "standard"
     """Length of the report."""
+
+
+class WrittenAnswer(BaseModel):
+    """Answer to an open point."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    point: int
+    """Number of the open point."""
+    section: int = 0
+    """Number of the section where the sentence belongs; 0 for a cell."""
+    text: str = Field(min_length=1, max_length=1000)
+    """The sentence without citation marks; a few words in a cell."""
+    passages: tuple[int, ...] = Field(max_length=MAX_CITATIONS)
+    """Numbers of the passages it rests on."""
 
 
 class AbstractWriterOutput(RoleOutput):
@@ -93,17 +118,22 @@ class AbstractWriterOutput(RoleOutput):
     short_answer: str = Field(default="", max_length=MAX_SHORT_ANSWER_CHARACTERS)
     """The answer in a few words; empty if there is none."""
     closed_points: tuple[int, ...] = Field(default=(), max_length=MAX_OPEN_POINTS)
-    """Numbers of the open points that a section answers, from 1."""
+    """Numbers of the gaps that a section answers, from 1."""
+    answers: tuple[WrittenAnswer, ...] = Field(default=(), max_length=MAX_OPEN_POINTS)
+    """Answers to gaps that no section answers, and texts of empty cells; empty for none."""
 
 
 def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
     """Render the prompt; the sections were checked against their passages, whose text is not repeated."""
     body = "\n\n".join(
-        f"{section.topic}\n{render_draft(section.draft, evidence.passages)}" for section in input.sections
+        f"{number}. {section.topic}\n{render_draft(section.draft, evidence.passages)}"
+        for number, section in enumerate(input.sections, 1)
     )
-    points = [f"{number}. {neutralise(claim.text)}" for number, claim in enumerate(input.open_points.claims, 1)]
+    points = [f"{number}. {_describe_point(claim)}" for number, claim in enumerate(input.open_points.claims, 1)]
+    found = mark_passages(evidence.passages, len(evidence.passages) - input.found_passages)
     thought = wrap_in_tag("reasoning", render_reasoning(input.line, evidence.passages)) if input.line else ""
     user = join_parts(
+        found,
         wrap_in_tag("question", input.question),
         wrap_in_tag("draft", body),
         wrap_in_tag("open_points", "\n".join(points)) if points else "",
@@ -112,6 +142,12 @@ def render(input: AbstractWriterInput, evidence: Evidence) -> list[Message]:
         "Length: {} to {} sentences.".format(*ABSTRACT_SENTENCES[input.length]),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
+
+
+def _describe_point(claim: Claim) -> str:
+    """Return a gap, or the place of an empty cell."""
+    place = " – ".join(filter(None, (claim.label, claim.column)))
+    return neutralise(f"Empty cell: {place}" if place else claim.text)
 
 
 def fallback(input: AbstractWriterInput, evidence: Evidence) -> AbstractWriterOutput:
@@ -199,12 +235,24 @@ MIN_SECTION_SENTENCES = 2
 
 
 def build_abstract(input: AbstractWriterInput, output: AbstractWriterOutput, evidence: Evidence) -> AbstractDraft:
-    """Return the abstract with verbatim citations of all passages it names, and the short answer."""
+    """Return the abstract with verbatim citations of all passages it names, the short answer, and answered points."""
     claims = tuple(cite_sentence(sentence, evidence.passages) for sentence in output.sentences)
     blocks = (Block(claims=claims),) if claims else ()
-    closed = {number for number in output.closed_points if 1 <= number <= len(input.open_points.claims)}
-    short_answer = " ".join(output.short_answer.split())
-    return AbstractDraft(blocks=blocks, short_answer=short_answer, closed_points=tuple(sorted(closed)))
+    points = range(1, len(input.open_points.claims) + 1)
+    answers = {answer.point: _cite_answer(answer, evidence) for answer in reversed(output.answers)}
+    return AbstractDraft(
+        blocks=blocks,
+        short_answer=" ".join(output.short_answer.split()),
+        closed_points=tuple(sorted({number for number in output.closed_points if number in points})),
+        answers=tuple(answers[point] for point in points if point in answers and answers[point].claim.citations),
+    )
+
+
+def _cite_answer(answer: WrittenAnswer, evidence: Evidence) -> PointAnswer:
+    sentence = WrittenSentence(text=answer.text, passages=answer.passages)
+    return PointAnswer(
+        point=max(1, answer.point), section=answer.section, claim=cite_sentence(sentence, evidence.passages)
+    )
 
 
 ROLE = PostprocessedRole(

@@ -7,10 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.verification import UNCONFIRMED, is_unconfirmed
 from tenure.algorithms.fallback.facets import find_facets
+from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import format_heading as as_heading
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import split_words, stem_words
-from tenure.contracts.evidence.passages import Claim, SynthesisDraft
+from tenure.algorithms.writing.tables import render_table
+from tenure.contracts.evidence.passages import Block, Claim, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import SectionDraft
 from tenure.contracts.schema_limit import SchemaLimit
@@ -91,9 +93,9 @@ class ReportReflectorOutput(RoleOutput):
 def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt; the sentences are checked already, so only the titles of the passages are shown."""
     said = render_synthesis(input.synthesis)
-    titles = dict.fromkeys(" – ".join((p.title, *p.heading_path)) for p in evidence.passages)
+    titles = _list_titles(evidence.passages)
     user = join_parts(
-        wrap_in_tag("evidence", render_list("Titles of the available passages", list(titles))) if titles else "",
+        wrap_in_tag("evidence", render_list("Titles of the available passages", titles)) if titles else "",
         wrap_in_tag("question", input.question),
         wrap_in_tag("synthesis", said) if said else "",
         wrap_in_tag("draft", render_sections(input.sections)),
@@ -105,18 +107,30 @@ def render(input: ReportReflectorInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
+def _list_titles(passages: Sequence[Passage]) -> list[str]:
+    """Return the titles of documents, each once, with the headings of their passages."""
+    headings: dict[str, dict[str, None]] = {}
+    for passage in passages:
+        own = [heading for heading in passage.headings if heading.strip() not in ("", passage.title.strip())]
+        headings.setdefault(passage.title, {}).update({" – ".join(own): None} if own else {})
+    return [": ".join(filter(None, (title, "; ".join(known)))) for title, known in headings.items()]
+
+
 def render_sections(sections: Sequence[SectionDraft]) -> str:
     """Render sections for a role that reads the whole report; unsupported sentences are marked."""
     return "\n\n".join(
-        "\n".join((section.topic, *(_render_block(block.claims) for block in section.draft.blocks)))
-        for section in sections
+        "\n".join((section.topic, *(_render_block(block) for block in section.draft.blocks))) for section in sections
     )
 
 
-def _render_block(claims: Sequence[Claim]) -> str:
-    return " ".join(
-        f"{claim.statement} {UNCONFIRMED}" if is_unconfirmed(claim) else claim.statement for claim in claims
-    )
+def _render_block(block: Block) -> str:
+    if block.kind == "table":
+        return render_table(block.claims, lambda cell: _mark(cell, cell.text))
+    return " ".join(_mark(claim, claim.statement) for claim in block.claims)
+
+
+def _mark(claim: Claim, text: str) -> str:
+    return f"{text} {UNCONFIRMED}" if is_unconfirmed(claim) else text
 
 
 def fallback(input: ReportReflectorInput, evidence: Evidence) -> ReportReflectorOutput:

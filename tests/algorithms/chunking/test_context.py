@@ -87,6 +87,20 @@ def test_long_table_is_cut_between_rows() -> None:
     assert all(chunk.endswith("|") for chunk in chunks[1:])
 
 
+def test_rows_name_the_columns_of_their_table() -> None:
+    """A chunk that continues a table has the first row of that table after its headings; other chunks have not."""
+    rows = "\n".join(f"| name {n} | value of {n} |" for n in range(30))
+    text = f"# Prices\n\n| Name | |\n{rows}\n\n{BEFORE}\n\n| Town |\n{rows}"
+    chunks = chunk_text(text, "prose", 70, words_only)
+    continued = [text.startswith("| name", chunk.start) for chunk in chunks]
+
+    assert {chunk.heading_path for chunk, is_row in zip(chunks, continued, strict=True) if is_row} == {
+        ("Prices", "columns: Name"),
+        ("Prices", "columns: Town"),
+    }
+    assert {chunk.heading_path for chunk, is_row in zip(chunks, continued, strict=True) if not is_row} == {("Prices",)}
+
+
 def test_code_with_blank_lines_is_one_block() -> None:
     """Code that fits into a chunk is not cut at its blank lines."""
     assert _split(f"{BEFORE}\n\n{CODE}\n\n{BEFORE}") == [BEFORE, CODE, BEFORE]

@@ -54,6 +54,15 @@ def test_parallel_statements_are_not_disputable() -> None:
     }
 
 
+def test_statements_of_one_source_need_an_opposite() -> None:
+    """Statements of one source in other words are no dispute without another number, negation or antonym."""
+    dough = "The dough of rye bread has to rise in a bowl."
+    oven = "In a warm bowl the dough of rye bread has a good place."
+
+    assert find_disputable_pairs([passage(dough, "bread"), passage(oven, "rye")], encode)
+    assert find_disputable_pairs([passage(dough, "bread"), passage(oven, "bread", 900)], encode) == []
+
+
 def test_descriptions_of_tables_are_not_disputable() -> None:
     """The program's sentences on the columns of a table differ in numbers and contradict no other of them."""
     visits = "The column visits of the table loans holds whole numbers with a mean of 40 and a sum of 90."

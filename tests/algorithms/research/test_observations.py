@@ -7,6 +7,7 @@ from tenure.algorithms.research.observations import (
     format_comparison,
     format_passages,
     format_quotes,
+    list_cited_chunks,
     truncate_lines,
 )
 from tenure.contracts.base import ChunkId, SourceId
@@ -87,3 +88,8 @@ def test_lines_are_truncated() -> None:
     """Lines are truncated."""
     assert truncate_lines(["one two", "three"], 100) == "one two\nthree"
     assert len(truncate_lines(["word " * 50] * 3, 100)) <= 100
+
+
+def test_cited_chunks_are_listed_once() -> None:
+    """Each chunk is listed once, in the order of the claims."""
+    assert list_cited_chunks((claim("Both are old.", "b", "a"), claim("Bread is old.", "b"))) == ("b", "a")

@@ -152,3 +152,14 @@ def test_ubiquitous_names_are_found_in_enough_texts() -> None:
 
     assert find_ubiquitous_names(texts) == {"rust"}
     assert find_ubiquitous_names(texts[1:]) == frozenset()
+
+
+def test_no_sentence_ends_inside_a_word() -> None:
+    """A version such as 3.X is one word; a sentence that ends with a number ends there."""
+    text = "An extension for 3.X works with 3.Y and later. It was made in 3. Nothing follows."
+
+    assert [sentence.text for sentence in split_sentences(text)] == [
+        "An extension for 3.X works with 3.Y and later.",
+        "It was made in 3.",
+        "Nothing follows.",
+    ]

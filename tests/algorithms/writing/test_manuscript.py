@@ -6,7 +6,7 @@ from tenure.algorithms.research.outline_edits import apply_outline, revise_outli
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
-from tenure.contracts.research.report import Critique, SectionResult, Topic
+from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
@@ -389,3 +389,39 @@ def test_writers_know_gaps_and_the_comparison() -> None:
     brief = manuscript.render_synthesis_brief(SynthesisDraft(gaps=GAP, comparison=TABLE))
 
     assert brief == "Gaps: Not said.\nThe report has a table that compares Oven by these rows: Rye"
+
+
+LEAD_IN = Claim(text="There are two:", kind="lead_in")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "opening"),
+    [
+        (((), ("Bread is old.", "It rises."), ("Salt.",)), "Bread is old. It rises."),
+        ((("Bread is old.", "It rises."),), "Bread is old."),
+        ((tuple("abcdef"), ("Salt.",)), "a"),
+    ],
+)
+def test_a_direct_answer_opens_with_its_section(blocks: tuple[tuple[str, ...], ...], opening: str) -> None:
+    """The abstract is the first paragraph; its first sentence if it is long, or if nothing follows."""
+    section = SectionDraft(
+        topic="Bread", draft=Draft(blocks=tuple(block for one in blocks for block in draft(*one).blocks))
+    )
+
+    assert manuscript.select_opening(section).text == opening
+
+
+def test_a_direct_answer_may_have_no_opening() -> None:
+    """A table, a single sentence or a lead-in is no abstract; the sentences around a lead-in are."""
+    cells = tuple(Claim(text=text, label="Bread", column=text) for text in ("old", "brown"))
+    table = Block(kind="table", claims=cells)
+    led = Block(claims=(Claim(text="Bread is old."), LEAD_IN))
+    bullets = Block(kind="bullets", claims=(Claim(text="Salt."), Claim(text="Yeast.")))
+
+    def open_with(*blocks: Block) -> str:
+        section = SectionDraft(topic="Bread", draft=Draft(blocks=blocks))
+        return manuscript.select_opening(section).text
+
+    assert open_with(table) == open_with(Block(claims=(LEAD_IN,)), bullets) == ""
+    assert open_with(Block(claims=led.claims[:1])) == ""
+    assert open_with(led, bullets) == "Bread is old." and open_with(bullets) == "Salt."

@@ -239,3 +239,15 @@ def test_computed_results_need_no_relevance(knowledge: KnowledgeBase, found: dic
     analysis = knowledge.retrieval.analyze_candidates(request(candidate(result), candidate(found["stone"])))
 
     assert chunks(analysis.accepted) == {result.chunk}
+
+
+@slow
+def test_what_an_answer_cites_is_accepted(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """A cited passage is a finding of its topic whatever its similarity, with its relevance to the question asked."""
+    passage = found["stone"].model_copy(update={"relevance": 0.7})
+    cited = candidate(passage, "Where is granite quarried?").model_copy(update={"is_cited": True})
+    analysis = knowledge.retrieval.analyze_candidates(request(candidate(found["stone"]), cited))
+
+    (finding,) = analysis.accepted
+    assert (finding.passage.chunk, finding.query) == (passage.chunk, "Where is granite quarried?")
+    assert finding.passage.relevance == 0.7

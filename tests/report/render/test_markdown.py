@@ -53,6 +53,18 @@ The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pull
 - [1] *The Moon's pull*, <https://moon.example/pull?a=1>, read 2026-11-20.
 - [2] *On tides*, Ann Author, 2024-05-01, `notes/tides.md`, read 2026-11-20.
 
+## How this report was made
+
+- Run `research/why-tides-1a2b`, ended as *done*.
+- Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
+- The fallback answered instead of the model in one call of section writer: the answer was no JSON
+- Used: 9 role calls, 3 searches, 4.2 s
+- Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
+- Not read: `/library/notes/locked.pdf` (encrypted)
+- Critique of Weak tides: Too short. → Two passages added.
+- Decision: Stopped: nothing left to improve.
+- Corpus notes: 2 documents.
+
 ## Quotes
 
 Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
@@ -68,18 +80,6 @@ place: in the file, if it is text and unchanged, else in the text that was read 
 - “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
 - “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
 - “Neap tides are weak.” (characters 68–88, under “Tides”; in: Weak tides)
-
-## How this report was made
-
-- Run `research/why-tides-1a2b`, ended as *done*.
-- Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
-- The fallback answered instead of the model in one call of section writer: the answer was no JSON
-- Used: 9 role calls, 3 searches, 4.2 s
-- Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
-- Not read: `/library/notes/locked.pdf` (encrypted)
-- Critique of Weak tides: Too short. → Two passages added.
-- Decision: Stopped: nothing left to improve.
-- Corpus notes: 2 documents.
 """
 
 
@@ -294,5 +294,5 @@ def test_conclusions_and_gaps_close_the_report() -> None:
         "*Questions that the sources that were read leave open.*\n\nNo source says how old `rise()` is."
     )
     assert headings(text).index("Comparison") < headings(text).index("The rhythm") < headings(text).index("References")
-    assert text.index("## Quotes") < text.index("**Situation.** The sea rises twice a day. [2]")
+    assert text.index("**Situation.** The sea rises twice a day. [2]") < text.index("## Quotes")
     assert "| **Spring** | – | – |" not in text and "| **Neap** |" in text

@@ -207,6 +207,7 @@ CLOSED = SynthesizerOutput(
     complication=(),
     resolution=(WrittenSentence(text="So bake rye.", passages=(1,), kind="inference"),),
     gaps=(WrittenSentence(text="The heat of the oven is not known.", passages=()),),
+    gap_queries=("heat of a baker's oven",),
     columns=("Time", "Heat"),
     rows=(
         WrittenRow(label="Rye", cells=(cell("long", 1), cell("low", 1))),
@@ -221,6 +222,7 @@ def test_the_last_turn_closes_the_report() -> None:
 
     assert [(claim.kind, len(claim.citations)) for claim in made.resolution.claims] == [("inference", 1)]
     assert [(claim.kind, claim.citations) for claim in made.gaps.claims] == [("gap", ())]
+    assert made.gap_queries == ("heat of a baker's oven",)
     table, shared = made.comparison.blocks
     assert [claim.statement for claim in table.claims] == ["Rye – Time: long", "Wheat – Time: short"]
     assert [claim.statement for claim in shared.claims] == ["Heat (Rye, Wheat): low"]
@@ -251,6 +253,7 @@ def test_earlier_turns_have_no_closing_parts() -> None:
     )
 
     assert early.resolution == early.gaps == early.comparison == bare.comparison == Draft()
+    assert early.gap_queries == ()
 
 
 def test_the_cells_of_a_very_large_table_keep_one_quote() -> None:

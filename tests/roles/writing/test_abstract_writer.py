@@ -8,6 +8,7 @@ from tenure.roles.writing.abstract_writer import (
     MAX_WORDS,
     AbstractWriterInput,
     AbstractWriterOutput,
+    WrittenAnswer,
     build_abstract,
     fallback,
     render,
@@ -64,6 +65,29 @@ def test_open_points_that_a_section_answers_are_closed() -> None:
     assert "<open_points>\n1. Its age is open.\n2. Its price is open.\n</open_points>" in prompt
     assert build_abstract(given, output, EVIDENCE).closed_points == (2,)
     assert "<open_points>" not in render(AbstractWriterInput(question=QUESTION, sections=()), EVIDENCE)[1].content
+
+
+def test_open_points_are_answered_from_passages() -> None:
+    """Passages of the searches for gaps are shown; answers name a point and cite; other answers are left out."""
+    claims = (Claim(text="Its age is open.", kind="gap"), Claim(text="–", kind="gap", label="Rye", column="Price"))
+    given = AbstractWriterInput(
+        question=QUESTION,
+        sections=(section("Bread", *REST),),
+        open_points=Draft(blocks=(Block(claims=claims),)),
+        found_passages=1,
+    )
+    answers = (
+        WrittenAnswer(point=1, section=1, text="Cheese is old.", passages=(len(EVIDENCE.passages),)),
+        WrittenAnswer(point=1, text="It is repeated.", passages=(1,)),
+        WrittenAnswer(point=2, text="without a passage", passages=()),
+        WrittenAnswer(point=0, text="no such point", passages=(1,)),
+    )
+    prompt = render(given, EVIDENCE)[1].content
+    built = build_abstract(given, AbstractWriterOutput(sentences=(), answers=answers), EVIDENCE)
+
+    assert prompt.count("<passage n=") == 1 and f'<passage n="{len(EVIDENCE.passages)}"' in prompt
+    assert "2. Empty cell: Rye – Price" in prompt
+    assert [(one.point, one.section, one.claim.text) for one in built.answers] == [(1, 1, "Cheese is old.")]
 
 
 def test_a_short_section_keeps_its_opening() -> None:

@@ -14,8 +14,9 @@ from tenure.roles.writing.report_reflector import (
     fallback,
     keep_actionable_critiques,
     render,
+    render_sections,
 )
-from tests.roles.cases import EVIDENCE
+from tests.roles.cases import EVIDENCE, quoted
 from tests.support.passages import passage
 
 QUESTION = "How is rye bread made?"
@@ -113,6 +114,17 @@ def test_the_prompt_shows_titles_and_the_synthesis() -> None:
     given = ReportReflectorInput(question=QUESTION, sections=(FULL,), synthesis=SynthesisDraft(situation=FULL.draft))
     prompt = render(given, EVIDENCE)[1].content
 
-    assert "- Bread – Bread – Making bread" in prompt and EVIDENCE.passages[0].text not in prompt
+    assert "- Bread: Making bread; Rye" in prompt and EVIDENCE.passages[0].text not in prompt
     assert "<synthesis>\nSituation: Rye bread" in prompt
     assert "<synthesis>" not in render(ReportReflectorInput(question=QUESTION, sections=(FULL,)), Evidence())[1].content
+
+
+def test_tables_are_shown_row_by_row() -> None:
+    """A table of a section is a table in the prompt, and its unsupported cells are marked."""
+    cells = (
+        Claim(text="flour", label="Bread", column="Of", status="supported", citations=(quoted(0, "Bread"),)),
+        Claim(text="stone", label="Bread", column="In", status="neutral", citations=(quoted(0, "Bread"),)),
+    )
+    section = SectionDraft(topic="Bread", draft=Draft(blocks=(Block(kind="table", claims=cells),)))
+
+    assert render_sections([section]) == "Bread\n|  | Of | In |\n| Bread | flour | stone [not confirmed] |"

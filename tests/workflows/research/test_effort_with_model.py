@@ -1,6 +1,7 @@
 """Runs with a model do what their effort is worth: no turn that rules make as well, and no wait without a need."""
 
 import asyncio
+import re
 from collections import Counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.support.worlds import (
     FINISH,
     KITCHEN,
     Held,
+    Line,
     MemoryKnowledge,
     Reply,
     Reticent,
@@ -37,6 +39,7 @@ pytestmark = [slow, pytest.mark.timeout(120)]
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100
+PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
 RESEARCH = (
     "router",
     "decomposer",
@@ -83,14 +86,16 @@ async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
     assert result.fallbacks == ()
 
 
-async def test_a_simple_report_is_judged_only_by_what_can_be_judged(serving: Serving) -> None:
-    """No model checks the abstract, so its free sentences stay, and no rule estimates which parts are answered."""
-    free = "Bread and cheese differ in what their makers wait for."
-    result = await run_to_end(
-        serving, ScriptedChat(story(abstract_writer=says(sentences((free, 1))))), build_request(effort="simple")
-    )
+async def test_a_simple_report_says_its_answer_once(serving: Serving) -> None:
+    """The opening of the only section is the abstract, without a call, and no rule estimates what is answered."""
+    said = ("Bread and cheese both take time.", "Both are old.")
+    block = {"kind": "paragraph", "sentences": [{"text": text, "passages": [1]} for text in said]}
+    chat = ScriptedChat(story(section_writer=says({"blocks": [block]})))
+    result = await run_to_end(serving, chat, build_request(effort="simple"))
+    (section,) = result.sections
 
-    assert [claim.text for claim in result.abstract_claims] == [free]
+    assert chat.count("abstract_writer") == 0
+    assert result.abstract_claims and result.abstract_claims[0].text not in section.markdown
     assert result.evaluation is not None
     assert (result.evaluation.completeness, result.evaluation.missing) == (None, ())
 
@@ -109,11 +114,47 @@ async def test_a_gap_that_a_section_answers_is_left_out(serving: Serving) -> Non
     assert "How cheese ages is open." in result.synthesis.gaps and "bread ages" not in result.synthesis.gaps
 
 
+async def test_a_gap_is_searched_for_before_it_is_printed(serving: Serving) -> None:
+    """The writer of the abstract sees what a search for each gap has found, and answers gaps and empty cells."""
+    gap = {"text": "The findings do not say whether patience matters.", "passages": [], "kind": "gap"}
+    cell = {"text": "–", "passages": [], "kind": "gap"}
+    closing = {
+        "gaps": [gap],
+        "gap_queries": ["how long the dough of bread rises"],
+        "columns": ["Oven"],
+        "rows": [{"label": "Bread", "cells": [cell]}],
+    }
+    rising = "The baker lets the dough of the bread rise for two hours before the oven is hot."
+    told = story(synthesizer=says({**synthesis("Bread rises."), **closing}), abstract_writer=answer_points(rising))
+    chat = ScriptedChat(told)
+    result = await run_to_end(serving, chat, build_request(effort="moderate"))
+
+    prompt = next(prompt for role, prompt in chat.asked if role == "abstract_writer")
+    assert rising in prompt and "2. Empty cell: Bread – Oven" in prompt
+    assert result.synthesis is not None
+    assert result.synthesis.gaps == "" and "hot" in result.synthesis.comparison
+    assert rising in result.sections[0].markdown
+
+
+def answer_points(gap: str) -> Line:
+    """Write an abstract that answers a gap and an empty cell from the passages that say so."""
+
+    async def write(prompt: str) -> Reply:
+        passage = next(int(number) for number, text in PASSAGE.findall(prompt) if gap in text)
+        answers = [
+            {"point": 1, "section": 1, "text": gap, "passages": [passage]},
+            {"point": 2, "section": 0, "text": "hot", "passages": [passage]},
+        ]
+        return {**sentences(("Both take time.", 1)), "answers": answers}
+
+    return write
+
+
 async def test_the_abstract_is_written_from_the_sections(serving: Serving) -> None:
     """A model that says only what the checked sections say is shown no passage."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-        run = await stage.start(build_request(effort="simple"))
+        run = await stage.start(build_request(effort="moderate"))
         await asyncio.wait_for(run.result(), PATIENCE)
     shown = {role: prompt.count("<passage n=") for role, prompt in chat.asked}
 

@@ -324,6 +324,7 @@ async def test_passages_are_read_by_roles(serving: Serving) -> None:
     first, second = (2, 9) if found.found[0].source == "a" else (9, 2)
     assert early.problem == "there is no passage 1: no passage was seen yet; search first"
     assert document.text.endswith("[1]") and summary.text.endswith("[2]") and document.reliability == 0.95
+    assert document.cited == (found.found[0].chunk,) and len(set(compared.cited)) == 2 and early.cited == ()
     assert set(facts.text.splitlines()) == {f"{RYE.format(first)} [1]", f"{RYE.format(second)} [2]"}
     assert dates.problem.startswith("these passages have no such facts") and dates.passages == found.found
     assert compared.text.startswith("They differ") and "[1] / " in compared.text and compared.text.endswith("[2]")

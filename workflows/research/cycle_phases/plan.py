@@ -44,9 +44,10 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
         loop.max_topics,
         (*state.planned, *findings),
     )
-    # A model has not seen what rules have planned with, so its first plan begins with those findings.
-    shown = () if by_rule else findings
-    loop.state = research_state.apply_plan(loop.state, plan, proposal.critique, len(feedback), shown)
+    # A model has not seen what rules have planned with, so its first plan begins with those findings and without their
+    # critique, which describes the state before the first search.
+    shown, critique = ((), "") if by_rule else (findings, proposal.critique)
+    loop.state = research_state.apply_plan(loop.state, plan, critique, len(feedback), shown)
     new = feedback[state.planner_feedback_count :]
     loop.state = research_state.record_feedback_queries(loop.state, new, plan.steps)
     return plan

@@ -11,16 +11,23 @@ from workflows.research.verification import verify_drafts
 from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.claims.removal import remove_claims
     from tenure.algorithms.claims.verification import list_cited_passages
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
     from tenure.algorithms.research.research_state import describe_positions
     from tenure.algorithms.text.questions import format_heading
-    from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import Claim, Draft, SynthesisDraft
+    from tenure.algorithms.writing import manuscript, open_points
+    from tenure.contracts.evidence.passages import (
+        AbstractDraft,
+        Block,
+        Claim,
+        Draft,
+        PassageRef,
+        SearchRequest,
+        SynthesisDraft,
+    )
     from tenure.contracts.evidence.reasoning import Reasoning
-    from tenure.contracts.research.report import ReportDraft
+    from tenure.contracts.research.report import ReportDraft, SectionDraft
     from tenure.contracts.research.spiral import SpiralResult
     from tenure.contracts.result.result import ResultStatus
     from tenure.contracts.run.run import ControlState, RunLimits
@@ -29,13 +36,20 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.writing.title_writer import TitleWriterInput
 
 
+PASSAGES_PER_GAP = 5
+"""Passages of the search for one gap."""
+MAX_GAP_PASSAGES = 16
+"""Passages of the searches for all gaps."""
+
+
 @dataclass(frozen=True)
 class FrontMatter:
-    """Title, short answer, abstract and synthesis of a report."""
+    """Title, short answer, abstract and synthesis of a report, and its sections with answers to open points."""
 
     title: str
     abstract: Draft
     synthesis: SynthesisDraft
+    sections: tuple[SectionDraft, ...]
     short_answer: Claim | None = None
 
 
@@ -45,8 +59,9 @@ async def finalize(context: ReportContext) -> ReportDraft:
     if state.written_sections and not state.cancelled and not state.failure:
         front = await _write_front_matter(context)
     else:
-        front = FrontMatter(format_heading(context.request.question), Draft(), state.research.synthesis)
-    line = _select_reasoning(context, front.abstract)
+        heading = format_heading(context.request.question)
+        front = FrontMatter(heading, Draft(), state.research.synthesis, state.written_sections)
+    line = _select_reasoning(context, front)
     progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
     if not context.clients.progress.is_received:
         context.add_notes([UNHEARD])
@@ -54,48 +69,21 @@ async def finalize(context: ReportContext) -> ReportDraft:
 
 
 async def _write_front_matter(context: ReportContext) -> FrontMatter:
-    """Write title and abstract, then verify the abstract and the synthesis."""
+    """Write title and abstract, then verify the abstract, the synthesis and answers to what it left open."""
     context.report_progress("compose")
-    request, state, sections = context.request, context.state, context.state.written_sections
+    request, state = context.request, context.state
     synthesis = manuscript.select_closing(state.research.synthesis)
-    conclusions = manuscript.list_conclusions(synthesis)
-    title, written = await asyncio.gather(
-        context.clients.models.ask(
-            title_writer.ROLE,
-            TitleWriterInput(question=request.question, topics=tuple(section.topic for section in sections)),
-            summary="title",
-            for_writing=True,
-        ),
-        context.clients.models.ask(
-            abstract_writer.ROLE,
-            AbstractWriterInput(
-                question=request.question,
-                sections=(*sections, *conclusions),
-                open_points=synthesis.gaps,
-                line=state.reasoning.line,
-                preferences=request.experience.preferences,
-                length=request.limits.length,
-            ),
-            manuscript.select_passages_shown(
-                state.sections,
-                # A model says only what the sections say; the fallback compares all passages.
-                () if request.limits.has_model else context.evidence,
-                (
-                    *state.reasoning.passages,
-                    *list_cited_passages(claim for part in conclusions for claim in part.draft.claims),
-                ),
-            ),
-            summary="abstract",
-            for_writing=True,
-        ),
-    )
-    (gaps,) = remove_claims([synthesis.gaps], {number - 1 for number in written.closed_points})
-    synthesis = synthesis.model_copy(update={"gaps": gaps})
+    title, written = await asyncio.gather(_write_title(context), _write_abstract(context, synthesis))
+    closed, answers = open_points.close_points(synthesis, written)
     parts = ("situation", "complication", "resolution", "gaps", "comparison")
     verification = await verify_drafts(
         context.clients,
         request.question,
-        (Draft(blocks=written.blocks), *(getattr(synthesis, part) for part in parts)),
+        (
+            Draft(blocks=written.blocks),
+            *(getattr(closed, part) for part in parts),
+            *(Draft(blocks=(Block(claims=(answer.claim,)),)) for answer in answers),
+        ),
         manuscript.select_passages_shown(state.sections, context.evidence),
         "Abstract and synthesis",
         for_writing=True,
@@ -103,19 +91,87 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
         written_by_model=request.limits.has_model,
     )
     context.add_notes(verification.notes)
-    abstract, *verified = verification.drafts
+    abstract, *rest = verification.drafts
+    verified, checked = dict(zip(parts, rest[: len(parts)], strict=True)), rest[len(parts) :]
+    verified["gaps"] = open_points.restore_gaps(synthesis.gaps, verified["gaps"], answers, checked)
     return FrontMatter(
-        title.title,
+        title,
         abstract,
-        SynthesisDraft(**dict(zip(parts, verified, strict=True))),
+        closed.model_copy(update=verified),
+        open_points.add_answers(state.written_sections, answers, checked),
         manuscript.cite_short_answer(written.short_answer, abstract),
     )
 
 
-def _select_reasoning(context: ReportContext, abstract: Draft) -> Reasoning | None:
+async def _write_title(context: ReportContext) -> str:
+    topics = tuple(section.topic for section in context.state.written_sections)
+    output = await context.clients.models.ask(
+        title_writer.ROLE,
+        TitleWriterInput(question=context.request.question, topics=topics),
+        summary="title",
+        for_writing=True,
+    )
+    return output.title
+
+
+async def _write_abstract(context: ReportContext, synthesis: SynthesisDraft) -> AbstractDraft:
+    """Write the abstract, whose writer also answers what the synthesis left open; a direct answer is its own."""
+    request, state, sections = context.request, context.state, context.state.written_sections
+    if request.limits.has_model and not context.effort.outlines and len(sections) == 1:
+        return manuscript.select_opening(sections[0])
+    conclusions = manuscript.list_conclusions(synthesis)
+    found = await _search_for_gaps(context, synthesis)
+    shown = manuscript.select_passages_shown(
+        state.sections,
+        # A model says only what the sections say; the fallback compares all passages.
+        () if request.limits.has_model else context.evidence,
+        (
+            *state.reasoning.passages,
+            *list_cited_passages(claim for part in conclusions for claim in part.draft.claims),
+        ),
+    )
+    chunks = {passage.chunk for passage in found}
+    return await context.clients.models.ask(
+        abstract_writer.ROLE,
+        AbstractWriterInput(
+            question=request.question,
+            sections=(*sections, *conclusions),
+            open_points=open_points.list_open_points(synthesis),
+            found_passages=len(found),
+            line=state.reasoning.line,
+            preferences=request.experience.preferences,
+            length=request.limits.length,
+        ),
+        (*(passage for passage in shown if passage.chunk not in chunks), *found),
+        summary="abstract",
+        for_writing=True,
+    )
+
+
+async def _search_for_gaps(context: ReportContext, synthesis: SynthesisDraft) -> tuple[PassageRef, ...]:
+    """Search the documents once for each gap, so that none is printed that they answer; rules name no gaps."""
+    request = context.request
+    if not request.limits.has_model or context.parent.is_finishing:
+        return ()
+    queries = open_points.build_gap_queries(synthesis)
+    found = await asyncio.gather(
+        *(
+            context.clients.knowledge.search(
+                SearchRequest(query=query, corpora=request.corpora, k=PASSAGES_PER_GAP),
+                request.limits.min_relevance,
+                summary=query,
+                browse=False,
+            )
+            for query in queries
+        )
+    )
+    return manuscript.interleave_passages(found)[:MAX_GAP_PASSAGES]
+
+
+def _select_reasoning(context: ReportContext, front: FrontMatter) -> Reasoning | None:
     """Return the line of reasoning, or None if abstract and sections say the same."""
     state = context.state
-    drafts = [abstract, *(section.draft for section in state.written_sections)]
+    drafts = [front.abstract, *(section.draft for section in front.sections)]
     line = reasoning_strategies.discard_if_repeated(state.reasoning.line, drafts)
     if state.reasoning.line and not line and context.request.limits.reasoning is not None:
         context.add_notes(["The line of reasoning is left out, since the sections say the same."])
@@ -124,7 +180,7 @@ def _select_reasoning(context: ReportContext, abstract: Draft) -> Reasoning | No
 
 def _assemble(context: ReportContext, front: FrontMatter, line: Reasoning | None) -> ReportDraft:
     request, state, parent = context.request, context.state, context.parent
-    research, sections = state.research, state.written_sections
+    research, sections = state.research, front.sections
     limits = parent.apply_budget_revision(request.limits)
     return ReportDraft(
         id=request.run,

@@ -71,8 +71,12 @@ async def reason(context: ReportContext) -> None:
         request.limits.effort or request.complexity,
         request.limits.reasoning,
     )
-    findings = (topic.passages for topic in context.state.research.topics)
-    evidence = manuscript.interleave_passages([request.evidence, *findings])
+    research = context.state.research
+    evidence = manuscript.interleave_passages([request.evidence, *(topic.passages for topic in research.topics)])
+    if request.limits.has_model:
+        # The reasoner reads the first passages only, and a cause often shares few words with the question.
+        decisive = manuscript.select_cited_evidence(research.synthesis, research.topics)
+        evidence = manuscript.add_new_passages(decisive, evidence)
     if strategy == "none" or not evidence or parent.is_finishing or parent.control.running_low:
         return
     context.report_progress("reason", strategy.replace("_", " "))

@@ -1,6 +1,6 @@
 """The tool `compare_documents`: comparison of two documents by criteria."""
 
-from tenure.algorithms.research.observations import format_comparison
+from tenure.algorithms.research.observations import format_comparison, list_cited_chunks
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.tools import Observation, PassageNumber, ShortText, ToolArguments
 from tenure.roles.claims import document_comparer
@@ -41,7 +41,9 @@ async def compare_documents(context: ToolContext, arguments: CompareDocumentsArg
     )
     numbers = context.get_passage_numbers(passages)
     lines = [format_comparison(point, numbers) for point in comparison.points]
-    return observe_lines(lines, passages, JUDGED_RELIABILITY, "these passages have nothing to compare in that")
+    sides_cited = [side for point in comparison.points for side in (point.first, point.second) if side]
+    nothing = "these passages have nothing to compare in that"
+    return observe_lines(lines, passages, JUDGED_RELIABILITY, nothing, list_cited_chunks(sides_cited))
 
 
 async def _find_passage(context: ToolContext, document: int | str) -> PassageRef | None:

@@ -4,7 +4,9 @@ A text fragment (`#:~:text=`, WICG Scroll to Text Fragment) makes a browser scro
 http and https URLs become links; every other source is shown as a path.
 """
 
+import os
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 from urllib.parse import quote, unquote, urlsplit
 
@@ -12,6 +14,9 @@ from tenure.report.render.escaping import flatten
 
 MAX_WHOLE_QUOTE_CHARS = 120
 """Maximum length of a quote that a fragment contains as a whole; a longer one is named by its first and last words."""
+
+MIN_FOLDER_PARTS = 3
+"""Minimum depth of a folder whose name stands for it in a report."""
 
 EDGE_WORDS = 6
 """Number of words at either end of a long quote."""
@@ -35,10 +40,27 @@ def is_web(uri: str) -> bool:
     )
 
 
+def choose_base(uris: Iterable[str], base: PurePath | None = None) -> PurePath | None:
+    """Return the folder to which the paths of a report are shown relative.
+
+    This is `base`, or the parent of the folder that contains all files if none of them is below `base`: readers need
+    the name of the folder that was read, not the way to it on the machine that read it.
+    """
+    files = [path for path in (_parse_path(uri) for uri in uris if not is_web(uri)) if path.is_absolute()]
+    if not files or (base is not None and any(path.is_relative_to(base) for path in files)):
+        return base
+    folder = PurePath(os.path.commonpath([path.parent for path in files]))
+    return folder.parent if len(folder.parts) >= MIN_FOLDER_PARTS else base
+
+
 def format_path(uri: str, base: PurePath | None = None) -> str:
     """Return a path, relative to `base` if it is below it."""
-    path = PurePath(unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri)
+    path = _parse_path(uri)
     return str(path.relative_to(base) if base is not None and path.is_relative_to(base) else path)
+
+
+def _parse_path(uri: str) -> PurePath:
+    return PurePath(unquote(uri.removeprefix("file://")) if uri.startswith("file://") else uri)
 
 
 def build_text_fragment(uri: str, words: str) -> str:

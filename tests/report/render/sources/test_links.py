@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tenure.report.render.sources.links import build_text_fragment, format_path, is_web
+from tenure.report.render.sources.links import build_text_fragment, choose_base, format_path, is_web
 
 PAGE = "https://a.example/x?y=1"
 
@@ -80,3 +80,20 @@ def test_a_path_is_shown_as_a_person_types_it() -> None:
     """Under the given folder it is relative, and an address of a file is a path."""
     assert format_path("file:///home/ann/my%20notes.md", PurePosixPath("/home/ann")) == "my notes.md"
     assert format_path("/srv/a.md", PurePosixPath("/home/ann")) == "/srv/a.md"
+
+
+def test_files_outside_the_base_are_shown_below_their_folder() -> None:
+    """The name of the folder that contains all files stays in their paths; the way to it does not."""
+    home = PurePosixPath("/home/ann")
+    files = ("/srv/data/docs/a.md", "file:///srv/data/docs/more/b.md", PAGE, "calculation: 1 + 1")
+
+    assert choose_base(files, home) == choose_base(files) == PurePosixPath("/srv/data")
+    assert format_path(files[0], choose_base(files, home)) == "docs/a.md"
+
+
+@pytest.mark.parametrize("uri", ["/home/ann/a.md", "/srv/a.md", PAGE, "notes"])
+def test_the_base_stays(uri: str) -> None:
+    """Files below the base, in folders near the root, and sources without a path leave the base as it is."""
+    home = PurePosixPath("/home/ann")
+
+    assert choose_base([uri], home) == home
