@@ -20,6 +20,8 @@ COPY workflows workflows
 COPY activities activities
 COPY docs docs
 COPY deploy/health.py deploy/health.py
+# The user of the image cannot write here, and compiling the code at each start would take a second.
+RUN python -m compileall -q tenure workflows activities
 ENV PATH=/app/.venv/bin:$PATH \
     PYTHONPATH=/app \
     PYTHONUNBUFFERED=1 \

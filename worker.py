@@ -4,13 +4,20 @@ Start it as `python worker.py`; `--queues` serves only some of the task queues. 
 it takes part in Worker Versioning (`tenure/temporal/deployment.py`).
 """
 
+import gc
+import sys
+
+if __name__ == "__main__":
+    # Collections during the imports find nothing and take a sixth of their time; `serve` turns them on again.
+    gc.disable()
+    # As for the workflow runner below: without byte code a second start compiles every module again.
+    sys.dont_write_bytecode = False
+
 import argparse
 import asyncio
-import gc
 import os
 import signal
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from datetime import timedelta
@@ -21,7 +28,6 @@ import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
-from temporalio.service import RPCError
 from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
@@ -43,15 +49,12 @@ from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
 from tenure.extensions import get_plugin_paths
 from tenure.files.file_store import FileStore
-from tenure.knowledge.answers import AnswerLimits, ModelAnswers
-from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.pages.fetching import PageFetching
+from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
-from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.logs import configure_logging
 from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
-from tenure.models.factory import create_chat_model, create_embedding_model, create_rerank_model
+from tenure.models.factory import create_chat_model
 from tenure.notifications import Notifier
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.sandbox.base import Sandbox, SandboxError
@@ -61,17 +64,15 @@ from tenure.sources.fetch.browser import Browser, create_browser
 from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
-from tenure.sources.tables.sql_engine import SqlLimits
 from tenure.temporal.answer_cipher import CodecCipher
-from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect
 from tenure.temporal.deployment import (
     VersioningRefused,
+    check_version,
     is_earlier_version,
     make_current,
     make_deployment_config,
-    read_current_build_id,
 )
 from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
@@ -122,6 +123,9 @@ from workflows.upkeep.relate import RelateWorkflow
 from workflows.upkeep.sql import SqlWorkflow
 
 if TYPE_CHECKING:
+    from tenure.knowledge.answers import ModelAnswers
+    from tenure.knowledge.base import KnowledgeBase
+    from tenure.knowledge.pages.fetching import PageFetching
     from tenure.tracing.tracer import Tracer
 
 WORKFLOWS = [
@@ -208,10 +212,10 @@ def choose_workflow_runner() -> WorkflowRunner:
 
 def build_activities(
     chat: ChatModel | None,
-    knowledge: KnowledgeBase,
+    knowledge: "KnowledgeBase",
     notifier: Notifier | None = None,
     roots: DocumentRoots | None = None,
-    answers: ModelAnswers | None = None,
+    answers: "ModelAnswers | None" = None,
 ) -> dict[str, list[Callable[..., Any]]]:
     """Return all activities that need neither a sandbox nor the web, by task queue.
 
@@ -250,7 +254,9 @@ def build_sandbox_activities(
     return _collect_activities(SandboxActivities(box, keep, store, roots))
 
 
-def build_web_activities(search: FederatedSearch, pages: PageFetching, mcp: McpActivities) -> list[Callable[..., Any]]:
+def build_web_activities(
+    search: FederatedSearch, pages: "PageFetching", mcp: McpActivities
+) -> list[Callable[..., Any]]:
     """Return the activities that access the web and MCP servers."""
     return _collect_activities(WebActivities(search, pages), mcp)
 
@@ -260,7 +266,7 @@ def build_archive_activities(archiver: Archiver) -> list[Callable[..., Any]]:
     return _collect_activities(ArchiveActivities(archiver))
 
 
-def build_browser_activities(pages: PageFetching | None) -> list[Callable[..., Any]]:
+def build_browser_activities(pages: "PageFetching | None") -> list[Callable[..., Any]]:
     """Return the activities of the browser; without `pages` they report that no browser is available."""
     return _collect_activities(BrowserActivities(pages))
 
@@ -302,51 +308,45 @@ def build_sandbox_worker(
     )
 
 
+def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
+    """Return the writer of the archive."""
+
+    def create() -> Archiver:
+        from tenure.temporal.archive.archiver import RunArchiver
+
+        return RunArchiver(client, knowledge.runs)
+
+    return Deferred(create).proxy
+
+
 def build_workers(
     client: Client,
     settings: Settings,
     queues: Sequence[str],
     threads: ThreadPoolExecutor,
+    knowledge: "KnowledgeBase",
     engines: FederatedSearch,
     visitor: Fetcher,
     chromium: Browser | None,
-    recorder: MetricRecorder | None = None,
     interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
-    """Return one worker per queue except the sandbox queue, on shared clients."""
+    """Return one worker per queue except the sandbox queue, on shared clients.
+
+    `knowledge` is not used before the first activity: it may be a proxy of one that is still being opened.
+    """
     roots, owners = DocumentRoots(settings.document_roots, settings.home), Owners.from_settings(settings)
-    knowledge = KnowledgeBase(
-        settings.knowledge_uri,
-        create_embedding_model(settings),
-        settings.chunk_tokens,
-        vector_index=settings.vector_index,
-        metrics=SearchMetrics(settings.home.absolute() / "searches.db", recorder),
-        sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
-        databases={name: address.get_secret_value() for name, address in settings.databases.items()},
-        rerank_model=create_rerank_model(settings),
-        cold_start_chunks=settings.cold_start_chunks,
-        ingest_seconds=settings.ingest_seconds,
-        page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
-        answer_limits=AnswerLimits(
-            settings.answer_cache_megabytes * 1_000_000, timedelta(days=settings.answer_cache_days)
-        ),
-        answer_cipher=CodecCipher.from_settings(settings),
-        domain_authority=settings.domain_authority,
-        memory_policy=settings.memory_policy,
-        readable_files=roots.select,
-    )
     chat = create_chat_model(settings)
-    answers = ModelAnswers(knowledge.answers, chat.identify) if chat and settings.answer_cache_megabytes else None
+    answers = prepare_answers(knowledge, chat.identify) if chat and settings.answer_cache_megabytes else None
     methods = build_activities(chat, knowledge, Notifier.from_settings(settings), roots, answers)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
-    methods[WEB_QUEUE] = build_web_activities(engines, PageFetching(knowledge.pages, visitor, lasts), mcp)
+    methods[WEB_QUEUE] = build_web_activities(engines, prepare_fetching(knowledge, visitor, lasts), mcp)
     methods[BROWSER_QUEUE] = build_browser_activities(
-        None if chromium is None else PageFetching(knowledge.pages, chromium, lasts, refetch=True)
+        None if chromium is None else prepare_fetching(knowledge, chromium, lasts, refetch=True)
     )
     methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
-    methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, knowledge.runs))
+    methods[TENURE_QUEUE] += build_archive_activities(_prepare_archiver(client, knowledge))
     # Searches and ingestion had no queues of their own: runs that began then wait for them here.
     methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
@@ -363,7 +363,10 @@ def build_workers(
             workflow_runner=choose_workflow_runner(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-            interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora), *interceptors],
+            interceptors=[
+                OwnerInterceptor(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources)),
+                *interceptors,
+            ],
             **options,
         )
         for queue in queues
@@ -465,31 +468,43 @@ async def serve(
             running.push_async_callback(visitor.aclose)
             if chromium is not None:
                 running.push_async_callback(chromium.aclose)
-            # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
-            gc.freeze()
             versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
+            roots = DocumentRoots(settings.document_roots, settings.home)
+            knowledge = prepare_knowledge(settings, recorder, CodecCipher.from_settings(settings), roots.select)
             workers = build_workers(
-                client, settings, queues, threads, engines, visitor, chromium, recorder, [monitor], **versioning
+                client, settings, queues, threads, knowledge.proxy, engines, visitor, chromium, [monitor], **versioning
             )
             for worker in workers:
                 extend_workflow_tasks(worker)
                 await running.enter_async_context(worker)
             monitor.watch(workers)
-            if SANDBOX_QUEUE in queues and (box := await find_usable_sandbox(settings)):
-                programs = build_sandbox_worker(client, settings, box, [monitor], **versioning)
-                workers.append(await running.enter_async_context(programs))
-                monitor.watch([programs])
-            if TENURE_QUEUE in queues and not (build_id and await is_earlier_version(client, build_id)):
-                await schedule_upkeep(client, settings)
-            structlog.get_logger().info(
-                "worker is serving", queues=list(queues), home=str(settings.home.absolute()), version=build_id or None
-            )
+
+            async def serve_programs() -> None:
+                """Serve the sandbox queue if its self-test succeeds."""
+                if box := await find_usable_sandbox(settings):
+                    programs = build_sandbox_worker(client, settings, box, [monitor], **versioning)
+                    workers.append(await running.enter_async_context(programs))
+                    monitor.watch([programs])
+                    _log_serving([programs], settings, build_id)
+
+            # The workers poll meanwhile; a task that needs the knowledge base waits for it. This version gets new runs
+            # after all of these steps.
+            preparations: list[Awaitable[object]] = [serve_programs()] if SANDBOX_QUEUE in queues else []
+            if workers:
+                _log_serving(workers, settings, build_id)
+                preparations.append(asyncio.to_thread(knowledge.get))
+            if TENURE_QUEUE in queues:
+                preparations.append(_schedule_upkeep(client, settings, build_id))
+            await asyncio.gather(*preparations)
+            # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
+            gc.freeze()
+            gc.enable()
             served = [worker.task_queue for worker in workers]
             routing = (
                 # This process serves all that it can; workers of some queues wait for the workers of the others.
                 make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
                 if becomes_current
-                else _check_version(client, settings, build_id, served)
+                else check_version(client, settings, build_id, served)
             )
             await wait_for_stop(stop, routing, serve_while_needed(settings))
             structlog.get_logger().info("worker is stopping")
@@ -498,25 +513,17 @@ async def serve(
                 end_process()
 
 
-async def _check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
-    """Report a worker without a version if new runs use one; without versioning by the settings, end that.
+def _log_serving(workers: Sequence[Worker], settings: Settings, build_id: str) -> None:
+    queues = [worker.task_queue for worker in workers]
+    structlog.get_logger().info(
+        "worker is serving", queues=queues, home=str(settings.home.absolute()), version=build_id or None
+    )
 
-    Raises:
-        VersioningRefused: the server does not allow the change.
-    """
-    if build_id:
-        return
-    try:
-        current = await read_current_build_id(client)
-    except (VersioningRefused, RPCError) as error:  # a server without it, or a gate that allows polling only
-        structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
-        return
-    if current and not settings.worker_versioning and TENURE_QUEUE in queues:
-        await make_current(client, "", queues)
-    elif current:
-        structlog.get_logger().warning(
-            "new runs use a version, and this worker has none: start it with --versioned", version=current
-        )
+
+async def _schedule_upkeep(client: Client, settings: Settings, build_id: str) -> None:
+    """Schedule the upkeep, unless this worker serves the last runs of an earlier version."""
+    if not (build_id and await is_earlier_version(client, build_id)):
+        await schedule_upkeep(client, settings)
 
 
 def extend_workflow_tasks(worker: Worker) -> None:

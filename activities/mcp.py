@@ -27,7 +27,6 @@ from tenure.contracts.research.tools import (
 )
 from tenure.sources.document.document import Document
 from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink, ToolResult
-from tenure.sources.parsers.tool_text import build_resource_document, build_tool_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -80,6 +79,9 @@ class McpActivities:
                 parts = await self._servers.read_resource(request.server, request.uri)
             except McpError as error:
                 return McpCallReply(problem=str(error))
+            # Imported when needed: the tables of an answer load DuckDB, and the worker should serve first.
+            from tenure.sources.parsers.tool_text import build_resource_document
+
             title = request.title or request.uri
             document = build_resource_document(title, [part.text for part in parts if part.text])
             if not document.text:
@@ -96,6 +98,8 @@ class McpActivities:
         return _build_reply(passages, title, document)
 
     async def _store_answer(self, request: McpCallRequest, answer: ToolResult) -> McpCallReply:
+        from tenure.sources.parsers.tool_text import build_tool_document
+
         title = f"Answer of {request.tool} ({request.server})"
         document = build_tool_document(title, answer.texts, answer.structured, request.arguments)
         if not document.text:

@@ -21,7 +21,6 @@ from tenure.contracts.research.tools import (
     LookupReply,
     LookupRequest,
 )
-from tenure.sources.parsers.tool_text import build_calculation_document
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -50,6 +49,9 @@ class ToolActivities:
             calculation = calculate(request.expression)
         except CalculationError as refusal:
             return CalculateReply(problem=str(refusal))
+        # Imported when needed: it loads DuckDB, and the worker should serve first.
+        from tenure.sources.parsers.tool_text import build_calculation_document
+
         title = request.label.strip() or "Result of a calculation"
         document = build_calculation_document(title, calculation)
         with translate_errors(), HeartbeatThread():

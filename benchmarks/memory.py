@@ -41,10 +41,10 @@ from tenure.contracts.knowledge.memory import (
     FactDetails,
     Memory,
     MemoryOrigin,
-    MemoryPolicy,
     MemorySearchRequest,
     ProcedureDetails,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.memories import MAX_NEAREST as NEAR

@@ -36,7 +36,7 @@ from pydantic_settings import (
 
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
-from tenure.contracts.knowledge.memory import MemoryPolicy
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions

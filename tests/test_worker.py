@@ -3,6 +3,8 @@
 import argparse
 import os
 import socket
+import subprocess
+import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -113,6 +115,18 @@ def test_the_options_of_an_activity_name_the_queue_that_serves_it() -> None:
     queues = {name: queue for queue, names in served().items() for name in names if queue != MODEL_QUEUE}
 
     assert {name: options["task_queue"] for name, options in ACTIVITY_OPTIONS.items()} == queues
+
+
+def test_the_worker_polls_before_it_loads_the_knowledge_base() -> None:
+    """Nothing that the worker imports before it serves loads the database, parsers, DuckDB or a client of models."""
+    program = (
+        "import sys, worker\n"
+        "slow = 'lancedb lance_namespace pyarrow duckdb openai lxml pypdfium2 tokenizers'\n"
+        "print([name for name in slow.split() if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
 
 
 def test_workflow_names_are_unique() -> None:

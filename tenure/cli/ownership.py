@@ -4,14 +4,14 @@ The server passes owner and priority on from a run to its child workflows and ac
 """
 
 from argparse import Namespace
-
-from temporalio.common import Priority
+from typing import TYPE_CHECKING
 
 from tenure.cli.errors import UsageError
-from tenure.cli.run_ids import DEFAULT_CORPUS
-from tenure.contracts.evidence.tables import get_database_corpus
 from tenure.ownership import qualify_name
 from tenure.settings import Settings
+
+if TYPE_CHECKING:
+    from temporalio.common import Priority
 
 _NAMES_OF_RUNS = ("id", "origin", "a", "b", "run")
 _NAMES_OF_CORPORA = ("corpus", "name")
@@ -43,27 +43,35 @@ def apply_owner(arguments: Namespace, settings: Settings) -> None:
 
 def qualify_corpus(name: str, owner: str) -> str:
     """Return the name of a corpus with its owner, unless all owners share it."""
+    # Imported when needed, as the SDK below: every command imports this module.
+    from tenure.cli.run_ids import DEFAULT_CORPUS
+    from tenure.contracts.evidence.tables import get_database_corpus
+
     shared = name == DEFAULT_CORPUS or name.startswith(get_database_corpus(""))
     return name if shared else qualify_name(name, owner)
 
 
-def parse_ownership(arguments: Namespace) -> Priority:
+def parse_ownership(arguments: Namespace) -> "Priority":
     """Return the priority and fairness key that the arguments ask for.
 
     Raises:
         UsageError: the owner's name is too long.
     """
+    from temporalio.common import Priority
+
     if arguments.owner is not None and len(arguments.owner.encode()) > _MAX_OWNER_BYTES:
         raise UsageError(f"--owner may have at most {_MAX_OWNER_BYTES} bytes")
     return Priority(priority_key=arguments.priority, fairness_key=arguments.owner)
 
 
-def override_ownership(arguments: Namespace, before: Priority) -> Priority:
+def override_ownership(arguments: Namespace, before: "Priority") -> "Priority":
     """Return those of an earlier run with the changes of the arguments.
 
     Raises:
         UsageError: the owner's name is too long.
     """
+    from temporalio.common import Priority
+
     asked = parse_ownership(arguments)
     return Priority(
         priority_key=asked.priority_key or before.priority_key, fairness_key=asked.fairness_key or before.fairness_key

@@ -7,36 +7,22 @@ reader. It does so for files and pipes as well, since their content is shown lat
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.markdown import Markdown
-from rich.segment import Segment
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from tenure.algorithms.text.printable import escape_control_characters, escape_json, format_json
 from tenure.cli.errors import CommandError, UsageError
 
-
-class SafeConsole(Console):
-    """Console that escapes control characters of all text, and interprets no markup in it."""
-
-    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
-        super().__init__(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render text without control characters; control codes of the console itself stay."""
-        for segment in super().render(renderable, options):
-            if segment.control:
-                yield segment
-            else:
-                yield Segment(escape_control_characters(segment.text), segment.style)
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 
-def make_stderr_console() -> Console:
+def make_stderr_console() -> "Console":
     """Return the console for standard error."""
+    # Imported when needed, here and below: most commands print lines only.
+    from tenure.cli.console import SafeConsole
+
     return SafeConsole(stderr=True)
 
 
@@ -69,14 +55,20 @@ def print_json_lines(lines: str) -> None:
 def print_markdown(text: str) -> None:
     """Print a report, formatted on a terminal and plain otherwise."""
     if sys.stdout.isatty():
+        from rich.markdown import Markdown
+
+        from tenure.cli.console import SafeConsole
+
         # Addresses are shown next to the text of their link, which could name another.
         SafeConsole().print(Markdown(_clean(text), hyperlinks=False))
     else:
         print_text(text if text.endswith("\n") else text + "\n")
 
 
-def print_table(table: Table) -> None:
+def print_table(table: "Table") -> None:
     """Print a table; without a terminal it is wide enough for text search."""
+    from tenure.cli.console import SafeConsole
+
     width = None if sys.stdout.isatty() else 200
     SafeConsole(width=width).print(table)
 

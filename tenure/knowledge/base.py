@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from tenure.contracts.evidence.corpora import CacheStats, StoreStats, VectorIndex
-from tenure.contracts.knowledge.memory import MemoryPolicy
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.answers import DEFAULT_ANSWER_LIMITS, AnswerCache, AnswerCipher, AnswerLimits
 from tenure.knowledge.corpora import Corpora
 from tenure.knowledge.embeddings.cache import CachedSentenceEncoder, EmbeddingCache

@@ -7,7 +7,7 @@ runs any more is not needed. Schedules start workflows of the current version.
 """
 
 import asyncio
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -28,6 +28,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
+from tenure.settings import Settings
 from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -184,6 +185,27 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
         await asyncio.sleep(pause)
     await _wait_for_routing(client, build_id)
     logger.info("new runs use this version", version=build_id or "unversioned")
+
+
+async def check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
+    """Report a worker without a version if new runs use one; without versioning by the settings, end that.
+
+    Raises:
+        VersioningRefused: the server does not allow the change.
+    """
+    if build_id:
+        return
+    try:
+        current = await read_current_build_id(client)
+    except (VersioningRefused, RPCError) as error:  # a server without it, or a gate that allows polling only
+        structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
+        return
+    if current and not settings.worker_versioning and TENURE_QUEUE in queues:
+        await make_current(client, "", queues)
+    elif current:
+        structlog.get_logger().warning(
+            "new runs use a version, and this worker has none: start it with --versioned", version=current
+        )
 
 
 async def is_earlier_version(client: Client, build_id: str) -> bool:

@@ -1,5 +1,6 @@
 """The grammar of the command line."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -115,6 +116,40 @@ def test_grammar_loads_nothing_slow() -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def list_loaded(words: str, home: Path, slow: str) -> list[str]:
+    """Return those of the slow modules that a command has loaded, in a process of its own."""
+    program = (
+        "import sys, client\n"
+        f"client.main({words.split()!r})\n"
+        f"print(*['loaded', *(name for name in {slow.split()!r} if name in sys.modules)])\n"
+        "client.leave(0)\n"
+    )
+    environment = {**os.environ, "TENURE_HOME": str(home), "TENURE_TEMPORAL_PORT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    mark, *loaded = done.stdout.splitlines()[-1].split()
+    assert mark == "loaded"
+    return loaded
+
+
+@pytest.mark.parametrize("words", ["status", "completion bash", "down"])
+def test_commands_without_a_server_load_no_sdk(words: str, tmp_path: Path) -> None:
+    """The state of the stack needs no Temporal, no knowledge base, and no renderer of tables and reports."""
+    assert list_loaded(words, tmp_path, "temporalio lancedb pyarrow numpy openai httpx rich activities") == []
+
+
+@pytest.mark.parametrize("words", ["list", "state x", "report x"])
+def test_a_home_without_archived_runs_is_read_without_its_database(words: str, tmp_path: Path) -> None:
+    """Commands that only ask the server leave the knowledge base closed."""
+    assert list_loaded(words, tmp_path, "lancedb pyarrow numpy openai httpx") == []
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("90s", 90), ("30m", 1800), ("1.5h", 5400), ("2d", 172800)])

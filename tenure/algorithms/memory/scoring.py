@@ -27,11 +27,11 @@ from tenure.contracts.knowledge.memory import (
     FactDetails,
     Memory,
     MemoryKind,
-    MemoryPolicy,
     NewMemory,
     ProcedureDetails,
     StrategyRecord,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 
 PROMOTION_IMPORTANCE: Final = 0.6
 """Importance from which a short-term memory is kept permanently."""

@@ -26,6 +26,7 @@ from tenure.knowledge.store.errors import IngestCancelled
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
+from tenure.sources.parsers.parse import find_refusal
 from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReaderOutcome, UnreadableFile
 
 _REPORT_SECONDS = 0.5
@@ -111,13 +112,19 @@ class Ingestion:
         self._count_chunks(self._writer.flush())
 
     def _tasks(self, files: Sequence[FoundFile], known: dict[str, KnownFile]) -> Iterator[FileTask]:
-        """Yield the files that must be opened; files with unchanged size and time are skipped."""
+        """Yield the files that must be opened.
+
+        Files of unchanged size and time are left out, and files that no parser reads, such as images: the start of a
+        reader process takes a second, and an unchanged folder needs none.
+        """
         for path, size, mtime_ns in files:
             file = known.get(path)
             current = file is not None and file.recipe == self._writer.recipe_name
             if file is not None and current and (size, mtime_ns) == (file.size, file.mtime_ns):
                 self._counts.unchanged += 1
                 self._report_progress(files_done=self._progress.files_done + 1, last_file=path)
+            elif reason := find_refusal(Path(path)):
+                self._handle_outcome(UnreadableFile(path, reason), file)
             else:
                 known_hash = file.content_hash if file is not None and current else ""
                 yield FileTask(path, known_hash, size, self._include_secrets)

@@ -26,9 +26,9 @@ from tenure.contracts.knowledge.memory import (
     Memory,
     MemoryKind,
     MemoryOrigin,
-    MemoryPolicy,
     StrategyRecord,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.rows import FACT_KINDS, PASS_ROWS

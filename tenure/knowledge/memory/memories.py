@@ -32,7 +32,6 @@ from tenure.contracts.knowledge.memory import (
     MemoriesRequest,
     Memory,
     MemoryDetails,
-    MemoryPolicy,
     MemorySearchReply,
     MemorySearchRequest,
     NewMemory,
@@ -43,6 +42,7 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryReply,
     WriteMemoryRequest,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
 from tenure.knowledge.graph.facts import QuotedFact, add_facts

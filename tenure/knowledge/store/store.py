@@ -19,7 +19,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 # The Rust part of the database reads this variable when it is loaded; it would log warnings to the terminal.
 os.environ.setdefault("LANCE_LOG", "error")
 
-import lancedb
+from tenure.knowledge.store.validators import skip_call_validators
+
+with skip_call_validators():
+    import lancedb
+
 import pyarrow as pa
 import structlog
 from lancedb.index import IndexConfig

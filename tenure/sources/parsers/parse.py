@@ -75,12 +75,17 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     """Parse an open file; see `parse_file`."""
     path = opened.path
     suffix = path.suffix.lower()
-    if reason := _REASONS.get(suffix):
+    if reason := find_refusal(path):
         raise Unreadable(reason)
     _check_size(opened, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
     document = _describe_tables(path) if suffix in TABLE_FORMATS else None
     document = document or parse_bytes(_load(opened, limit_bytes), path.name, suffix, limit_bytes)
     return complete_metadata(document, make_title(path))
+
+
+def find_refusal(path: Path) -> str:
+    """Return the reason for which no file of this name is read, or an empty string; the file is not opened."""
+    return _REASONS.get(path.suffix.lower(), "")
 
 
 @contextmanager

@@ -92,7 +92,9 @@ class WorkerMonitor(Interceptor):
     ) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._group.__aexit__(kind, error, trace)
+        # The group would wrap an error of the worker, whose line then says nothing; it needs its own cancellation only.
+        is_cancelled = isinstance(error, asyncio.CancelledError)
+        await self._group.__aexit__(*((kind, error, trace) if is_cancelled else (None, None, None)))
 
     def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
         """Count the running activities."""

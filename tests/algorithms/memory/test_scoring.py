@@ -16,11 +16,11 @@ from tenure.contracts.knowledge.memory import (
     MemoryDetails,
     MemoryKind,
     MemoryOrigin,
-    MemoryPolicy,
     NewMemory,
     ProcedureDetails,
     StrategyRecord,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = 86_400.0

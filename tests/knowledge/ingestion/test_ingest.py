@@ -11,6 +11,7 @@ import pytest
 from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.ingestion.readers import ReaderProcess
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.store.schema import CACHE, SOURCES, build_chunk_table_name
 from tenure.knowledge.store.store import Store
@@ -81,6 +82,18 @@ def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVect
 
 
 @slow
+def test_an_unchanged_folder_starts_no_reader(ingest: Ingest, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with images is compared without a reader process, and the images are reported again."""
+    (docs / "diagram.png").write_bytes(b"\x89PNG")
+    first = ingest(docs)
+    monkeypatch.setattr(ReaderProcess, "read", lambda reader, task: pytest.fail(f"{task.path} was opened"))
+    second = ingest(docs)
+
+    assert (second.unchanged, second.skipped_total) == (3, 1)
+    assert first.skipped == second.skipped
+    assert second.skipped[0].reason == "is an image"
+
+
 def test_changed_file_replaces_its_chunks(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """Nothing of the old text is found, and the source keeps its id."""
     ingest(docs)

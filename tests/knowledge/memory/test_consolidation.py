@@ -16,12 +16,12 @@ from tenure.contracts.knowledge.memory import (
     MemoriesRequest,
     Memory,
     MemoryOrigin,
-    MemoryPolicy,
     MemorySearchRequest,
     NewMemory,
     ProcedureDetails,
     RememberRequest,
 )
+from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.memory import consolidation
 from tenure.knowledge.store.errors import ConsolidationCancelled

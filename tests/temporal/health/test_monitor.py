@@ -61,6 +61,13 @@ def block(seconds: float) -> None:
     time.sleep(seconds)
 
 
+async def test_an_error_of_the_worker_keeps_its_type(server: WorkflowEnvironment) -> None:
+    """The error that ends a worker is not wrapped, so the process ends with one line and its own exit code."""
+    with pytest.raises(LookupError, match="no knowledge base"):
+        async with WorkerMonitor(server.client):
+            raise LookupError("no knowledge base")
+
+
 async def test_a_worker_says_what_it_serves(
     served: Served, server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,119 @@
+"""Open the knowledge base when it is first used: importing its database takes a second.
+
+The imports of this module are light, so a worker can poll before the knowledge base is open.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from tenure.contracts.messages import Tier
+from tenure.models.factory import create_embedding_model, create_rerank_model
+from tenure.settings import Settings
+
+if TYPE_CHECKING:
+    from tenure.knowledge.answers import AnswerCipher, ModelAnswers
+    from tenure.knowledge.base import KnowledgeBase
+    from tenure.knowledge.pages.fetching import PageFetcher, PageFetching
+    from tenure.knowledge.store.metrics import SearchObserver
+
+T = TypeVar("T")
+
+
+class Deferred(Generic[T]):
+    """Object that is created when it is first needed, once; safe to share between threads.
+
+    Args:
+        create: function that creates the object. If it fails, the next use calls it again.
+    """
+
+    def __init__(self, create: Callable[[], T]) -> None:
+        self._create = create
+        self._lock = threading.Lock()
+        self._created: list[T] = []
+
+    def get(self) -> T:
+        """Return the object; a thread that comes while another one creates it waits."""
+        if not self._created:
+            with self._lock:
+                if not self._created:
+                    self._created.append(self._create())
+        return self._created[0]
+
+    @property
+    def proxy(self) -> T:
+        """Proxy of the object: the first access to one of its attributes creates it."""
+        return cast(T, _Proxy(self))
+
+
+class _Proxy:
+    """Proxy of an object."""
+
+    def __init__(self, deferred: Deferred[Any]) -> None:
+        self._deferred = deferred
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._deferred.get(), name)
+
+
+def prepare_knowledge(
+    settings: Settings,
+    observer: "SearchObserver | None",
+    cipher: "AnswerCipher | None",
+    readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None,
+) -> "Deferred[KnowledgeBase]":
+    """Return the knowledge base of the settings; creating it raises `StoreUnreachable` if it cannot be accessed."""
+
+    def create() -> "KnowledgeBase":
+        from tenure.knowledge.answers import AnswerLimits
+        from tenure.knowledge.base import KnowledgeBase
+        from tenure.knowledge.store.metrics import SearchMetrics
+        from tenure.sources.tables.sql_engine import SqlLimits
+
+        return KnowledgeBase(
+            settings.knowledge_uri,
+            create_embedding_model(settings),
+            settings.chunk_tokens,
+            vector_index=settings.vector_index,
+            metrics=SearchMetrics(settings.home.absolute() / "searches.db", observer),
+            sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
+            databases={name: address.get_secret_value() for name, address in settings.databases.items()},
+            rerank_model=create_rerank_model(settings),
+            cold_start_chunks=settings.cold_start_chunks,
+            ingest_seconds=settings.ingest_seconds,
+            page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
+            answer_limits=AnswerLimits(
+                settings.answer_cache_megabytes * 1_000_000, timedelta(days=settings.answer_cache_days)
+            ),
+            answer_cipher=cipher,
+            domain_authority=settings.domain_authority,
+            memory_policy=settings.memory_policy,
+            readable_files=readable_files,
+        )
+
+    return Deferred(create)
+
+
+def prepare_answers(knowledge: "KnowledgeBase", identify: Callable[[str, Tier], str]) -> "ModelAnswers":
+    """Return a proxy of the cache of the answers of a chat model."""
+
+    def create() -> "ModelAnswers":
+        from tenure.knowledge.answers import ModelAnswers
+
+        return ModelAnswers(knowledge.answers, identify)
+
+    return Deferred(create).proxy
+
+
+def prepare_fetching(
+    knowledge: "KnowledgeBase", fetcher: "PageFetcher", max_age: timedelta, *, refetch: bool = False
+) -> "PageFetching":
+    """Return a proxy of the page fetching of a fetcher."""
+
+    def create() -> "PageFetching":
+        from tenure.knowledge.pages.fetching import PageFetching
+
+        return PageFetching(knowledge.pages, fetcher, max_age, refetch=refetch)
+
+    return Deferred(create).proxy
