@@ -11,7 +11,6 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from tenure.algorithms.control.step_lines import describe_step
 from tenure.cli.formatting import format_duration
 from tenure.cli.progress.lines import (
     STARTING,
@@ -22,7 +21,7 @@ from tenure.cli.progress.lines import (
     list_usage,
 )
 from tenure.cli.progress.snapshot import RunSnapshot, count_ingested
-from tenure.contracts.run.run import RunProgress, TopicProgress
+from tenure.contracts.run.run import RunProgress, StepProgress, TopicProgress
 from tenure.installation import PROGRAM
 
 Line: TypeAlias = list[Segment]
@@ -82,7 +81,7 @@ class LiveView:
             lines += space.render(*_draw_topics(progress.topics, width, space.rows))
             lines += space.render(*(_line(answer.line, "cyan") for answer in self._snapshot.streamed_answers))
             if progress.phase == "research":
-                lines += space.render(*(_line(f"  {describe_step(step)}", "dim") for step in progress.steps))
+                lines += space.render(*map(_draw_step, progress.steps))
         room = min(space.rows - len(lines), _MAX_EVENTS)
         return lines + space.render(*(_line(event, "dim") for event in self._events[-room:] if room > 0))
 
@@ -181,6 +180,11 @@ def _draw_topics(topics: tuple[TopicProgress, ...], width: int, room: int) -> li
         columns.add_row(Text(topic.topic), _state(topic), str(topic.claims), str(topic.sources), _coverage(topic))
     more = len(topics) - len(shown)
     return [columns, _line(f"… and {more} more", "dim")] if more else [columns]
+
+
+def _draw_step(step: StepProgress) -> Text:
+    """Return a step of the plan with its state first, since a long query is cut."""
+    return _line(f"  {step.status.replace('_', ' '):<11}  {step.kind} “{step.query}”", "dim")
 
 
 def _coverage(topic: TopicProgress) -> RenderableType:
