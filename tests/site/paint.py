@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from playwright.async_api import BrowserContext, Page, async_playwright
 
@@ -38,14 +39,14 @@ class Paint:
 
 
 @asynccontextmanager
-async def open_browser() -> AsyncIterator[BrowserContext]:
-    """Yield a context of a headless Chromium."""
+async def open_browser(width: int = 1200, scheme: Literal["light", "dark"] = "light") -> AsyncIterator[BrowserContext]:
+    """Yield a context of a headless Chromium with a window of a width and a colour scheme."""
     as_root = ("--no-sandbox",) if os.geteuid() == 0 else ()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=[*SWITCHES, *as_root], timeout=90_000, handle_sigint=False
         )
-        yield await browser.new_context(viewport={"width": 1200, "height": 844})
+        yield await browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
         await browser.close()
 
 
