@@ -1,5 +1,6 @@
 """Estimate the speed and the remaining time of an ingestion from its latest snapshots."""
 
+import math
 from collections import deque
 
 from tenure.cli.formatting import format_duration
@@ -39,7 +40,7 @@ class SpeedMeter:
             return ""
         speed = (done - before) / seconds
         unit = "chunks" if ingest.stage == "embedding" else "files"
-        return f"{format_speed(speed)} {unit}/s, {format_duration((total - done) / speed)} left"
+        return f"{format_speed(speed)} {unit}/s, {format_duration(math.ceil((total - done) / speed))} left"
 
 
 def format_speed(speed: float) -> str:
