@@ -143,7 +143,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Supervise the page, or serve it if a lifeline is given; return the exit code."""
+    """Run the supervisor of the page, or the page itself if a lifeline is given; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tenure.site.process", description="Serve the page.")
     parser.add_argument("--lifeline", type=int, help="descriptor of a pipe that is closed with the supervisor")
     parser.add_argument("descriptor", type=int, help="descriptor of the listening socket")
