@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tenure.cli.errors import Unreachable
 from tenure.temporal.stack.server import find_binary
 from tests.cli.conftest import ROOT, no_stack
 from tests.manual.pages import list_commands, read_manual
@@ -22,6 +23,8 @@ from tests.test_tutorial import build_pattern
 
 MEMORY_ID = "026af961a8050dce9599fe66"
 """Id of a memory in the manual."""
+
+UNREACHABLE = Unreachable.exit_code
 
 FILES = {
     "policies/retention.md": "# Retention\n\n## Retention period\n\nThe retention period of invoices is seven years. "
@@ -106,12 +109,12 @@ def folder(tmp_path: Path) -> Iterator[Home]:
 
 
 @slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1500)
 def test_commands_print_what_is_expected(folder: Home) -> None:
     """Each command ends with its exit code and prints its lines; all deviations are reported together."""
     environment = folder.environment()
     wrong = run_steps((START,), environment, folder.settings.home.parent)
-    with ThreadPoolExecutor(len(CHAPTERS)) as threads:
+    with ThreadPoolExecutor(2) as threads:
         for faults in threads.map(
             lambda steps: run_steps(steps, dict(environment), folder.settings.home.parent), CHAPTERS
         ):
@@ -131,22 +134,30 @@ def run_steps(steps: Sequence[Step], environment: dict[str, str], folder: Path) 
             name, _, value = command.removeprefix("export ").partition("=")
             environment[name] = str(folder / value)
             continue
-        done = subprocess.run(
-            ["bash", "-ec", command],
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=200,
-            check=False,
-        )
+        done = run_command(command, environment, folder)
+        if done.returncode == UNREACHABLE:
+            # A very busy machine may exceed the time for an answer once.
+            done = run_command(command, environment, folder)
         if found := re.search(r"remembered as preference: (\w{24})", done.stdout):
             memory = found[1]
         if (fault := describe_fault(step, done.returncode, done.stdout)) is not None:
             wrong.append(f"{command}\n{fault}")
     return wrong
+
+
+def run_command(command: str, environment: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a shell, with both outputs in one."""
+    return subprocess.run(
+        ["bash", "-ec", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=200,
+        check=False,
+    )
 
 
 def describe_fault(step: Step, code: int, output: str) -> str | None:
