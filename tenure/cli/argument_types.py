@@ -1,8 +1,10 @@
-"""Parse durations and points in time from the command line; imports nothing slow, since the parser needs it."""
+"""Parse values of the command line; imports nothing slow, since the parser needs it."""
 
 import argparse
+import math
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tenure.contracts.run.limits import MAX_SECONDS
 
@@ -23,3 +25,50 @@ def parse_datetime(value: str) -> datetime:
     except ValueError:
         raise argparse.ArgumentTypeError("must be a moment such as 2026-01-31 or 2026-01-31T08:00+01:00") from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def parse_text(value: str) -> str:
+    """Accept a non-empty text."""
+    if not value.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    return value
+
+
+def parse_language(value: str) -> str:
+    """Accept the name or the code of a language."""
+    if not re.fullmatch(r"[^\W\d_]+(?:[ -][^\W_]+){0,3}", value.strip()) or len(value) > 40:
+        raise argparse.ArgumentTypeError("must be the name or the code of a language, such as German or pt-BR")
+    return value.strip()
+
+
+def parse_path(value: str) -> Path:
+    """Accept a path and expand `~`."""
+    return Path(value).expanduser()
+
+
+def parse_money(value: str) -> float:
+    """Accept a positive amount."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError("must be an amount in US dollars above 0, such as 0.50")
+    return number
+
+
+class IntegerRange:
+    """Argument type for integers of a range."""
+
+    def __init__(self, least: int, most: int) -> None:
+        self._least, self._most = least, most
+
+    def __call__(self, value: str) -> int:
+        """Parse an integer."""
+        try:
+            number = int(value)
+        except ValueError:
+            number = self._least - 1
+        if not self._least <= number <= self._most:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {self._least} to {self._most}")
+        return number

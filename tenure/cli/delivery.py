@@ -1,17 +1,20 @@
 """Deliver a result: to standard output, to a file, and as an exit code."""
 
+import webbrowser
 from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from tenure.algorithms.text.printable import format_json
-from tenure.cli.errors import UsageError
+from tenure.cli.errors import Unreachable, UsageError
 from tenure.cli.terminal import (
     check_writable,
     print_json,
     print_json_lines,
     print_markdown,
     print_note,
+    print_status,
     print_text,
     write_file,
 )
@@ -34,6 +37,11 @@ EXIT_CODES: dict[ResultStatus, int] = {
 _SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".docx": "docx", ".bib": "bibtex"}
 """Formats by file name suffix; every other name means Markdown."""
 
+_SHOWN_BY_BROWSERS = ("html", "pdf")
+
+_MAX_NAME = 200
+"""Maximum length of the name of a report's file without its suffix."""
+
 _BINARY = {"pdf": "a PDF", "docx": "a Word document"}
 """Formats that a terminal cannot show, with their names."""
 
@@ -55,7 +63,7 @@ def deliver(result: Result, arguments: Namespace) -> int:
     kind = _format(arguments)
     if output is not None:
         write_file(output, render_content(result, kind, arguments.citations))
-        print_note(f"report written to {output}")
+        print_status(f"report written to {output}", arguments.verbosity)
     if arguments.json or (output is None and kind == "json"):
         print_json(result.model_dump(mode="json"))
     elif output is None:
@@ -65,6 +73,39 @@ def deliver(result: Result, arguments: Namespace) -> int:
         print_note(f"error: {result.decisions[-1]}")
     empty = not (result.sections or result.files)
     return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
+
+
+def check_opening(arguments: Namespace) -> None:
+    """Check, before anything runs, that a report can be opened as the arguments ask.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    kind = "html" if arguments.output is None and not arguments.json else _format(arguments)
+    if kind not in _SHOWN_BY_BROWSERS or arguments.format not in (None, kind):
+        raise UsageError("--open shows an HTML page: leave --format and --json out, or write a .html or .pdf file")
+
+
+def open_report(result: Result, arguments: Namespace, home: Path) -> None:
+    """Write a report into the file that the arguments name, else below the home, and open it in the browser.
+
+    Raises:
+        Unreachable: this machine has no browser.
+    """
+    path: Path | None = arguments.output
+    if path is None:
+        folder = home.absolute() / "reports"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = folder / f"{quote(result.id, safe='~')[:_MAX_NAME]}.html"
+    kind = "html" if arguments.output is None else _format(arguments)
+    write_file(path, render_content(result, kind, arguments.citations), private=arguments.output is None)
+    try:
+        opened = webbrowser.open(path.absolute().as_uri())
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        raise Unreachable(f"this machine has no browser that can be started; the report is in {path}")
+    print_note(f"opened {path}")
 
 
 def _format(arguments: Namespace) -> str:

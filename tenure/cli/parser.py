@@ -1,14 +1,18 @@
 """Define the command line's grammar; imports nothing slow, so that `--help` and usage errors are fast."""
 
 import argparse
-import math
-import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import tenure
-from tenure.cli.argument_types import parse_datetime as _moment
-from tenure.cli.argument_types import parse_duration as _duration
+from tenure.cli.argument_types import (
+    IntegerRange,
+    parse_datetime,
+    parse_duration,
+    parse_language,
+    parse_money,
+    parse_path,
+    parse_text,
+)
 from tenure.cli.command_parser import CommandParser
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
@@ -84,13 +88,25 @@ def _add(commands: "Commands[CommandParser]", name: str, handler: str, about: st
     """Add a command with the options that all commands share."""
     command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
     command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
-    command.set_defaults(handler=handler)
+    command.set_defaults(handler=handler, verbosity="normal")
     return command
+
+
+def _add_verbosity(command: argparse.ArgumentParser) -> None:
+    """Add options for the amount of progress on standard error."""
+    amount = command.add_mutually_exclusive_group()
+    for verbosity, about in (
+        ("quiet", "show no progress: only the result, errors, and what the run asks"),
+        ("verbose", "show every change of the progress in a line of its own"),
+    ):
+        amount.add_argument(
+            f"-{verbosity[0]}", f"--{verbosity}", dest="verbosity", action="store_const", const=verbosity, help=about
+        )
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
     """Add options for the destination and the format of a report."""
-    command.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the report into a file")
+    command.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="write the report into a file")
     command.add_argument(
         "--format",
         choices=["md", "html", "pdf", "docx", "json", "bibtex", "csl"],
@@ -112,13 +128,16 @@ def _add_start(commands: "Commands[CommandParser]") -> None:
         "tenure.cli.commands.start:start",
         "ask a question and get a cited report, or a tested program",
     )
-    start.add_argument("question", nargs="?", type=_text, metavar="QUESTION")
-    start.add_argument("--batch", type=_path, metavar="FILE", help="ask the questions of a file: .jsonl, .csv or lines")
+    start.add_argument("question", nargs="?", type=parse_text, metavar="QUESTION")
     start.add_argument(
-        "--parallel", type=_between(1, 50), metavar="N", help="with --batch: concurrent runs (default: 4)"
+        "--batch", type=parse_path, metavar="FILE", help="ask the questions of a file: .jsonl, .csv or lines"
     )
-    start.add_argument("--id", type=_text, metavar="ID", help="name of the run (default: made from the question)")
+    start.add_argument(
+        "--parallel", type=IntegerRange(1, 50), metavar="N", help="with --batch: concurrent runs (default: 4)"
+    )
+    start.add_argument("--id", type=parse_text, metavar="ID", help="name of the run (default: made from the question)")
     start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    _add_verbosity(start)
     _add_asking(start)
     _add_output(start)
 
@@ -195,8 +214,8 @@ def _add_limits(command: argparse.ArgumentParser, names: Iterable[str], prefix: 
 def _value_parser(kind: OptionType, limit: Limit) -> Callable[[str], float | str]:
     """Return the function that reads the value of a limit."""
     if kind == "integer":
-        return _between(int(limit.minimum or 0), int(limit.maximum or MAX_COUNT))
-    return {"amount": _money, "duration": _duration}.get(kind, _language)
+        return IntegerRange(int(limit.minimum or 0), int(limit.maximum or MAX_COUNT))
+    return {"amount": parse_money, "duration": parse_duration}.get(kind, parse_language)
 
 
 def _add_schedule(commands: "Commands[CommandParser]") -> None:
@@ -208,33 +227,33 @@ def _add_schedule(commands: "Commands[CommandParser]") -> None:
         "ask a question on a schedule, or manage scheduled questions",
     )
     schedule.add_argument(
-        "what", type=_text, metavar="QUESTION", help="or list, pause, resume, trigger, backfill or delete"
+        "what", type=parse_text, metavar="QUESTION", help="or list, pause, resume, trigger, backfill or delete"
     )
-    schedule.add_argument("id", nargs="?", type=_text, metavar="ID", help="with an action: the scheduled question")
+    schedule.add_argument("id", nargs="?", type=parse_text, metavar="ID", help="with an action: the scheduled question")
     schedule.add_argument(
-        "--cron", type=_text, metavar='"0 8 * * 1"', help="cron expression: minute hour day month weekday"
+        "--cron", type=parse_text, metavar='"0 8 * * 1"', help="cron expression: minute hour day month weekday"
     )
     schedule.add_argument(
         "--timezone", metavar="NAME", help="time zone of --cron, such as Europe/Berlin (default: UTC)"
     )
-    schedule.add_argument("--jitter", type=_duration, metavar="5m", help="maximum random delay")
+    schedule.add_argument("--jitter", type=parse_duration, metavar="5m", help="maximum random delay")
     schedule.add_argument(
         "--overlap",
         choices=["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all"],
         help="what to do if the last run is still running (default: skip)",
     )
     schedule.add_argument(
-        "--catchup", type=_duration, metavar="1h", help="catch-up window for missed times (default: 1h)"
+        "--catchup", type=parse_duration, metavar="1h", help="catch-up window for missed times (default: 1h)"
     )
     schedule.add_argument("--paused", action="store_true", help="create the schedule paused")
     schedule.add_argument(
-        "--name", type=_text, metavar="ID", help="name of the schedule (default: made from the question)"
+        "--name", type=parse_text, metavar="ID", help="name of the schedule (default: made from the question)"
     )
     schedule.add_argument(
-        "--from", dest="begin", type=_moment, metavar="TIME", help="with backfill: such as 2026-01-31T08:00Z"
+        "--from", dest="begin", type=parse_datetime, metavar="TIME", help="with backfill: such as 2026-01-31T08:00Z"
     )
     schedule.add_argument(
-        "--to", dest="end", type=_moment, metavar="TIME", help="with backfill: up to when (default: now)"
+        "--to", dest="end", type=parse_datetime, metavar="TIME", help="with backfill: up to when (default: now)"
     )
     _add_asking(schedule)
 
@@ -243,13 +262,13 @@ def _add_turn(command: argparse.ArgumentParser, default: str) -> None:
     """Add options for owner and priority."""
     command.add_argument(
         "--owner",
-        type=_text,
+        type=parse_text,
         metavar="NAME",
         help="owner of the run; workers share their capacity fairly between owners",
     )
     command.add_argument(
         "--priority",
-        type=_between(1, 5),
+        type=IntegerRange(1, 5),
         metavar="N",
         help=f"1 is the highest priority, 5 the lowest (default: {default})",
     )
@@ -287,7 +306,7 @@ def _add_web(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--since", choices=["day", "week", "month", "year"], help="with --web: maximum age of a page (default: any)"
     )
-    command.add_argument("--pages", type=_between(1, 30), metavar="N", help="with --web: pages read for one search")
+    command.add_argument("--pages", type=IntegerRange(1, 30), metavar="N", help="with --web: pages read for one search")
 
 
 def _add_mcp(command: argparse.ArgumentParser) -> None:
@@ -315,16 +334,18 @@ def _add_looking(commands: "Commands[CommandParser]") -> None:
     )
     for command in (watch, state, report, trace, files):
         command.add_argument("id", metavar="ID")
-    files.add_argument("-o", "--output", type=_path, metavar="DIR", help="save the files into this folder")
+    files.add_argument("-o", "--output", type=parse_path, metavar="DIR", help="save the files into this folder")
     trace.add_argument("--html", action="store_true", help="print one HTML page with a timeline of all calls")
     trace.add_argument(
-        "-o", "--output", type=_path, metavar="FILE", help="write the trace into a file, Markdown or .html"
+        "-o", "--output", type=parse_path, metavar="FILE", help="write the trace into a file, Markdown or .html"
     )
     _add_output(watch)
+    _add_verbosity(watch)
     _add_output(report)
+    report.add_argument("--open", action="store_true", help="open the report as a page in the browser")
     runs = _add(commands, "list", "tenure.cli.commands.runs:list_runs", "list the latest runs")
-    runs.add_argument("--limit", type=_between(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
-    runs.add_argument("--owner", type=_text, metavar="NAME", help="show only the runs of this owner")
+    runs.add_argument("--limit", type=IntegerRange(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
+    runs.add_argument("--owner", type=parse_text, metavar="NAME", help="show only the runs of this owner")
     runs.add_argument(
         "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
@@ -335,9 +356,9 @@ def _add_archive(commands: "Commands[CommandParser]") -> None:
     module = "tenure.cli.commands.archives"
     export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
     export.add_argument("id", metavar="ID")
-    export.add_argument("file", nargs="?", type=_path, metavar="FILE", help="file to write (default: ID.tenure)")
+    export.add_argument("file", nargs="?", type=parse_path, metavar="FILE", help="file to write (default: ID.tenure)")
     imported = _add(commands, "import", f"{module}:import_file", "add the runs of an archive file to this home")
-    imported.add_argument("file", type=_path, metavar="FILE")
+    imported.add_argument("file", type=parse_path, metavar="FILE")
     delete = _add(commands, "delete", f"{module}:delete_run", "delete a finished run from the archive and the server")
     delete.add_argument("id", metavar="ID")
 
@@ -346,18 +367,24 @@ def _add_going_on(commands: "Commands[CommandParser]") -> None:
     """Add commands that continue from a run."""
     ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
     ask.add_argument("id", metavar="ID")
-    ask.add_argument("question", type=_text, metavar="QUESTION")
+    ask.add_argument("question", type=parse_text, metavar="QUESTION")
     ask.add_argument(
         "--search-again", action="store_true", help="search again for missing evidence, on the web if the run may"
     )
     ask.add_argument("--new", action="store_true", help="start a new conversation")
+    _add_verbosity(ask)
     _add_limits(ask, ("search_mode", *MODEL_BUDGET, "fresh"))
     fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
-    fork.add_argument("--cycle", type=_between(1, 100), required=True, metavar="N", help="the last cycle to take over")
-    fork.add_argument("--feedback", type=_text, metavar="TEXT", help="feedback for the new run")
-    fork.add_argument("--id", type=_text, metavar="ID", help="name of the new run (default: made from the old one)")
+    fork.add_argument(
+        "--cycle", type=IntegerRange(1, 100), required=True, metavar="N", help="the last cycle to take over"
+    )
+    fork.add_argument("--feedback", type=parse_text, metavar="TEXT", help="feedback for the new run")
+    fork.add_argument(
+        "--id", type=parse_text, metavar="ID", help="name of the new run (default: made from the old one)"
+    )
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    _add_verbosity(fork)
     _add_limits(fork, ("max_cycles",), "including those taken over: ")
     _add_turn(fork, "as the old run")
     _add_limits(fork, ("search_mode", *MODEL_BUDGET, "fresh"))
@@ -365,7 +392,7 @@ def _add_going_on(commands: "Commands[CommandParser]") -> None:
     diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")
     diff.add_argument("b", metavar="B")
-    diff.add_argument("-o", "--output", type=_path, metavar="FILE", help="write the difference into a file")
+    diff.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="write the difference into a file")
 
 
 def _add_steering(commands: "Commands[CommandParser]") -> None:
@@ -391,7 +418,7 @@ def _add_steering(commands: "Commands[CommandParser]") -> None:
     steering["feedback"].add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
     steering["outline"].add_argument(
         "--set",
-        type=_path,
+        type=parse_path,
         required=True,
         metavar="FILE",
         help="file with the new outline: one topic per line, or a JSON list",
@@ -406,11 +433,12 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     ingest.add_argument("paths", nargs="+", metavar="PATH")
     ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
     ingest.add_argument(
-        "--every", type=_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
+        "--every", type=parse_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
     )
     _add_include_secrets(ingest)
+    _add_verbosity(ingest)
     sql = _add(commands, "sql", "tenure.cli.commands.sql:run_sql", "run SQL over tables in documents and databases")
-    sql.add_argument("sql", type=_text, metavar="SELECT")
+    sql.add_argument("sql", type=parse_text, metavar="SELECT")
     sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
     _add_include_secrets(sql)
     sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
@@ -418,7 +446,7 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     search = _add(
         commands, "search", "tenure.cli.commands.corpora:search", "search corpora and print the best passages"
     )
-    search.add_argument("query", type=_text, metavar="WORDS")
+    search.add_argument("query", type=parse_text, metavar="WORDS")
     search.add_argument(
         "--corpus",
         action="append",
@@ -426,7 +454,9 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
         metavar="NAME",
         help="search this one; may be repeated (default: all)",
     )
-    search.add_argument("--limit", type=_between(1, 50), default=8, metavar="N", help="passages to show (default: 8)")
+    search.add_argument(
+        "--limit", type=IntegerRange(1, 50), default=8, metavar="N", help="passages to show (default: 8)"
+    )
     _add_filter(search)
     _add_limits(search, ("search_mode",))
     corpus = _add(
@@ -439,7 +469,7 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     corpus.add_argument("name", nargs="?", metavar="NAME")
     corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: entity to look up")
     corpus.add_argument(
-        "--most", type=_between(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
+        "--most", type=IntegerRange(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
     )
     _add_limits(corpus, MODEL_BUDGET, "with `relate`: ")
 
@@ -456,7 +486,7 @@ def _add_memory(commands: "Commands[CommandParser]") -> None:
     memory.add_argument(
         "what",
         nargs="*",
-        type=_text,
+        type=parse_text,
         metavar="WHAT",
         help="with `add` and `search`: a text; with `edit`: an id and the new text; with `forget`: ids of memories",
     )
@@ -470,16 +500,18 @@ def _add_memory(commands: "Commands[CommandParser]") -> None:
         choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
         help="only memories of this kind; may be repeated; with `add`: kind of the memory (default: by its text)",
     )
-    memory.add_argument("--subject", type=_text, metavar="NAME", help="with `add`: subject of the fact")
-    memory.add_argument("--relation", type=_text, metavar="WORDS", help="with `add`: relation of subject and object")
-    memory.add_argument("--object", type=_text, metavar="NAME", help="with `add`: object of the fact")
-    memory.add_argument("--limit", type=_between(1, 100), metavar="N", help="memories to show (default: 20)")
-    memory.add_argument("--run", type=_text, metavar="ID", help="with `forget`: memories of this run")
+    memory.add_argument("--subject", type=parse_text, metavar="NAME", help="with `add`: subject of the fact")
     memory.add_argument(
-        "--source", type=_text, metavar="ID", help="with `forget`: memories that only this source supports"
+        "--relation", type=parse_text, metavar="WORDS", help="with `add`: relation of subject and object"
+    )
+    memory.add_argument("--object", type=parse_text, metavar="NAME", help="with `add`: object of the fact")
+    memory.add_argument("--limit", type=IntegerRange(1, 100), metavar="N", help="memories to show (default: 20)")
+    memory.add_argument("--run", type=parse_text, metavar="ID", help="with `forget`: memories of this run")
+    memory.add_argument(
+        "--source", type=parse_text, metavar="ID", help="with `forget`: memories that only this source supports"
     )
     memory.add_argument("--all", action="store_true", help="with `forget`: all memories of the owner")
-    memory.add_argument("-o", "--output", type=_path, metavar="FILE", help="with `export`: write into a file")
+    memory.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="with `export`: write into a file")
 
 
 def _add_stack(commands: "Commands[CommandParser]") -> None:
@@ -509,7 +541,7 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         "print the link of the page that asks, follows, steers and reads runs, or serve it if the stack does not",
     )
     serve.add_argument(
-        "--port", type=_between(1, 65_535), metavar="N", help="serve a further page on this port of 127.0.0.1"
+        "--port", type=IntegerRange(1, 65_535), metavar="N", help="serve a further page on this port of 127.0.0.1"
     )
     serve.add_argument("--open", action="store_true", help="open the page in the browser")
     mcp = _add(
@@ -521,7 +553,7 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
     mcp.add_argument(
         "--port",
-        type=_between(1, 65_535),
+        type=IntegerRange(1, 65_535),
         metavar="N",
         help="port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)",
     )
@@ -537,58 +569,11 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
     backup = _add(
         commands, "backup", "tenure.cli.commands.backup:back_up", "copy the home into a folder, also while it is in use"
     )
-    backup.add_argument("folder", type=_path, metavar="DIR", help="new or empty folder")
+    backup.add_argument("folder", type=parse_path, metavar="DIR", help="new or empty folder")
     restore = _add(
         commands,
         "restore",
         "tenure.cli.commands.backup:restore",
         "restore a copy into TENURE_HOME, which must be empty",
     )
-    restore.add_argument("folder", type=_path, metavar="DIR", help="folder that `backup` has written")
-
-
-def _text(value: str) -> str:
-    """Accept a non-empty text."""
-    if not value.strip():
-        raise argparse.ArgumentTypeError("must not be empty")
-    return value
-
-
-def _language(value: str) -> str:
-    """Accept the name or the code of a language."""
-    if not re.fullmatch(r"[^\W\d_]+(?:[ -][^\W_]+){0,3}", value.strip()) or len(value) > 40:
-        raise argparse.ArgumentTypeError("must be the name or the code of a language, such as German or pt-BR")
-    return value.strip()
-
-
-def _path(value: str) -> Path:
-    """Accept a path and expand `~`."""
-    return Path(value).expanduser()
-
-
-def _money(value: str) -> float:
-    """Accept a positive amount."""
-    try:
-        number = float(value)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError("must be an amount in US dollars above 0, such as 0.50")
-    return number
-
-
-class _between:
-    """Argument type for integers of a range."""
-
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
-
-    def __call__(self, value: str) -> int:
-        """Parse an integer."""
-        try:
-            number = int(value)
-        except ValueError:
-            number = self._least - 1
-        if not self._least <= number <= self._most:
-            raise argparse.ArgumentTypeError(f"must be a whole number from {self._least} to {self._most}")
-        return number
+    restore.add_argument("folder", type=parse_path, metavar="DIR", help="folder that `backup` has written")

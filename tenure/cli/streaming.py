@@ -11,8 +11,8 @@ from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
 
-from tenure.cli.display import StreamedAnswer
 from tenure.cli.formatting import truncate_line
+from tenure.cli.progress.snapshot import StreamedAnswer
 from tenure.contracts.run.role_calls import CallProgress
 
 _WORDS = {

@@ -42,6 +42,12 @@ def print_note(line: str) -> None:
     sys.stderr.flush()
 
 
+def print_status(line: str, verbosity: str) -> None:
+    """Print a line about the course of a command on standard error, unless the command is quiet."""
+    if verbosity != "quiet":
+        print_note(line)
+
+
 def print_json(document: Any) -> None:
     """Print the JSON document of a command."""
     sys.stdout.write(format_json(document) + "\n")

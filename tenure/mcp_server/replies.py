@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent
 
-from tenure.cli.display import describe_phase, describe_usage
+from tenure.cli.progress.lines import describe_phase, describe_usage
 from tenure.contracts.base import Contract
 from tenure.contracts.run.run import RunProgress
 from tenure.mcp_server.messages import RunReply, StatusReply

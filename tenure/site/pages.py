@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tenure.cli.display import describe_phase, describe_usage
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_duration, truncate_line
 from tenure.cli.parser import STATUSES
+from tenure.cli.progress.lines import describe_phase, describe_usage
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import make_environment, render_page

@@ -14,11 +14,11 @@ from temporalio.client import Client, WorkflowHandle
 
 from tenure.cli.commands import ask, corpora, diff, fork, memory, runs, start, steer, trace
 from tenure.cli.delivery import render_content
-from tenure.cli.display import RunSnapshot
 from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.ownership import apply_owner
 from tenure.cli.parser import build_parser
 from tenure.cli.paths import allow_reading
+from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.run_ids import check_run, make_fork_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import RunParts, read_parts, wait_for_result

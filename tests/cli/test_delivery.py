@@ -1,13 +1,15 @@
 """Test the delivery of a finished run."""
 
+import stat
+import webbrowser
 from argparse import Namespace
 from pathlib import Path
 
 import docx
 import pytest
 
-from tenure.cli.delivery import check_delivery, deliver
-from tenure.cli.errors import UsageError
+from tenure.cli.delivery import check_delivery, check_opening, deliver, open_report
+from tenure.cli.errors import Unreachable, UsageError
 from tenure.contracts.base import RunId
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
@@ -27,7 +29,7 @@ FAILED = Result(
 
 def asked(output: Path | None = None, kind: str | None = None, style: str = "numeric") -> Namespace:
     """Return the arguments of a command that hands a report over."""
-    return Namespace(output=output, json=False, format=kind, citations=style)
+    return Namespace(output=output, json=False, verbosity="normal", format=kind, citations=style)
 
 
 @pytest.mark.parametrize(
@@ -92,3 +94,73 @@ def test_a_failed_run_hands_over_what_it_has_with_the_reason(capsys: pytest.Capt
     assert code == 1
     assert printed.err == f"error: {FAILED.decisions[0]}\n"
     assert "# Half a report" in printed.out
+
+
+class Browser(webbrowser.BaseBrowser):
+    """Browser of a test with a list of opened addresses."""
+
+    def __init__(self, *, works: bool) -> None:
+        super().__init__()
+        self.works = works
+        self.opened: list[str] = []
+
+    def open(self, url: str, new: int = 0, autoraise: bool = True) -> bool:
+        self.opened.append(url)
+        return self.works
+
+
+@pytest.fixture
+def browsers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the browsers of this machine, none by default."""
+    names: list[str] = []
+    monkeypatch.setattr(webbrowser, "_tryorder", names)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    return names
+
+
+def test_a_report_is_opened_as_a_private_page(tmp_path: Path, browsers: list[str]) -> None:
+    """Without a file the page is below the home, readable for its owner alone; an id cannot leave the folder."""
+    browser = Browser(works=True)
+    webbrowser.register("test", None, browser)
+    result = full().model_copy(update={"id": RunId("../r x")})
+
+    open_report(result, asked(), tmp_path)
+
+    page = tmp_path / "reports" / "..%2Fr%20x.html"
+    assert browser.opened == [page.as_uri()]
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
+
+
+def test_a_named_file_is_opened(tmp_path: Path, browsers: list[str]) -> None:
+    """With `-o` the browser opens that file, also a PDF."""
+    browser = Browser(works=True)
+    webbrowser.register("test", None, browser)
+
+    open_report(full(), asked(tmp_path / "r.pdf"), tmp_path / "home")
+
+    assert browser.opened == [(tmp_path / "r.pdf").as_uri()]
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_machine_without_a_browser_is_told_where_the_report_is(
+    tmp_path: Path, browsers: list[str], broken: bool
+) -> None:
+    """Whether no browser is installed or none starts, one line names the file, which is written."""
+    if broken:
+        webbrowser.register("test", None, Browser(works=False))
+
+    with pytest.raises(Unreachable, match=r"no browser that can be started; the report is in .*r\.html"):
+        open_report(full(), asked(tmp_path / "r.html"), tmp_path)
+    assert (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"format": "md"}, {"json": True}, {"output": Path("r.docx")}])
+def test_only_pages_can_be_opened(wrong: dict[str, object]) -> None:
+    """Formats that a browser does not show are refused before anything runs."""
+    with pytest.raises(UsageError, match="--open shows an HTML page"):
+        check_opening(Namespace(**(vars(asked()) | wrong)))
+    check_opening(asked())
+    check_opening(asked(Path("r.pdf")))

@@ -71,7 +71,7 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
         ),
     )
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
-    arguments = Namespace(json=True, detach=False, owner="ann", priority=2)
+    arguments = Namespace(json=True, detach=False, verbosity="normal", owner="ann", priority=2)
     name = f"test-batch-{uuid4().hex[:8]}"
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     found: list[SentPriority] = []

@@ -4,7 +4,7 @@ import asyncio
 
 from temporalio.client import Client
 
-from tenure.cli.display import StreamedAnswer
+from tenure.cli.progress.snapshot import StreamedAnswer
 from tenure.cli.session.run_tree import describe_run_tree
 from tenure.cli.streaming import read_streamed_answers
 from tenure.contracts.run.run import RunLimits, RunRequest

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.terminal import check_writable, write_file
+from tests.support.screen import run_on_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +43,8 @@ PROGRAM = """
 import json, sys
 from rich.table import Table
 from rich.text import Text
-from tenure.cli.display import PendingFailure, RunSnapshot, choose_display
+from tenure.cli.progress.display import choose_display
+from tenure.cli.progress.snapshot import PendingFailure, RunSnapshot
 from tenure.cli.parser import build_parser
 from tenure.cli.terminal import *
 from tenure.cli.terminal import make_stderr_console
@@ -63,20 +64,7 @@ def _show(way: str, *, on_terminal: bool) -> str:
     if not on_terminal:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return done.stdout.decode()
-    own, other = pty.openpty()
-    with subprocess.Popen(command, env=environment, stdin=other, stdout=other, stderr=other, close_fds=True):
-        os.close(other)
-        shown = b""
-        while True:
-            try:
-                part = os.read(own, 65_536)
-            except OSError:
-                break
-            if not part:
-                break
-            shown += part
-    os.close(own)
-    return shown.decode()
+    return run_on_terminal(command, environment, 300, 24)
 
 
 def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:

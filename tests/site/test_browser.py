@@ -3,20 +3,17 @@
 The tests use the machine's Chromium; without one they are skipped, or fail if TENURE_REQUIRE_BROWSER is set.
 """
 
-import os
 from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import async_playwright
 
 from tests.site.conftest import Site
-from tests.support.chromium import CHROMIUM, needs_chromium
+from tests.site.paint import open_browser
+from tests.support.chromium import needs_chromium
 from tests.support.tiers import slow
 
 pytestmark = [needs_chromium, slow, pytest.mark.timeout(280)]
-
-QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
 
 PATIENT_MILLISECONDS = 60_000
 
@@ -24,13 +21,8 @@ PATIENT_MILLISECONDS = 60_000
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
 async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light", "dark"], width: int) -> None:
     """A question is asked, its run is seen live, steered and read; every page fits and is accessible."""
-    as_root = ("--no-sandbox",) if os.geteuid() == 0 else ()
     complaints: list[str] = []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=[*QUIET, *as_root], timeout=90_000, handle_sigint=False
-        )
-        context = await browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    async with open_browser(width, scheme) as context:
         context.set_default_timeout(PATIENT_MILLISECONDS)
         page = await context.new_page()
         page.on("console", lambda message: complaints.append(message.text))
@@ -57,9 +49,18 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
         await page.get_by_role("link", name="Read the report").click()
         await page.get_by_role("heading", name="A stub report").wait_for()
         await check()
-        for path in ("/corpora", "/memories", "/diff"):
-            await page.goto(site.origin + path)
+        run = site.origin + page.url.removeprefix(site.origin).removesuffix("/report")
+        for url in (
+            run,
+            f"{run}/fork",
+            f"{run}/questions",
+            f"{site.origin}/?q=wait",
+            *(site.origin + path for path in ("/corpora", "/memories", "/diff")),
+        ):
+            answer = await page.goto(url)
+            assert answer is not None and answer.status == 200
             await check()
-        await browser.close()
-
-    assert complaints == []
+        assert complaints == []
+        await page.goto(f"{site.origin}/runs/no-such-run")
+        await page.get_by_text("there is no run no-such-run").wait_for()
+        await check()

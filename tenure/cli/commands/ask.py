@@ -13,9 +13,9 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands.start import find_reservation_price
 from tenure.cli.delivery import UNPROVED
-from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import truncate_bytes
+from tenure.cli.progress.display import choose_display
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import ASK_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
@@ -45,7 +45,7 @@ def ask(arguments: Namespace, settings: Settings) -> int:
             f"a question has at most {MAX_QUESTION_CHARS:,} characters, and this one has {len(arguments.question):,}"
         )
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     return asyncio.run(_ask_and_print(arguments, place))
 
 
@@ -53,7 +53,7 @@ async def _ask_and_print(arguments: Namespace, place: ServerTarget) -> int:
     """Ask, wait for the answer and print it."""
     client = await open_session(place)
     handle = await start_answer(arguments, place, client)
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         answer = await follow_workflow(client, place, handle, display, query=False)
     _print(answer, arguments)
     return 0 if answer.status == "answered" else UNPROVED

@@ -27,10 +27,10 @@ from temporalio.service import RPCError
 
 from tenure.cli.argument_types import parse_duration
 from tenure.cli.delivery import UNPROVED
-from tenure.cli.display import ProgressDisplay, choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_count, truncate_line
 from tenure.cli.ownership import parse_ownership
+from tenure.cli.progress.display import ProgressDisplay, choose_display
 from tenure.cli.run_ids import slugify
 from tenure.cli.session.connection import (
     BATCH_WORKFLOW,
@@ -44,7 +44,7 @@ from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
 from tenure.cli.session.run_records import RunRecord, find_run
 from tenure.cli.session.server_target import ServerTarget
-from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_table
+from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_status, print_table
 from tenure.contracts.result.batch import (
     ANSWERED_STATUSES,
     STATUSES_WITH_REPORT,
@@ -104,19 +104,20 @@ async def run_batch(
     """Start or continue a batch, follow it to its end and print the summary."""
     with explain_refusals(chosen):
         handle = await _start_or_continue(client, place, request, chosen, parse_ownership(arguments))
-    print_note(f"batch {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""))
+    link = f", web UI: {place.build_run_link(chosen)}" if place.ui else ""
+    print_status(f"batch {chosen}{link}", arguments.verbosity)
     if not arguments.detach:
         return await follow_batch(arguments, place, client, handle)
     if arguments.json:
         print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
     else:
-        print_note(f"follow it with `{PROGRAM} watch {chosen}`")
+        print_status(f"follow it with `{PROGRAM} watch {chosen}`", arguments.verbosity)
     return 0
 
 
 async def follow_batch(arguments: Namespace, place: ServerTarget, client: Client, handle: Batch) -> int:
     """Follow a batch to its end and print the summary."""
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         report = await follow_with_reports(client, place, handle, display, _report_changes(handle, display))
     if any(outcome.status not in ANSWERED_STATUSES for outcome in report.outcomes):
         print_note("run the same command again to retry questions without a report")
@@ -200,7 +201,7 @@ async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:
             if report and one.key not in reported:
                 reported.add(one.key)
                 words = f"{one.run}: {one.status.replace('_', ' ')}, {truncate_line(one.question, 100)}"
-                display.say(f"[{len(reported)} of {len(report.outcomes)}] {words}")
+                display.report(f"[{len(reported)} of {len(report.outcomes)}] {words}")
         await asyncio.sleep(POLL_SECONDS)
 
 

@@ -12,11 +12,11 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from tenure.cli.commands import corpus_graph as relations
 from tenure.cli.commands import watched_corpora as watching
-from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import format_count, truncate_bytes
 from tenure.cli.paths import allow_reading, resolve_paths
+from tenure.cli.progress.display import choose_display
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_workflow
@@ -58,7 +58,7 @@ def ingest(arguments: Namespace, settings: Settings) -> int:
     request = build_ingestion(arguments, settings)
     every = watching.parse_interval(arguments.every)
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     allow_reading(settings, [request])
     return asyncio.run(_ingest_and_report(arguments, place, request, every))
 
@@ -84,7 +84,7 @@ def corpus(arguments: Namespace, settings: Settings) -> int:
         raise UsageError(f"name the corpus to {arguments.action}: `{PROGRAM} corpus list` shows them")
     _check_arguments(arguments)
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
 
 
@@ -93,7 +93,7 @@ def search(arguments: Namespace, settings: Settings) -> int:
     if not arguments.query.strip():
         raise UsageError("give the words to search for")
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     return asyncio.run(_search_and_print(arguments, place))
 
 
@@ -181,7 +181,7 @@ async def _ingest_and_report(
     """Start the ingestion, follow it, print its report, and schedule it if requested."""
     client = await open_session(place)
     handle = await start_ingestion(client, request)
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         report = await follow_workflow(client, place, handle, display, query=False)
     if arguments.json:
         print_json(report.model_dump(mode="json"))

@@ -10,9 +10,9 @@ from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from tenure.cli.display import ProgressDisplay, choose_display
 from tenure.cli.errors import CommandError
 from tenure.cli.formatting import format_count, truncate_bytes, truncate_line
+from tenure.cli.progress.display import ProgressDisplay, choose_display
 from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.server_target import ServerTarget
@@ -61,7 +61,7 @@ async def relate(arguments: Namespace, place: ServerTarget) -> int:
         raise CommandError(
             f"relations are already being extracted from {corpus}: {workflow_id} in the web UI"
         ) from error
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         report = await follow_with_reports(client, place, handle, display, _report_progress(handle, display))
     if arguments.json:
         print_json(report.model_dump(mode="json"))
@@ -81,7 +81,7 @@ async def _report_progress(handle: WorkflowHandle[object, RelateReport], display
             report = await handle.query("reading", result_type=RelateReport, rpc_timeout=_QUERY_TIMEOUT)
             if report.of and _line(report) != said:
                 said = _line(report)
-                display.say(said)
+                display.report(said)
 
 
 def _line(report: RelateReport) -> str:

@@ -41,7 +41,7 @@ def fork(arguments: Namespace, settings: Settings) -> int:
         raise UsageError(f"--feedback has at most {MAX_FEEDBACK_CHARS:,} characters")
     parse_ownership(arguments)
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     return asyncio.run(_start_fork(arguments, place, chosen))
 
 

@@ -13,10 +13,12 @@ from temporalio.common import SearchAttributeKey
 from temporalio.converter import DataConverter
 
 from tenure.cli.commands import batches
-from tenure.cli.delivery import check_delivery, deliver
-from tenure.cli.display import RunSnapshot, choose_display, iterate_changes
-from tenure.cli.errors import CommandError, Unreachable
+from tenure.cli.delivery import check_delivery, check_opening, deliver, open_report
+from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.cli.formatting import truncate_line
+from tenure.cli.progress.display import choose_display
+from tenure.cli.progress.lines import iterate_changes
+from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import (
     AGENT_WORKFLOW,
@@ -30,7 +32,7 @@ from tenure.cli.session.connection import (
 from tenure.cli.session.follow import follow_workflow
 from tenure.cli.session.run_records import explain_archive_errors, may_have_archive, open_run, read_archive
 from tenure.cli.session.server_target import ServerTarget, locate_server
-from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_table
+from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_status, print_table
 from tenure.contracts.knowledge.archive import RunDescription
 from tenure.contracts.research.report import RunState
 from tenure.contracts.result.batch import BatchReport
@@ -69,6 +71,8 @@ def report(arguments: Namespace, settings: Settings) -> int:
     """Run `report`."""
     check_run(arguments.id)
     check_delivery(arguments)
+    if arguments.open:
+        check_opening(arguments)
     return asyncio.run(_report(arguments, locate_server(settings)))
 
 
@@ -99,10 +103,10 @@ async def _watch(arguments: Namespace, place: ServerTarget) -> int:
     client = await open_session(place)
     handle = _handle(client, arguments.id)
     if place.ui:
-        print_note(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}")
+        print_status(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}", arguments.verbosity)
     if record.workflow_type == BATCH_WORKFLOW:
         return await batches.follow_batch(arguments, place, client, batches.get_batch_handle(client, arguments.id))
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         result = await follow_workflow(client, place, handle, display)
     return deliver(result, arguments)
 
@@ -111,13 +115,19 @@ async def _report(arguments: Namespace, place: ServerTarget) -> int:
     """Deliver the report of a finished run; the exit code is that of the query, not of the run."""
     record = await open_run(place, arguments.id)
     if record.workflow_type == BATCH_WORKFLOW:
+        if arguments.open:
+            raise UsageError(f"a batch has no page: open the report of one of its runs, which `{PROGRAM} list` shows")
         return await batches.show_batch(arguments, place, record)
     if record.is_running:
         raise CommandError(
             f"run {arguments.id} is still running: `{PROGRAM} watch {arguments.id}` follows it, "
             f"`{PROGRAM} finish {arguments.id}` finishes it with what it has"
         )
-    deliver(await record.read_result(Result), arguments)
+    result = await record.read_result(Result)
+    if arguments.open:
+        open_report(result, arguments, place.settings.home)
+    else:
+        deliver(result, arguments)
     return 0
 
 

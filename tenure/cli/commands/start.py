@@ -12,19 +12,19 @@ from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, re
 from tenure.cli.commands.corpora import ask_corpora
 from tenure.cli.costs import describe_cost, describe_estimate
 from tenure.cli.delivery import check_delivery, deliver
-from tenure.cli.display import choose_display
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import truncate_bytes, truncate_line
 from tenure.cli.ownership import parse_ownership
 from tenure.cli.paths import allow_reading, find_manual, resolve_paths
 from tenure.cli.program_files import read_files, read_tests, upload_files
+from tenure.cli.progress.display import choose_display
 from tenure.cli.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_corpus_name, make_run_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
 from tenure.cli.session.follow import follow_workflow
 from tenure.cli.session.run_records import LazyArchive
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
-from tenure.cli.terminal import make_stderr_console, print_json, print_note
+from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_status
 from tenure.cli.web_options import parse_web_scope
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.tables import get_database_corpus
@@ -56,7 +56,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     chosen = check_run(arguments.id) if arguments.id else make_id(request, settings)
     check_delivery(arguments)
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     allow_reading(settings, request.ingest, request.files)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
@@ -81,7 +81,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
         check_run(arguments.id) if arguments.id else qualify_name(make_batch_id(arguments.batch, items), settings.owner)
     )
     place = ensure_server(settings)
-    print_notes(place)
+    print_notes(place, arguments.verbosity)
     allow_reading(settings, shared.ingest, shared.files)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
@@ -221,7 +221,7 @@ async def launch_run(
     if arguments.id:
         await refuse_archived_id(place, chosen)
     if request.limits.has_model and request.mode != "code":
-        print_note(describe_estimate(request.limits))
+        print_status(describe_estimate(request.limits), arguments.verbosity)
     return await start_workflow(client, request, chosen, parse_ownership(arguments))
 
 
@@ -230,19 +230,22 @@ async def follow_started_run(
 ) -> int:
     """Follow a started run to its end, unless the command is detached."""
     chosen = handle.id
-    print_note(f"run {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""))
+    print_status(
+        f"run {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""), arguments.verbosity
+    )
     if arguments.detach:
         if arguments.json:
             print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
         else:
-            print_note(f"follow it with `{PROGRAM} watch {chosen}`")
+            print_status(f"follow it with `{PROGRAM} watch {chosen}`", arguments.verbosity)
         return 0
-    with choose_display(make_stderr_console()) as display:
+    with choose_display(make_stderr_console(), arguments.verbosity) as display:
         result = await follow_workflow(client, place, handle, display)
     code = deliver(result, arguments)
     if result.usage.model_calls:
-        print_note(describe_cost(result.usage))
-    print_note(f"again: `{PROGRAM} report {chosen}`" + (f", or {place.build_run_link(chosen)}" if place.ui else ""))
+        print_status(describe_cost(result.usage), arguments.verbosity)
+    link = f", or {place.build_run_link(chosen)}" if place.ui else ""
+    print_status(f"again: `{PROGRAM} report {chosen}`{link}", arguments.verbosity)
     return code
 
 

@@ -17,8 +17,8 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.exceptions import FailureError
 
-from tenure.cli.display import PendingFailure
 from tenure.cli.formatting import truncate_line
+from tenure.cli.progress.snapshot import PendingFailure
 from tenure.cli.session.server_target import ServerTarget
 from tenure.temporal.stack import local
 

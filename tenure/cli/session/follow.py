@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
-from tenure.cli.display import PendingFailure, ProgressDisplay, StreamedAnswer
 from tenure.cli.errors import CommandError, Detached, Unreachable
 from tenure.cli.formatting import describe_failure
+from tenure.cli.progress.display import ProgressDisplay
+from tenure.cli.progress.snapshot import PendingFailure, StreamedAnswer
 from tenure.cli.session.connection import describe_refusal
 from tenure.cli.session.diagnostics import find_pending_failures
 from tenure.cli.session.monitor import (

@@ -9,7 +9,7 @@ from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.display import RunSnapshot
+from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.session.connection import NO_ANSWER
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.session.versions import MAX_POLL_AGE

@@ -21,7 +21,7 @@ from urllib.parse import quote
 from tenure.cli.errors import CommandError
 from tenure.cli.session.retention import raise_retention
 from tenure.cli.session.versions import read_version_states, wait_for_version
-from tenure.cli.terminal import print_note
+from tenure.cli.terminal import print_note, print_status
 from tenure.installation import PROGRAM
 from tenure.prices import load_prices
 from tenure.settings import Settings
@@ -131,14 +131,14 @@ def _start_stack(settings: Settings, external: str | None = None) -> StackStatus
     return status
 
 
-def print_notes(place: ServerTarget) -> None:
-    """Print the notes of starting the server."""
+def print_notes(place: ServerTarget, verbosity: str = "normal") -> None:
+    """Print the notes of starting the server, and its links unless the command is quiet."""
     for note in place.notes:
         print_note(note)
     if place.started:
-        print_note(f"local stack is up, web UI: {place.build_link(place.ui)}")
+        print_status(f"local stack is up, web UI: {place.build_link(place.ui)}", verbosity)
         if place.page:
-            print_note(f"page: {place.page}")
+            print_status(f"page: {place.page}", verbosity)
 
 
 def suggest_remedy(place: ServerTarget) -> str:

@@ -5,6 +5,7 @@ here; escaping is left to the template, which knows its language. Remarks that t
 parsed from it, so that each is worded once.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -67,6 +68,9 @@ from tenure.report.render.references import collect_uses, sort_sources_by_label
 from tenure.report.render.sources.links import build_text_fragment, choose_base, format_path, is_web
 from tenure.report.render.sources.places import describe_place
 
+MIN_POINTS = 3
+"""Minimum number of values of a drawn course; fewer are legible as numbers."""
+
 _READER = MarkdownIt("commonmark", {"html": False})
 
 _UNITS: dict[BudgetResource, str] = {
@@ -91,7 +95,7 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
     synthesis = order_synthesis(result.synthesis)
     return ReportPage(
         title=flatten(result.title),
-        question=flatten(result.question),
+        question=_choose_question(result),
         remark=STATUS_LINES[result.status],
         summary=_summary(result),
         opening=named.opening,
@@ -349,7 +353,7 @@ def _coverage(result: Result) -> Iterator[FigureView]:
     for topic, final in result.coverage.items():
         over_cycles = result.coverage_by_cycle.get(topic, ())
         words = "Coverage before the research and after each cycle: " + ", ".join(f"{c:.0%}" for c in over_cycles)
-        drawn = figures.draw_line(over_cycles, words) if over_cycles else ""
+        drawn = figures.draw_line(over_cycles, words) if len(over_cycles) >= MIN_POINTS else ""
         yield FigureView(flatten(topic), f"{final:.0%}", drawn, words if over_cycles else "")
 
 
@@ -357,7 +361,14 @@ def _gain(gains: Sequence[float]) -> FigureView | None:
     if not gains:
         return None
     words = "Information gain by cycle: " + ", ".join(f"{gain:.2f}" for gain in gains)
-    return FigureView("Information gain by cycle", "", figures.draw_bars(gains, words), words)
+    drawn = figures.draw_bars(gains, words) if len(gains) >= MIN_POINTS else ""
+    return FigureView("Information gain by cycle", "", drawn, words)
+
+
+def _choose_question(result: Result) -> str:
+    """Return the question, or the title if it differs only in punctuation and case, so that it is shown once."""
+    words = (re.findall(r"\w+", text.casefold()) for text in (result.question, result.title))
+    return flatten(result.title) if next(words) == next(words) else flatten(result.question)
 
 
 def _budget(result: Result) -> Iterator[FigureView]:

@@ -128,7 +128,7 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
         ),
     )
     wanted = BatchRequest(shared=shared, items=items, max_parallel=2)
-    quiet = Namespace(json=True, detach=False, owner=None, priority=None)
+    quiet = Namespace(json=True, detach=False, verbosity="normal", owner=None, priority=None)
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         broken = wanted.model_copy(update={"items": (items[0],)})
@@ -157,7 +157,7 @@ async def test_an_archived_batch_is_shown_exported_and_continued(
     items = tuple(BatchItem(key=key, question=f"Quantum {key}dynamics?") for key in ("chromo", "flavour"))
     shared = RunRequest(question="?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.05))
     request = BatchRequest(shared=shared, items=items[:1], max_parallel=1)
-    quiet = Namespace(json=True, detach=False, owner=None, priority=None)
+    quiet = Namespace(json=True, detach=False, verbosity="normal", owner=None, priority=None)
     place = ServerTarget(Settings(_env_file=None, lancedb_uri=str(tmp_path / "archive")), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         await run_batch(quiet, place, stage.client, request, chosen)

@@ -83,6 +83,26 @@ def test_the_page_is_whole() -> None:
         assert part in words
 
 
+@pytest.mark.parametrize(("cycles", "drawn"), [(2, False), (3, True)])
+def test_courses_are_drawn_from_three_values_on(cycles: int, drawn: bool) -> None:
+    """Two values are legible as numbers; the description of a drawing has all numbers for screen readers."""
+    gains, shares = (0.41, 0.12, 0.05)[:cycles], (0.2, 0.6, 0.8)[:cycles]
+    result = full().model_copy(update={"information_gain": gains, "coverage_by_cycle": {"The rhythm": shares}})
+    page = render_html(result)
+
+    assert "Information gain by cycle: 0.41, 0.12" in page
+    assert ('aria-label="Information gain by cycle: 0.41, 0.12' in page) is drawn
+    assert ('aria-label="Coverage before the research and after each cycle: 20%, 60%' in page) is drawn
+
+
+def test_a_question_that_is_the_title_is_shown_once() -> None:
+    """A title that differs from the question only in its punctuation replaces it."""
+    result = full().model_copy(update={"question": "Why, the sea moves?"})
+
+    assert "Why, the sea moves?" not in render_html(result)
+    assert "What moves the sea?" in render_html(result.model_copy(update={"question": "What moves the sea?"}))
+
+
 def test_headings_go_down_one_step_at_a_time() -> None:
     """The title is the only heading of its rank, and no rank is left out."""
     ranks = read(render_html(full())).headings

@@ -1,90 +1,15 @@
-"""Test the display of progress, on a terminal and without one."""
+"""Test the lines that describe progress."""
 
-import io
 import itertools
 
-from rich.console import Console
-
-from tenure.cli.display import (
-    LiveDisplay,
-    PendingFailure,
-    PlainDisplay,
-    RunSnapshot,
-    StreamedAnswer,
-    choose_display,
-    iterate_changes,
-    render_snapshot,
-)
+from tenure.cli.progress.lines import iterate_changes
+from tenure.cli.progress.snapshot import PendingFailure, RunSnapshot, StreamedAnswer
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import FeedbackRecord, RunProgress, StepProgress, TopicProgress, Usage
-
-WRITING = RunProgress(
-    id=RunId("r"),
-    question="Why?",
-    phase="write",
-    revision=1,
-    topics=(
-        TopicProgress(topic="Causes", phase="done", claims=7, sources=3, coverage=0.75),
-        TopicProgress(topic="[bold]Effects", phase="drafting"),
-    ),
-    usage=Usage(calls=12, tokens_in=1500, tokens_out=250, searches=4),
-    last="found a passage about causes",
-)
-
-
-def drawn(snapshot: RunSnapshot, width: int = 100) -> str:
-    console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
-    console.print(render_snapshot(snapshot))
-    return console.export_text()
-
-
-def test_live_table_shows_topics_and_figures() -> None:
-    """The table has a row for each topic with its state, claims, sources and coverage."""
-    text = drawn(RunSnapshot(WRITING, seconds=75))
-
-    row = next(line for line in text.splitlines() if "Causes" in line)
-    assert "writing sections (revision 1)" in text
-    assert "1:15" in text
-    assert row.split()[1:4] == ["done", "7", "3"]
-    assert "75%" in row
-    assert "1,500 + 250 tokens · 12 calls · 4 searches" in text
-    assert "found a passage about causes" in text
-
-
-def test_markup_in_a_topic_is_text() -> None:
-    """A heading from a document cannot style the terminal."""
-    assert "[bold]Effects" in drawn(RunSnapshot(WRITING))
-
-
-def test_the_critical_path_is_shown() -> None:
-    """The number of calls has the longest chain of model answers with it."""
-    usage = Usage(calls=12, critical_path=5, tokens_in=1500, tokens_out=250)
-
-    assert "12 calls (5 in a row)" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": usage})))
-
-
-def test_run_without_a_model_is_called_offline() -> None:
-    """Without tokens the table says "offline" instead of zero."""
-    assert "offline · 0 calls" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage()})))
-
-
-def test_a_program_is_not_called_a_report() -> None:
-    """The same phase has other words where a program is written."""
-    text = drawn(RunSnapshot(WRITING.model_copy(update={"phase": "refine", "mode": "CODE", "tests": 3})))
-
-    assert "writing the next version, 0 of 3 tests passed (generation 1)" in text
-
-
-def test_ingestion_has_a_bar() -> None:
-    """Reading documents shows how many of them are done, also before the run answers."""
-    text = drawn(
-        RunSnapshot(None, IngestProgress(stage="reading", files_done=3, files_total=12, chunks=40, last_file="/a/b.md"))
-    )
-
-    assert "reading the documents" in text
-    assert "reading: 3 of 12 files, 40 chunks, b.md" in text
+from tenure.installation import PROGRAM
+from tests.cli.progress.samples import WRITING, draw
 
 
 def test_embedding_has_a_bar_of_its_own() -> None:
@@ -96,7 +21,7 @@ def test_embedding_has_a_bar_of_its_own() -> None:
         line for before, now in itertools.pairwise([RunSnapshot(), *steps]) for line in iterate_changes(before, now)
     ]
 
-    assert "embedding: 250 of 1,000 chunks" in drawn(steps[25])
+    assert "embedding: 250 of 1,000 chunks" in draw(steps[25])
     assert lines[0] == "embedding: 0 of 1,000 chunks"
     assert len(lines) == 11
 
@@ -123,16 +48,7 @@ def test_one_thing_is_singular_and_a_later_round_is_named() -> None:
         "A: done (1 claim, 1 source, coverage 50%)",
         "B: reviewing, round 2",
     ]
-    assert "1 call · 2 searches" in drawn(RunSnapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
-
-
-def test_pending_failures_are_shown_in_the_table() -> None:
-    """Failures that block the run are in the panel, with the time of the next attempt."""
-    busy = PendingFailure("retrying section_writer: busy", attempt=3, wait=4.2)
-
-    text = drawn(RunSnapshot(WRITING, pending_failures=(busy,)))
-    assert "retrying section_writer: busy (attempt 3, next try in 4 s)" in text
-    assert "blocked by failures" in drawn(RunSnapshot(None, pending_failures=(busy,)))
+    assert "1 call · 2 searches" in draw(RunSnapshot(WRITING.model_copy(update={"usage": Usage(calls=1, searches=2)})))
 
 
 def test_trouble_makes_few_lines() -> None:
@@ -150,24 +66,10 @@ def test_waiting_is_said() -> None:
     """Before anybody answers, the table says what is waited for; a worker that is on its way is named once."""
     starting = RunSnapshot(starting=True)
 
-    assert "waiting for a worker" in drawn(RunSnapshot())
-    assert "the worker is starting" in drawn(starting)
+    assert "waiting for a worker" in draw(RunSnapshot())
+    assert "the worker is starting" in draw(starting)
     assert list(iterate_changes(RunSnapshot(), starting)) == ["the worker is starting"]
     assert list(iterate_changes(starting, starting)) == []
-
-
-def test_an_answer_that_comes_in_is_shown() -> None:
-    """Every answer under way has a line in the table with its tokens, below the topics."""
-    text = drawn(
-        RunSnapshot(
-            WRITING,
-            streamed_answers=(StreamedAnswer("writing “[bold]Effects”", 1312), StreamedAnswer("writing “B”", 1)),
-        )
-    )
-
-    assert "writing “[bold]Effects”: 1,312 tokens" in text
-    assert "writing “B”: 1 token" in text
-    assert text.index("Causes") < text.index("writing “[bold]Effects”") < text.index("1,500 + 250 tokens")
 
 
 def test_an_answer_that_comes_in_makes_few_lines() -> None:
@@ -179,11 +81,6 @@ def test_an_answer_that_comes_in_makes_few_lines() -> None:
     lines = [line for before, now in itertools.pairwise(steps) for line in iterate_changes(before, now)]
 
     assert [line.split(": ")[1] for line in lines] == ["1 token", "256 tokens", "512 tokens", "1,024 tokens"]
-
-
-def test_narrow_terminal_is_enough() -> None:
-    """No line is longer than the terminal."""
-    assert max(len(line) for line in drawn(RunSnapshot(WRITING), width=60).splitlines()) <= 60
 
 
 def test_plain_lines_come_once_per_change() -> None:
@@ -218,29 +115,10 @@ def test_paused_and_ended_runs_are_named() -> None:
     paused = WRITING.model_copy(update={"status": "paused"})
     early = WRITING.model_copy(update={"status": "finished_early", "revision": 0})
 
-    assert "paused while writing sections (revision 1)" in list(iterate_changes(RunSnapshot(), RunSnapshot(paused)))
+    assert f"paused while writing sections (revision 1) (`{PROGRAM} resume r` continues it)" in list(
+        iterate_changes(RunSnapshot(), RunSnapshot(paused))
+    )
     assert "finished early" in list(iterate_changes(RunSnapshot(), RunSnapshot(early)))
-
-
-def test_display_follows_the_stream() -> None:
-    """A terminal gets the live table, anything else plain lines with the time."""
-    file = io.StringIO()
-    with choose_display(Console(file=file, width=100)) as display:
-        display.show(RunSnapshot(WRITING, seconds=5))
-
-    assert isinstance(display, PlainDisplay)
-    assert isinstance(choose_display(Console(file=io.StringIO(), force_terminal=True)), LiveDisplay)
-    assert file.getvalue().splitlines()[0] == "[0:05] writing sections (revision 1)"
-
-
-def test_live_display_prints_lines_above_the_table() -> None:
-    """Printed lines stay on the screen, and the table disappears at the end."""
-    file = io.StringIO()
-    with LiveDisplay(Console(file=file, width=100, force_terminal=True)) as display:
-        display.show(RunSnapshot(WRITING))
-        display.say("no worker polls")
-
-    assert "no worker polls" in file.getvalue()
 
 
 RESEARCHING = RunProgress(
@@ -272,8 +150,8 @@ def test_research_shows_its_cycle_and_how_far_the_topics_are_covered() -> None:
         "researching, cycle 2",
         "planning what to look for",
     ]
-    assert "researching, cycle 1" in drawn(RunSnapshot(found))
-    assert "50%" in drawn(RunSnapshot(found))
+    assert "researching, cycle 1" in draw(RunSnapshot(found))
+    assert "50%" in draw(RunSnapshot(found))
 
 
 def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
@@ -285,7 +163,7 @@ def test_a_topic_that_waits_for_its_turn_is_no_news() -> None:
 
 
 def test_a_question_is_shown_once() -> None:
-    """The question is in the table and in one line of a log, with the command that answers it."""
+    """The question is in one line of a log, with the command that answers it."""
     question = InputRequest(
         reporter="r/research",
         number=1,
@@ -298,7 +176,7 @@ def test_a_question_is_shown_once() -> None:
     asked = RunSnapshot(
         waiting.model_copy(update={"input_request": question.model_copy(update={"kind": "clarification"})})
     )
-    line = "Is this right? (`approve` it; default at 2026-01-01 00:00 UTC: it is)"
+    line = f"Is this right? (`{PROGRAM} approve r`; default at 2026-01-01 00:00 UTC: it is)"
 
     outline_number = waiting.model_copy(
         update={"topics": (TopicProgress(topic="Causes"), TopicProgress(topic="Effects"))}
@@ -309,7 +187,7 @@ def test_a_question_is_shown_once() -> None:
     assert ["outline: Causes · Effects", line] == list(
         iterate_changes(RunSnapshot(waiting), RunSnapshot(outline_number))
     )[-2:]
-    assert "Is this right? (`answer` it" in drawn(asked, 200)
+    assert f'Is this right? (`{PROGRAM} answer r "TEXT"`' in "".join(iterate_changes(RunSnapshot(), asked))
 
 
 def test_steps_of_a_plan_are_shown_when_their_state_changes() -> None:
@@ -325,4 +203,22 @@ def test_steps_of_a_plan_are_shown_when_their_state_changes() -> None:
     assert list(iterate_changes(RunSnapshot(begun), RunSnapshot(ended))) == [
         "a search “Who?”: completed",
         "b search “Where?”, after a: skipped (the results of a suffice)",
+    ]
+
+
+def test_verbose_lines_are_complete() -> None:
+    """Verbose lines have the usage after each headline, every step of an ingestion, and events of any length."""
+    event = "looking for “" + "a long query " * 20 + "”"
+    now = RunSnapshot(WRITING.model_copy(update={"last": event}))
+    reading = [
+        RunSnapshot(None, IngestProgress(stage="reading", files_done=n, files_total=99), speed="2.0 files/s, 0:49 left")
+        for n in (0, 1, 2)
+    ]
+
+    assert event not in list(iterate_changes(RunSnapshot(), now))
+    assert event in list(iterate_changes(RunSnapshot(), now, verbose=True))
+    assert list(iterate_changes(RunSnapshot(), now, verbose=True))[1] == "1,500 + 250 tokens · 12 calls · 4 searches"
+    assert list(iterate_changes(reading[0], reading[1])) == []
+    assert list(iterate_changes(reading[1], reading[2], verbose=True)) == [
+        "reading: 2 of 99 files, 0 chunks, 2.0 files/s, 0:49 left"
     ]

@@ -1,0 +1,150 @@
+"""Show the progress of a run on standard error: a live view on a terminal, one line per change elsewhere."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from tenure.cli.formatting import format_duration, truncate_line
+from tenure.cli.progress.lines import describe_question, iterate_changes
+from tenure.cli.progress.live import LiveView
+from tenure.cli.progress.snapshot import RunSnapshot
+from tenure.cli.progress.speed import SpeedMeter
+
+Verbosity = Literal["quiet", "normal", "verbose"]
+
+_MAX_EVENTS = 100
+_EVENT_LENGTH = 300
+
+
+class ProgressDisplay(Protocol):
+    """Output of progress."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def show(self, snapshot: RunSnapshot) -> None:
+        """Show a snapshot."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Print a permanent line that a person needs to know."""
+        ...
+
+    def report(self, line: str) -> None:
+        """Print a permanent line about progress."""
+        ...
+
+
+class LiveDisplay:
+    """View of a run that is redrawn in place.
+
+    Args:
+        console: terminal.
+        log: whether every change also remains as a line above the view.
+    """
+
+    def __init__(self, console: Console, *, log: bool = False) -> None:
+        self._spinner = Spinner("dots")
+        self._live = Live(LiveView(self._spinner, RunSnapshot()), console=console, refresh_per_second=8, transient=True)
+        self._log = PlainDisplay(console, verbose=True) if log else None
+        self._events: deque[str] = deque(maxlen=_MAX_EVENTS)
+        self._last_event = ""
+        self._meter = SpeedMeter()
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self, snapshot: RunSnapshot) -> None:
+        """Draw the view again."""
+        if self._log is not None:
+            self._log.show(snapshot)
+        snapshot = replace(snapshot, speed=self._meter.describe(snapshot))
+        event = snapshot.progress.last if snapshot.progress else ""
+        if event and event != self._last_event and self._log is None:
+            self._events.append(f"{format_duration(snapshot.seconds)} {truncate_line(event, _EVENT_LENGTH)}")
+        self._last_event = event
+        self._live.update(LiveView(self._spinner, snapshot, tuple(self._events)))
+
+    def say(self, line: str) -> None:
+        """Print a line above the view."""
+        self._live.console.print(Text(line))
+
+    def report(self, line: str) -> None:
+        """Print a line above the view."""
+        self.say(line)
+
+
+class PlainDisplay:
+    """One line per change, for logs and pipes."""
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self._console = console
+        self._verbose = verbose
+        self._last = RunSnapshot()
+        self._meter = SpeedMeter()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def show(self, snapshot: RunSnapshot) -> None:
+        """Print the changes since the last snapshot."""
+        snapshot = replace(snapshot, speed=self._meter.describe(snapshot))
+        for line in self._iterate_lines(snapshot):
+            self.say(f"[{format_duration(snapshot.seconds)}] {line}")
+        self._last = snapshot
+
+    def say(self, line: str) -> None:
+        """Print a line."""
+        self._console.print(Text(line), soft_wrap=True)
+
+    def report(self, line: str) -> None:
+        """Print a line."""
+        self.say(line)
+
+    def _iterate_lines(self, snapshot: RunSnapshot) -> Iterator[str]:
+        return iterate_changes(self._last, snapshot, verbose=self._verbose)
+
+
+class QuietDisplay(PlainDisplay):
+    """Only what the run asks of a person, and what the person has to start."""
+
+    def _iterate_lines(self, snapshot: RunSnapshot) -> Iterator[str]:
+        progress, before = snapshot.progress, self._last.progress
+        question = progress.input_request if progress else None
+        if progress and question and (before is None or before.input_request != question):
+            yield describe_question(progress, question)
+
+    def report(self, line: str) -> None:
+        """Print nothing."""
+
+
+def choose_display(console: Console, verbosity: Verbosity = "normal") -> ProgressDisplay:
+    """Return the live view for a terminal on which the cursor can be moved, plain lines otherwise."""
+    if verbosity == "quiet":
+        return QuietDisplay(console)
+    verbose = verbosity == "verbose"
+    # FORCE_COLOR makes a console of a log file interactive, in which the cursor cannot be moved.
+    if console.is_interactive and console.file.isatty():
+        return LiveDisplay(console, log=verbose)
+    return PlainDisplay(console, verbose=verbose)
