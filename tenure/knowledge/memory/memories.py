@@ -46,7 +46,7 @@ from tenure.contracts.knowledge.memory import (
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.embeddings.calibration import measure_model_baseline, normalize_relevance
 from tenure.knowledge.graph.facts import QuotedFact, add_facts
-from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.consolidation import Consolidation
 from tenure.knowledge.memory.personal import PersonalMemories

@@ -27,7 +27,7 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
 from tenure.knowledge.embeddings import calibration
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
@@ -206,7 +206,7 @@ class Retrievers:
         order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
         return self._build_hits(self._drop_unaffordable(rows.take(order)))
 
-    @property
+    @cached_property
     def graph(self) -> EntityGraph:
         """Graph of the corpora."""
         return EntityGraph(self.store, self.request.corpora)

@@ -18,6 +18,7 @@ from tenure.knowledge.store.schema import (
     CORPORA,
     CORPORA_SCHEMA,
     ENTITIES,
+    GRAPHS,
     MENTIONS,
     READINGS,
     RELATIONS,
@@ -127,7 +128,17 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quote_list([name, derive_results_corpus(name)])}"
     # The corpus record is deleted last, so that an interrupted drop can be repeated.
-    for table in (*store.list_chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, READINGS, SOURCES, CORPORA):
+    for table in (
+        *store.list_chunk_tables(),
+        MENTIONS,
+        STATEMENTS,
+        ENTITIES,
+        RELATIONS,
+        GRAPHS,
+        READINGS,
+        SOURCES,
+        CORPORA,
+    ):
         store.delete_rows(table, where)
     return True
 

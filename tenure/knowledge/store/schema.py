@@ -22,6 +22,7 @@ ENTITIES = "entities"
 MENTIONS = "mentions"
 STATEMENTS = "statements"
 RELATIONS = "relations"
+GRAPHS = "graphs"
 PAGES = "pages"
 READINGS = "readings"
 MEMORY_USES = "memory_uses"
@@ -196,6 +197,14 @@ RELATIONS_SCHEMA = pa.schema(
     ]
 )
 
+GRAPHS_SCHEMA = pa.schema(
+    [
+        _key_field("corpus"),
+        pa.field("version", pa.string(), nullable=False),  # changes with every refresh of the graph
+        pa.field("chunks", pa.int64(), nullable=False),  # rows of the corpus in `mentions`
+    ]
+)
+
 READINGS_SCHEMA = pa.schema(
     [
         _key_field("id"),  # hash of corpus and URL, or of corpus, provider and query
@@ -295,6 +304,7 @@ SCHEMAS = {
     MENTIONS: MENTIONS_SCHEMA,
     STATEMENTS: STATEMENTS_SCHEMA,
     RELATIONS: RELATIONS_SCHEMA,
+    GRAPHS: GRAPHS_SCHEMA,
     PAGES: PAGES_SCHEMA,
     READINGS: READINGS_SCHEMA,
     MEMORY_USES: MEMORY_USES_SCHEMA,

@@ -10,7 +10,8 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,6 +56,8 @@ _MIN_REFINED = 100
 """Minimum number of candidates of the quantized index whose full vectors are compared."""
 _MIN_PROBES = 20
 """Minimum number of index partitions that are searched; a narrow filter extends the search to more."""
+_MAX_DERIVED_ROWS = 200_000
+"""Rows from which all derived objects in memory are made."""
 _NATIVE_PANIC = "RustPanic"
 """Name of the error of a damaged file that the database did not expect; the class cannot be imported."""
 _PHRASE = re.compile(r'"([^"]*)"')
@@ -84,6 +87,14 @@ def quote_list(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
+class _Derived(NamedTuple):
+    """Object in memory that was made from rows of tables."""
+
+    version: Hashable
+    rows: int
+    value: Any
+
+
 class Store:
     """Tables of one knowledge base; safe to share between threads and, by URI, between processes."""
 
@@ -98,6 +109,8 @@ class Store:
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         self._small_tables: dict[str, tuple[int, pa.Table]] = {}
+        self._derived: OrderedDict[str, _Derived] = OrderedDict()
+        self._deriving = threading.Lock()
         # Interval 0: every read sees all earlier commits of other processes.
         options = build_storage_options(uri, os.environ)
         with self._translate_connection_errors():
@@ -187,6 +200,20 @@ class Store:
             rows = self.read_rows(name, columns)
             self._small_tables[name] = (version, rows)
         return rows
+
+    def load_derived(self, name: str, version: Hashable, rows: int, derive: Callable[[], T]) -> T:
+        """Return an object made from rows of tables; make it again if its version has changed.
+
+        The least recently used objects are dropped if all of them together are made from too many rows.
+        """
+        with self._deriving:
+            known = self._derived.get(name)
+            if known is None or known.version != version:
+                self._derived[name] = known = _Derived(version, rows, derive())
+            self._derived.move_to_end(name)
+            while len(self._derived) > 1 and sum(one.rows for one in self._derived.values()) > _MAX_DERIVED_ROWS:
+                self._derived.popitem(last=False)
+            return cast(T, known.value)
 
     def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
