@@ -1,7 +1,7 @@
 """Read and write the records of corpora, sources and passages."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -105,7 +105,15 @@ def load_corpus(store: Store, name: str) -> CorpusRecord:
     Raises:
         UnknownCorpus: no corpus has this name.
     """
-    known = list_corpora(store)
+    return select_corpus(list_corpora(store), name)
+
+
+def select_corpus(known: Mapping[str, CorpusRecord], name: str) -> CorpusRecord:
+    """Return one of the known corpora.
+
+    Raises:
+        UnknownCorpus: no corpus has this name.
+    """
     if name not in known:
         raise UnknownCorpus(name, tuple(known))
     return known[name]
