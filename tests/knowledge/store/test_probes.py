@@ -22,7 +22,7 @@ def test_the_smallest_sufficient_number_is_chosen() -> None:
 
 
 def test_all_partitions_are_read_if_no_number_suffices() -> None:
-    """A search that misses neighbours with any number of probes reads all partitions, like the search of an empty table."""
+    """All partitions are read if no number of probes finds enough neighbours, or if the table is empty."""
 
     def miss(vector: Vectors, probes: int) -> Sequence[str]:
         return _list_neighbours(vector, probes)[:9]
