@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.sentences import MODES, measure
-from benchmarks.support.sentences import TooFewSentences, list_sentences, load_sentences
+from benchmarks.sentences.cache import TooFewSentences, list_sentences, load_sentences
+from benchmarks.sentences.measure import MODES, measure
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
 

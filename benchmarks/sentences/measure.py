@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.support.sentences import Sentences, TooFewSentences, load_sentences
+from benchmarks.sentences.cache import Sentences, TooFewSentences, load_sentences
 from benchmarks.vectors import Asked, Questions
 from tenure.algorithms.retrieval.relations import extract_cooccurrences
 from tenure.algorithms.text.entities import extract_named_entities
@@ -177,7 +177,3 @@ def main() -> None:
     print(f"{'mode':10}{'median ms':>10}{'p95 ms':>10}{'cpu ms':>10}{'recall@10':>10}")
     for one in results:
         print(f"{one.mode:10}{one.median:10.1f}{one.p95:10.1f}{one.processor:10.1f}{one.recall:10.4f}")
-
-
-if __name__ == "__main__":
-    main()
