@@ -102,7 +102,7 @@ def test_damaged_table_does_not_stop_maintenance(ingest: Ingest, uri: str, docs:
         manifest.write_bytes(b"torn")
     report = Maintenance(Store(uri)).run_step("compact", ignore, is_never_cancelled)
 
-    assert report.tables == 7
+    assert report.tables == 8
     assert [SOURCES in line for line in report.failed_tables] == [True]
 
 
@@ -119,11 +119,12 @@ def test_maintenance_reports_progress_and_can_be_cancelled(uri: str, ingest: Ing
         ("corpora", 1),
         ("embedding_cache", 2),
         ("entities", 3),
-        ("mentions", 4),
-        ("relations", 5),
-        ("sources", 6),
-        ("statements", 7),
-        ("", 8),
+        ("graphs", 4),
+        ("mentions", 5),
+        ("relations", 6),
+        ("sources", 7),
+        ("statements", 8),
+        ("", 9),
     ]
-    with pytest.raises(MaintenanceCancelled, match="after 1 of 8 tables"):
+    with pytest.raises(MaintenanceCancelled, match="after 1 of 9 tables"):
         Maintenance(store).run_step("index", seen.append, lambda: seen[-1].done == 1 and seen[-1].table != "")

@@ -10,7 +10,6 @@ they then count as results of the dense retriever too.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -27,7 +26,7 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
 from tenure.knowledge.embeddings import calibration
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
-from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
@@ -89,14 +88,16 @@ def search(
         UnknownCorpus: a corpus was never ingested.
         EmbeddingModelMismatch: the vectors of a corpus come from another model.
     """
-    records = _validate(store, model, request)
+    corpora = catalogue.list_corpora(store)
+    records = _validate(corpora, model, request)
     baselines = {record.corpus: record.baseline for record in records}
     share = catalogue.compute_embedded_share(store, model.dimensions, records)
     reranker.validate(request.rerank)
     depth = min(_MAX_DEPTH, max(REFERENCE_RANK, _DEPTH_PER_RESULT * request.k))
     if request.max_per_source is not None:
         depth = min(_MAX_DEPTH, depth * 2)
-    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1)
+    is_complete = corpora.keys() <= set(request.corpora)
+    retrievers = Retrievers(store, chunks, request, encode_query(encode, request), depth, share < 1, is_complete)
     found = _STRATEGIES[request.mode](retrievers)
     order = sorted(found.hits.values(), key=lambda hit: (-found.scores[hit.chunk], -hit.similarity, hit.chunk))
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
@@ -130,7 +131,7 @@ def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:
     return unit
 
 
-def _validate(store: Store, model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
+def _validate(known: Mapping[str, CorpusRecord], model: EmbeddingModel, request: SearchRequest) -> list[CorpusRecord]:
     """Return the records of the corpora after checking the request."""
     if not request.query.strip():
         raise InvalidSearch("the query is empty")
@@ -143,7 +144,7 @@ def _validate(store: Store, model: EmbeddingModel, request: SearchRequest) -> li
     if not request.corpora:
         raise InvalidSearch("the list of corpora is empty")
     build_condition(request.filters)  # fail before anything is embedded
-    records = [catalogue.load_corpus(store, name) for name in dict.fromkeys(request.corpora)]
+    records = [catalogue.select_corpus(known, name) for name in dict.fromkeys(request.corpora)]
     for record in records:
         if record.model != model.name:
             raise EmbeddingModelMismatch(record.corpus, record.model, model.name)
@@ -161,12 +162,13 @@ class Retrievers:
     depth: int
     is_partly_embedded: bool
     """Whether some chunks have no vector yet."""
+    is_complete: bool
+    """Whether every corpus is searched."""
 
     @cached_property
     def _condition(self) -> str:
         # Omit a condition that keeps every chunk: the database would evaluate it on each.
-        every = catalogue.list_corpora(self.store).keys() <= set(self.request.corpora)
-        corpora = "" if every else f"corpus IN {quote_list(tuple(dict.fromkeys(self.request.corpora)))}"
+        corpora = "" if self.is_complete else f"corpus IN {quote_list(tuple(dict.fromkeys(self.request.corpora)))}"
         sources = f"source_id IN {quote_list(self.request.sources)}" if self.request.sources else ""
         return " AND ".join(filter(None, (corpora, sources, build_condition(self.request.filters))))
 
@@ -175,13 +177,19 @@ class Retrievers:
         return self.retrieve_both()[0] if self.is_partly_embedded else self._nearest()
 
     def _nearest(self) -> list[_Hit]:
-        rows = self.store.search_vectors(self.chunks.table, _COLUMNS, self.vector, self._condition, self.depth)
+        return self._to_dense(
+            self.store.search_vectors(self.chunks.table, _COLUMNS, self.vector, self._condition, self.depth)
+        )
+
+    def _to_dense(self, rows: pa.Table) -> list[_Hit]:
         return _sorted(self._build_hits(self._drop_other_corpora(rows)))
 
     def retrieve_sparse(self) -> list[_Hit]:
         """Return the best chunks by BM25, best first."""
         words = _drop_stop_words(self.request.query)
-        rows = self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth)
+        return self._to_sparse(self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth))
+
+    def _to_sparse(self, rows: pa.Table) -> list[_Hit]:
         return _sorted(self._build_hits(self._drop_unaffordable(self._drop_other_corpora(rows)), "_score"))
 
     def retrieve_both(self) -> tuple[list[_Hit], list[_Hit]]:
@@ -189,9 +197,11 @@ class Retrievers:
 
         A sparse result that was embedded on demand also counts as a dense result.
         """
-        with ThreadPoolExecutor(1) as executor:
-            sparse_search = executor.submit(self.retrieve_sparse)
-            near, sparse = self._nearest(), sparse_search.result()
+        words = _drop_stop_words(self.request.query)
+        near_rows, worded_rows = self.store.search_vectors_and_text(
+            self.chunks.table, _COLUMNS, self.vector, words, self._condition, self.depth
+        )
+        near, sparse = self._to_dense(near_rows), self._to_sparse(worded_rows)
         computed = {hit.chunk: replace(hit, score=hit.similarity) for hit in sparse if hit.is_computed}
         if computed:
             near = _sorted((computed | {hit.chunk: hit for hit in near}).values())[: self.depth]
@@ -206,7 +216,7 @@ class Retrievers:
         order = np.argsort([places[chunk] for chunk in rows["id"].to_pylist()]).astype(np.int64)
         return self._build_hits(self._drop_unaffordable(rows.take(order)))
 
-    @property
+    @cached_property
     def graph(self) -> EntityGraph:
         """Graph of the corpora."""
         return EntityGraph(self.store, self.request.corpora)

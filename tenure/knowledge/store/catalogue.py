@@ -1,7 +1,7 @@
 """Read and write the records of corpora, sources and passages."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -18,6 +18,7 @@ from tenure.knowledge.store.schema import (
     CORPORA,
     CORPORA_SCHEMA,
     ENTITIES,
+    GRAPHS,
     MENTIONS,
     READINGS,
     RELATIONS,
@@ -104,7 +105,15 @@ def load_corpus(store: Store, name: str) -> CorpusRecord:
     Raises:
         UnknownCorpus: no corpus has this name.
     """
-    known = list_corpora(store)
+    return select_corpus(list_corpora(store), name)
+
+
+def select_corpus(known: Mapping[str, CorpusRecord], name: str) -> CorpusRecord:
+    """Return one of the known corpora.
+
+    Raises:
+        UnknownCorpus: no corpus has this name.
+    """
     if name not in known:
         raise UnknownCorpus(name, tuple(known))
     return known[name]
@@ -127,7 +136,17 @@ def drop_corpus(store: Store, name: str) -> bool:
         return False
     where = f"corpus IN {quote_list([name, derive_results_corpus(name)])}"
     # The corpus record is deleted last, so that an interrupted drop can be repeated.
-    for table in (*store.list_chunk_tables(), MENTIONS, STATEMENTS, ENTITIES, RELATIONS, READINGS, SOURCES, CORPORA):
+    for table in (
+        *store.list_chunk_tables(),
+        MENTIONS,
+        STATEMENTS,
+        ENTITIES,
+        RELATIONS,
+        GRAPHS,
+        READINGS,
+        SOURCES,
+        CORPORA,
+    ):
         store.delete_rows(table, where)
     return True
 

@@ -29,6 +29,7 @@ from tenure.knowledge.store.schema import (
     CHUNKS_PREFIX,
     ENTITIES,
     FILTER_COLUMNS,
+    FINDINGS,
     MEMORIES_PREFIX,
     MEMORY_USES,
     MENTIONS,
@@ -36,10 +37,13 @@ from tenure.knowledge.store.schema import (
     RELATIONS,
     SOURCES,
     STATEMENTS,
+    TURNS,
 )
 
 MIN_INDEXED_ROWS = 20_000
 """Rows from which an approximate vector index is faster than a scan, and scalar indexes pay off."""
+MIN_KEYED_ROWS = 2_000
+"""Rows from which an index on a key is faster than a scan."""
 MIN_TRAINING_ROWS = 512
 """Rows needed to train any vector index; smaller tables are scanned regardless of the setting."""
 
@@ -61,17 +65,19 @@ _FULL_TEXT_INDEX = FTS(language="English", stem=True, remove_stop_words=True, wi
 
 
 _KEY_COLUMNS: Final = {
-    SOURCES: "id",
-    CACHE: "key",
-    MENTIONS: "id",
-    STATEMENTS: "id",
-    ENTITIES: "name",
-    RELATIONS: "pair",
-    PAGES: "url",
-    MEMORY_USES: "memory",
-    ANSWERS: "request",
+    SOURCES: ("id",),
+    CACHE: ("key",),
+    FINDINGS: ("run",),
+    TURNS: ("key", "run"),
+    MENTIONS: ("id",),
+    STATEMENTS: ("id",),
+    ENTITIES: ("name",),
+    RELATIONS: ("pair",),
+    PAGES: ("url",),
+    MEMORY_USES: ("memory",),
+    ANSWERS: ("request",),
 }
-"""Column by which the rows of a table are looked up."""
+"""Columns by which the rows of a table are looked up."""
 
 
 class IndexSpec(NamedTuple):
@@ -93,14 +99,16 @@ class IndexSpec(NamedTuple):
 def plan_indexes(table: str, rows: int, setting: VectorIndex) -> tuple[IndexSpec, ...]:
     """Return the indexes that a table with this number of rows should have."""
     if table in _KEY_COLUMNS:
-        return (IndexSpec(_KEY_COLUMNS[table], BTree()),) if rows >= MIN_INDEXED_ROWS else ()
+        return tuple(IndexSpec(column, BTree()) for column in _KEY_COLUMNS[table]) if rows >= MIN_KEYED_ROWS else ()
     if table.startswith(MEMORIES_PREFIX):
         return _plan_memory_indexes(rows, setting)
     if not table.startswith(CHUNKS_PREFIX) or not rows:
         return ()
     found = [IndexSpec("search_text", _FULL_TEXT_INDEX)]
+    if rows >= MIN_KEYED_ROWS:
+        found += [IndexSpec("id", BTree())]
     if rows >= MIN_INDEXED_ROWS:
-        found += [IndexSpec("id", BTree()), IndexSpec("corpus", Bitmap())]
+        found += [IndexSpec("corpus", Bitmap())]
         found += [IndexSpec(f.column, Bitmap() if f.is_low_cardinality else BTree()) for f in FILTER_COLUMNS.values()]
     if (chosen := choose_vector_family(rows, setting)) != "flat":
         found.append(IndexSpec("vector", VECTOR_INDEX_FAMILIES[chosen]()))

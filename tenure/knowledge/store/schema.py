@@ -22,11 +22,13 @@ ENTITIES = "entities"
 MENTIONS = "mentions"
 STATEMENTS = "statements"
 RELATIONS = "relations"
+GRAPHS = "graphs"
 PAGES = "pages"
 READINGS = "readings"
 MEMORY_USES = "memory_uses"
 RUNS = "runs"
 ANSWERS = "answers"
+VECTOR_PROBES = "vector_probes"
 
 
 class FilterColumn(NamedTuple):
@@ -196,6 +198,14 @@ RELATIONS_SCHEMA = pa.schema(
     ]
 )
 
+GRAPHS_SCHEMA = pa.schema(
+    [
+        _key_field("corpus"),
+        pa.field("version", pa.string(), nullable=False),  # changes with every refresh of the graph
+        pa.field("chunks", pa.int64(), nullable=False),  # rows of the corpus in `mentions`
+    ]
+)
+
 READINGS_SCHEMA = pa.schema(
     [
         _key_field("id"),  # hash of corpus and URL, or of corpus, provider and query
@@ -268,6 +278,14 @@ ANSWERS_SCHEMA = pa.schema(
     ]
 )
 
+VECTOR_PROBES_SCHEMA = pa.schema(
+    [
+        _key_field("table"),
+        pa.field("probes", pa.int64(), nullable=False),  # partitions that a search reads; 0 for all
+        pa.field("rows", pa.int64(), nullable=False),  # of the table at the measurement
+    ]
+)
+
 RUNS_SCHEMA = pa.schema(
     [
         _key_field("execution"),  # id of the execution that ended the run
@@ -295,11 +313,13 @@ SCHEMAS = {
     MENTIONS: MENTIONS_SCHEMA,
     STATEMENTS: STATEMENTS_SCHEMA,
     RELATIONS: RELATIONS_SCHEMA,
+    GRAPHS: GRAPHS_SCHEMA,
     PAGES: PAGES_SCHEMA,
     READINGS: READINGS_SCHEMA,
     MEMORY_USES: MEMORY_USES_SCHEMA,
     RUNS: RUNS_SCHEMA,
     ANSWERS: ANSWERS_SCHEMA,
+    VECTOR_PROBES: VECTOR_PROBES_SCHEMA,
 }
 """Schema of every table except those of chunks and memories, by name."""
 

@@ -4,13 +4,15 @@ Only this module and `indexes` import lancedb. Every write is idempotent (upsert
 loses a race is repeated after a random pause.
 """
 
+import asyncio
 import os
 import random
 import re
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,16 +26,19 @@ from tenure.knowledge.store.validators import skip_call_validators
 with skip_call_validators():
     import lancedb
 
+import numpy as np
 import pyarrow as pa
 import structlog
+from lancedb.background_loop import LOOP
+from lancedb.db import AsyncConnection
 from lancedb.index import IndexConfig
-from lancedb.query import BooleanQuery, FullTextQuery, LanceVectorQueryBuilder, MatchQuery, Occur, PhraseQuery
-from lancedb.table import Table
+from lancedb.query import AsyncQuery, AsyncQueryBase, BooleanQuery, FullTextQuery, MatchQuery, Occur, PhraseQuery
+from lancedb.table import AsyncTable, Table
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.files.file_store import build_storage_options
-from tenure.knowledge.store import indexes
+from tenure.knowledge.store import indexes, probes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
 from tenure.knowledge.store.schema import (
@@ -41,6 +46,8 @@ from tenure.knowledge.store.schema import (
     CHUNKS_PREFIX,
     MEMORIES_PREFIX,
     SCHEMAS,
+    VECTOR_PROBES,
+    VECTOR_PROBES_SCHEMA,
     build_chunk_schema,
     build_memory_schema,
 )
@@ -57,13 +64,16 @@ _MAX_ATTEMPTS = 40
 _MAX_IN_LIST = 500
 _MIN_REFINED = 100
 """Minimum number of candidates of the quantized index whose full vectors are compared."""
-_MIN_PROBES = 20
-"""Minimum number of index partitions that are searched; a narrow filter extends the search to more."""
+_MAX_DERIVED_ROWS = 200_000
+"""Rows from which all derived objects in memory are made."""
 _NATIVE_PANIC = "RustPanic"
 """Name of the error of a damaged file that the database did not expect; the class cannot be imported."""
 _PHRASE = re.compile(r'"([^"]*)"')
 
 T = TypeVar("T")
+
+_BuildQuery = Callable[[AsyncQuery], AsyncQueryBase]
+"""Completion of a query that is still without conditions."""
 
 
 class TableState(NamedTuple):
@@ -88,6 +98,14 @@ def quote_list(values: Sequence[str]) -> str:
     return "(" + ", ".join(map(quote_literal, values)) + ")"
 
 
+class _Derived(NamedTuple):
+    """Object in memory that was made from rows of tables."""
+
+    version: Hashable
+    rows: int
+    value: Any
+
+
 class Store:
     """Tables of one knowledge base; safe to share between threads and, by URI, between processes."""
 
@@ -102,10 +120,19 @@ class Store:
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         self._small_tables: dict[str, tuple[int, pa.Table]] = {}
+        self._derived: OrderedDict[str, _Derived] = OrderedDict()
+        self._deriving = threading.Lock()
         # Interval 0: every read sees all earlier commits of other processes.
-        options = build_storage_options(uri, os.environ)
+        options: dict[str, Any] = {
+            "read_consistency_interval": timedelta(0),
+            "storage_options": build_storage_options(uri, os.environ) or None,
+            "session": lancedb.Session(),
+        }
         with self._translate_connection_errors():
-            self._db = lancedb.connect(uri, read_consistency_interval=timedelta(0), storage_options=options or None)
+            self._db = lancedb.connect(uri, **options)
+            # Queries run in the event loop of the database: each passes to another thread once, and several together.
+            self._queries: AsyncConnection = _wait_for(lancedb.connect_async(uri, **options))
+        self._query_tables: dict[str, AsyncTable] = {}
 
     @property
     def folder(self) -> Path | None:
@@ -165,15 +192,13 @@ class Store:
 
     def read_rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:
         """Return the given columns of all rows that match the condition."""
-        query = self.open_table(name).search().select(list(columns))
-        with self._translate_read_errors(name):
-            return (query.where(where) if where else query).limit(None).to_arrow()
+        [rows] = self._run(name, lambda query: _filter(query.select(list(columns)), where))
+        return rows
 
     def read_some_rows(self, name: str, columns: Sequence[str], where: str, limit: int) -> pa.Table:
         """Return the given columns of at most `limit` rows that match the condition, in no particular order."""
-        query = self.open_table(name).search().select(list(columns))
-        with self._translate_read_errors(name):
-            return (query.where(where) if where else query).limit(limit).to_arrow()
+        [rows] = self._run(name, lambda query: _filter(query.select(list(columns)), where).limit(limit))
+        return rows
 
     def read_batches(self, name: str, columns: Sequence[str], where: str, size: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows that match the condition in batches of at most `size`."""
@@ -192,6 +217,20 @@ class Store:
             self._small_tables[name] = (version, rows)
         return rows
 
+    def load_derived(self, name: str, version: Hashable, rows: int, derive: Callable[[], T]) -> T:
+        """Return an object made from rows of tables; make it again if its version has changed.
+
+        The least recently used objects are dropped if all of them together are made from too many rows.
+        """
+        with self._deriving:
+            known = self._derived.get(name)
+            if known is None or known.version != version:
+                self._derived[name] = known = _Derived(version, rows, derive())
+            self._derived.move_to_end(name)
+            while len(self._derived) > 1 and sum(one.rows for one in self._derived.values()) > _MAX_DERIVED_ROWS:
+                self._derived.popitem(last=False)
+            return cast(T, known.value)
+
     def read_rows_in(
         self, name: str, columns: Sequence[str], column: str, values: Sequence[str], where: str = ""
     ) -> pa.Table:
@@ -203,25 +242,51 @@ class Store:
 
     def search_vectors(self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int) -> pa.Table:
         """Return the rows nearest to `vector` by cosine, with the column `_distance` (1 − cosine)."""
-        query = cast(LanceVectorQueryBuilder, self.open_table(name).search(vector, vector_column_name="vector"))
-        query = query.distance_type("cosine").limit(limit)
-        query = query.where(where, prefilter=True) if where else query
-        # No maximum of probes: if a filter leaves few rows, all partitions are searched.
-        query = query.minimum_nprobes(_MIN_PROBES).maximum_nprobes(0)
-        with self._translate_read_errors(name):
-            # The factor applies only with an index: quantized distances select the candidates, full vectors rank them.
-            return query.refine_factor(max(1, -(-_MIN_REFINED // limit))).select([*columns, "_distance"]).to_arrow()
+        [rows] = self._run(name, self._build_vector_query(name, columns, vector, where, limit))
+        return rows
+
+    def search_vectors_and_text(
+        self, name: str, columns: Sequence[str], vector: Vectors, words: str, where: str, limit: int
+    ) -> tuple[pa.Table, pa.Table]:
+        """Return the results of `search_vectors` and of `search_text`, which run concurrently."""
+        near, worded = self._run(
+            name,
+            self._build_vector_query(name, columns, vector, where, limit),
+            _build_words_query(columns, words, where, limit),
+        )
+        return near, worded
+
+    def _build_vector_query(
+        self, name: str, columns: Sequence[str], vector: Vectors, where: str, limit: int
+    ) -> _BuildQuery:
+        # The neighbours among the rows of a filter may be in any partition.
+        chosen = probes.ALL_PARTITIONS if where else self._load_probes().get(name, probes.ALL_PARTITIONS)
+        return _build_partitions_query(columns, vector, chosen, limit, where)
+
+    def _load_probes(self) -> dict[str, int]:
+        """Return the number of partitions that a search of each table reads."""
+        rows = self.read_small_table(VECTOR_PROBES, VECTOR_PROBES_SCHEMA.names)
+        return dict(zip(rows["table"].to_pylist(), rows["probes"].to_pylist(), strict=True))
 
     def search_text(self, name: str, columns: Sequence[str], words: str, where: str, limit: int) -> pa.Table:
         """Return the rows that match the words by BM25, best first, with the column `_score`.
 
         Words in quotation marks are a phrase. A phrase alone is required; among other words it only adds to the score.
         """
-        query = self.open_table(name).search(_build_text_query(words), query_type="fts", fts_columns="search_text")
+        [rows] = self._run(name, _build_words_query(columns, words, where, limit))
+        return rows
+
+    def _run(self, name: str, *builds: _BuildQuery) -> list[pa.Table]:
+        """Return the results of queries on a table, which run concurrently."""
+        self.open_table(name)
         with self._translate_read_errors(name):
-            # Without `_score` among the columns the database logs a warning.
-            query = query.where(where, prefilter=True) if where else query
-            return query.limit(limit).select([*columns, "_score"]).to_arrow()
+            return _wait_for(self._gather(name, builds))
+
+    async def _gather(self, name: str, builds: Sequence[_BuildQuery]) -> list[pa.Table]:
+        if name not in self._query_tables:
+            self._query_tables[name] = await self._queries.open_table(name)
+        table = self._query_tables[name]
+        return await asyncio.gather(*(build(table.query()).to_arrow() for build in builds))
 
     def count_rows(self, name: str, where: str | None = None) -> int:
         """Return the number of rows that match the condition."""
@@ -269,7 +334,36 @@ class Store:
                 self._retry(name, lambda i=index: table.create_index(i.column, config=i.config))  # type: ignore[misc]
             if any(index.num_unindexed_rows for index in present.values()):
                 self.compact(name)
+        if any(index.column == "vector" for index in want):
+            self._measure_probes(name, is_new=any(index.column == "vector" for index in built))
         return len(built)
+
+    def _measure_probes(self, name: str, *, is_new: bool) -> None:
+        """Choose how many partitions of its vector index a search of a table reads, unless that is known."""
+        rows = self.count_rows(name)
+        known = {row["table"]: row for row in self.read_rows(VECTOR_PROBES, VECTOR_PROBES_SCHEMA.names).to_pylist()}
+        last = known.get(name)
+        if last and not is_new and probes.is_valid(last["rows"], rows):
+            return
+        with self._translate_read_errors(name):
+            sample = self.open_table(name).take_offsets(probes.sample_offsets(rows)).select(["id", "vector"]).to_arrow()
+        pairs = [
+            (id, np.asarray(vector, dtype=np.float32))
+            for id, vector in zip(sample["id"].to_pylist(), sample["vector"].to_pylist(), strict=True)
+            if vector is not None
+        ]
+
+        def search(candidates: int) -> probes.Search:
+            def search_ids(vector: Vectors, partitions: int) -> list[str]:
+                query = _build_partitions_query(["id"], vector, partitions, _MIN_REFINED, candidates=candidates)
+                [found] = self._run(name, query)
+                return cast(list[str], found["id"].to_pylist())
+
+            return search_ids
+
+        chosen = probes.choose_probes(pairs, search(_MIN_REFINED), search(4 * _MIN_REFINED))
+        row = {"table": name, "probes": chosen, "rows": rows}
+        self.upsert(VECTOR_PROBES, pa.Table.from_pylist([row], schema=VECTOR_PROBES_SCHEMA), "table")
 
     def compact(self, name: str) -> int:
         """Merge small files and add new rows to the indexes; return by how many the number of files fell."""
@@ -321,6 +415,7 @@ class Store:
         damaged, kept = self.folder / f"{name}.lance", self.folder / f"{name}.damaged"
         with self._lock:
             self._tables.pop(name, None)
+            self._query_tables.pop(name, None)
             try:
                 shutil.rmtree(kept, ignore_errors=True)
                 damaged.rename(kept)
@@ -358,6 +453,11 @@ class Store:
         raise CommitConflict(name, _MAX_ATTEMPTS)
 
 
+def _wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that runs in the event loop of the database."""
+    return asyncio.run_coroutine_threadsafe(coroutine, LOOP.loop).result()
+
+
 def _is_conflict(error: Exception) -> bool:
     text = str(error).lower()
     return "conflict" in text or "concurrent" in text or "already exists" in text
@@ -373,6 +473,39 @@ def _build_schema(name: str) -> pa.Schema:
     if name not in SCHEMAS:
         return build_memory_schema(int(name.removeprefix(MEMORIES_PREFIX)))
     return SCHEMAS[name]
+
+
+def _filter(query: AsyncQuery, where: str | None) -> AsyncQuery:
+    return query.where(where) if where else query
+
+
+def _build_partitions_query(
+    columns: Sequence[str],
+    vector: Vectors,
+    partitions: int,
+    limit: int,
+    where: str = "",
+    candidates: int = _MIN_REFINED,
+) -> _BuildQuery:
+    """Return a query in the partitions of the vector index nearest to a vector, at most `partitions` of them."""
+
+    def build(query: AsyncQuery) -> AsyncQueryBase:
+        near = query.nearest_to(vector).column("vector").distance_type("cosine").limit(limit)
+        near = near.where(where) if where else near
+        near = near.nprobes(partitions) if partitions else near.maximum_nprobes(0)  # a maximum of 0 means all
+        # The factor applies only with an index: quantized distances select the candidates, full vectors rank them.
+        return near.refine_factor(max(1, -(-candidates // limit))).select([*columns, "_distance"])
+
+    return build
+
+
+def _build_words_query(columns: Sequence[str], words: str, where: str, limit: int) -> _BuildQuery:
+    def build(query: AsyncQuery) -> AsyncQueryBase:
+        worded = query.nearest_to_text(_build_text_query(words), columns="search_text").limit(limit)
+        # Without `_score` among the columns the database logs a warning.
+        return (worded.where(where) if where else worded).select([*columns, "_score"])
+
+    return build
 
 
 def _build_text_query(words: str) -> FullTextQuery:

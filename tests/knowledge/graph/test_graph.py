@@ -6,7 +6,7 @@ import pytest
 
 from tenure.contracts.evidence.passages import SearchMode, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.store.schema import ENTITIES, MENTIONS, RELATIONS
 from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import Ingest
@@ -146,7 +146,7 @@ def test_large_graph_gives_the_same_walk(
     ingest(pages)
     start = {chunk: 1.0 for chunk in Store(uri).read_rows(MENTIONS, ["id"])["id"].to_pylist()[:1]}
     small = EntityGraph(Store(uri), ["c"]).walk(QUESTION, start).shares
-    monkeypatch.setattr("tenure.knowledge.graph.graph.MIN_INDEXED_ROWS", 0)
+    monkeypatch.setattr("tenure.knowledge.graph.corpus_graphs.MAX_LOADED_CHUNKS", 0)
 
     assert EntityGraph(Store(uri), ["c"]).walk(QUESTION, start).shares == pytest.approx(small)
     assert EntityGraph(Store(uri), ["c"]).compute_title_share(list(small)) == 1

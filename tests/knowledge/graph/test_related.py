@@ -6,7 +6,7 @@ import pytest
 
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, RelatedReply, RelatedRequest, UnreadRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.graph.graph import EntityGraph
+from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.store.errors import InvalidSearch, UnknownCorpus
 from tenure.knowledge.store.schema import RELATIONS, STATEMENTS
 from tenure.knowledge.store.store import Store

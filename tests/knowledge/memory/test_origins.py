@@ -98,7 +98,7 @@ def test_memories_of_another_corpus_take_no_place(knowledge: KnowledgeBase, uri:
     """Nearer memories that a run may not recall do not displace those that it may; entities lead to none either."""
     put_sources(uri, one="a", two="b")
     details = FactDetails(subject="William Paterson", predicate="founded", object="Bank of England")
-    crowd = [fact("two", run=f"near-{n}").model_copy(update={"details": details}) for n in range(60)]
+    crowd = [fact("two", run=f"near-{n}").model_copy(update={"details": details}) for n in range(120)]
     remember(knowledge, fact("one", text="The Bank of England stands.", run="far"), *crowd)
 
     assert recall(knowledge, "a") == ["far"]

@@ -10,13 +10,22 @@ from lancedb.index import IvfFlat
 from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.knowledge.store.indexes import (
     MIN_INDEXED_ROWS,
+    MIN_KEYED_ROWS,
     MIN_TRAINING_ROWS,
     VECTOR_INDEX_FAMILIES,
     choose_vector_family,
     parse_family,
     plan_indexes,
 )
-from tenure.knowledge.store.schema import CACHE, CORPORA, FILTER_COLUMNS, SOURCES, build_chunk_schema
+from tenure.knowledge.store.schema import (
+    CACHE,
+    CORPORA,
+    FILTER_COLUMNS,
+    SOURCES,
+    TURNS,
+    VECTOR_PROBES,
+    build_chunk_schema,
+)
 from tenure.knowledge.store.store import Store
 
 CHUNKS = "chunks_32"
@@ -61,6 +70,8 @@ def test_filter_columns_have_scalar_indexes() -> None:
     assert columns == {"id", "corpus", "search_text", *(field.column for field in FILTER_COLUMNS.values())}
     assert [index.column for index in plan_indexes(SOURCES, MIN_INDEXED_ROWS, "auto")] == ["id"]
     assert [index.column for index in plan_indexes(CACHE, MIN_INDEXED_ROWS, "auto")] == ["key"]
+    assert [index.column for index in plan_indexes(TURNS, MIN_KEYED_ROWS, "auto")] == ["key", "run"]
+    assert [index.column for index in plan_indexes(CHUNKS, MIN_KEYED_ROWS, "auto")] == ["search_text", "id"]
     assert (
         plan_indexes(CORPORA, MIN_INDEXED_ROWS, "auto")
         == plan_indexes(CHUNKS, 0, "auto")
@@ -98,6 +109,24 @@ def test_changed_setting_takes_effect_at_the_next_refresh(uri: str) -> None:
         )
 
     assert seen == [["ivf_sq"], ["ivf_flat"], []]
+
+
+def test_number_of_probes_is_measured_once(uri: str) -> None:
+    """A new index is measured; the number holds until the table has grown by more than a fifth."""
+    store, rows = Store(uri, "ivf_flat"), chunks(ROWS)
+    measured = []
+    for count in (ROWS - 100, ROWS - 90, ROWS):
+        store.upsert(CHUNKS, rows.slice(0, count), "id")
+        store.refresh_indexes(CHUNKS)
+        measured.append(store.read_rows(VECTOR_PROBES, ["table", "probes", "rows"]).to_pylist())
+    grown = chunks(2 * ROWS)
+    store.upsert(CHUNKS, grown, "id")
+    store.refresh_indexes(CHUNKS)
+
+    assert measured == [[{"table": CHUNKS, "probes": 10, "rows": ROWS - 100}]] * 3
+    assert store.read_rows(VECTOR_PROBES, ["rows"])["rows"].to_pylist() == [2 * ROWS]
+    found = store.search_vectors(CHUNKS, ["id"], np.array(grown["vector"][5].as_py(), dtype=np.float32), "", 3)
+    assert found["id"][0].as_py() == "i5"
 
 
 def test_narrow_filter_finds_all_its_rows(uri: str) -> None:

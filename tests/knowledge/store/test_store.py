@@ -181,6 +181,26 @@ def test_large_table_has_a_vector_index(
             assert name == Path(passage.uri).stem
 
 
+def test_derived_objects_are_kept_until_their_version_changes(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new version is derived again; the object that was unused for longest is dropped if all are too large."""
+    monkeypatch.setattr("tenure.knowledge.store.store._MAX_DERIVED_ROWS", 10)
+    store, derived = Store(uri), list[str]()
+
+    def load(name: str, version: int, rows: int) -> int:
+        def derive() -> int:
+            derived.append(name)
+            return version
+
+        return store.load_derived(name, version, rows, derive)
+
+    assert [load("a", 1, 6), load("a", 1, 6), load("b", 1, 4), load("a", 1, 6)] == [1, 1, 1, 1]
+    assert derived == ["a", "b"]
+    assert [load("a", 2, 6), load("c", 1, 4), load("a", 2, 6)] == [2, 1, 2]
+    assert derived == ["a", "b", "a", "c"]
+    assert load("b", 1, 4) == 1
+    assert derived == ["a", "b", "a", "c", "b"]
+
+
 def test_table_with_unexpected_columns_is_rejected(uri: str) -> None:
     """The table is named in the error and left unchanged."""
     lancedb.connect(uri).create_table(SOURCES, pa.table({"id": ["a"], "colour": ["red"]}))

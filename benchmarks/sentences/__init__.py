@@ -1,0 +1,1 @@
+"""Measure search over real sentences with links."""

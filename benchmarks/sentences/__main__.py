@@ -1,0 +1,5 @@
+"""Run the benchmark: `python -m benchmarks.sentences PATH…`."""
+
+from benchmarks.sentences.measure import main
+
+main()
