@@ -11,6 +11,8 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,18 @@ def measure(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     comparison = Comparison(folder, environments, arguments.latency)
     stored = arguments.output if arguments.output and arguments.output.exists() else None
     figures: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored else {}
-    for system in [find_system(name) for name in arguments.only] or SYSTEMS:
-        try:
-            found = comparison.measure(system, arguments.scenario or SCENARIOS, arguments.questions)
-            figures[system.name] = {**figures.get(system.name, {}), **found}
-        except InstallationFailed as error:
-            figures[system.name] = {"obstacle": str(error)}
+
+    def save(name: str, found: Mapping[str, Any]) -> None:
+        figures[name] = {**figures.get(name, {}), **found}
         if arguments.output:
             arguments.output.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+
+    for system in [find_system(name) for name in arguments.only] or SYSTEMS:
+        scenarios = arguments.scenario or SCENARIOS
+        try:
+            comparison.measure(system, scenarios, arguments.questions, partial(save, system.name))
+        except InstallationFailed as error:
+            save(system.name, {"obstacle": str(error)})
     return figures
 
 

@@ -27,17 +27,17 @@ _STYLE: Final = """
 
 
 def write_charts(figures: Mapping[str, Any], folder: Path) -> None:
-    """Write one chart each for tokens, time and repeated calls; systems without the figure are left out."""
+    """Write one chart each for tokens, processor time and repeated calls; systems without the figure are left out."""
     costs = {name: one["cost"] for name, one in figures.items() if "cost" in one}
     crashes = {name: one["crash"] for name, one in figures.items() if "crash" in one}
     tokens = [
         (name, compute_median(rows, "tokens_in") + compute_median(rows, "tokens_out")) for name, rows in costs.items()
     ]
-    seconds = [(name, compute_median(rows[1:] or rows, "seconds")) for name, rows in costs.items()]
+    seconds = [(name, compute_median(rows[1:] or rows, "cpu_seconds")) for name, rows in costs.items()]
     repeated = [(name, crash["repeated_calls"]) for name, crash in crashes.items()]
     charts = {
         "peers-tokens.svg": draw_chart("Tokens of a report, prompt and answer", tokens, ""),
-        "peers-seconds.svg": draw_chart("Seconds of a report, after the first", seconds, " s"),
+        "peers-processor.svg": draw_chart("Processor time of a report, after the first", seconds, " s"),
         "peers-repeated.svg": draw_chart("Calls that are paid twice after kill -9", repeated, ""),
     }
     folder.mkdir(parents=True, exist_ok=True)

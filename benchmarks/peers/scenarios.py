@@ -17,7 +17,7 @@ from benchmarks.peers.systems import System
 from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inventions, mentions_failure
 from tests.model_server.ledger import BilledRequest
 
-TIMEOUT_SECONDS: Final = 300.0
+TIMEOUT_SECONDS: Final = 900.0
 PLAIN: Final = Behaviour()
 SCENARIOS: Final = ("cost", "crash", "broken", "absent", "invented")
 """Names of all scenarios; `crash` needs the figures of `cost`."""
@@ -207,13 +207,20 @@ class Comparison:
         self._latency = latency
         self._corpus = Corpus(copy_documents(_make_new(folder / "corpus")))
 
-    def measure(self, system: System, scenarios: Sequence[str], questions: int) -> Figures:
+    def measure(
+        self,
+        system: System,
+        scenarios: Sequence[str],
+        questions: int,
+        save: Callable[[Figures], None] = lambda figures: None,
+    ) -> Figures:
         """Return the figures of a system; a scenario that is not named has none.
 
         Args:
             system: the system.
             scenarios: names of scenarios.
             questions: number of questions in `cost`.
+            save: called with the figures so far after each scenario.
         """
         self._environments.install(system)
         figures: Figures = {"megabytes": self._environments.measure_megabytes(system)}
@@ -221,6 +228,7 @@ class Comparison:
             for name in (name for name in SCENARIOS if name in scenarios):
                 print(f"{system.name}: {name}", file=sys.stderr, flush=True)
                 figures[name] = self._measure_scenario(model, system, name, questions, figures)
+                save(figures)
         return figures
 
     def _measure_scenario(self, model: PeerModel, system: System, name: str, questions: int, figures: Figures) -> Any:

@@ -88,6 +88,7 @@ def _describe_run(run: Figures) -> str:
     parts = [run["outcome"]]
     if run["outcome"] == "report":
         parts += ["with torn sentences"] * bool(run["fragments"])
+        parts += ["without evidence"] * (not run["sentences"])
         parts += ["says so"] if run["disclosed"] else []
     return ", ".join(parts)
 

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.peers.documents import QUESTIONS, Corpus, copy_documents
 from benchmarks.peers.environments import PeerEnvironments
-from benchmarks.peers.scenarios import SCENARIOS, Comparison
-from benchmarks.peers.systems import System
+from benchmarks.peers.model import PeerModel
+from benchmarks.peers.scenarios import SCENARIOS, Comparison, Stage, measure_crash
+from benchmarks.peers.systems import System, find_system
 from tests.support.tiers import slow
 
 PLAIN = System("plain", "tests.benchmarks.peers.plain_starter", can_resume=True)
@@ -20,6 +22,7 @@ def comparison(tmp_path: Path) -> Comparison:
     return Comparison(tmp_path / "work", PeerEnvironments(tmp_path / "environments", "python"), latency=0.0)
 
 
+@slow
 def test_a_system_with_a_memory_repeats_nothing(comparison: Comparison) -> None:
     """A resumed process continues after the answered call; one without resume asks it again."""
     resumed = comparison.measure(PLAIN, ("cost", "crash"), questions=1)["crash"]
@@ -55,11 +58,15 @@ def test_the_graph_continues_from_its_checkpoints(comparison: Comparison) -> Non
 
 
 @slow
-def test_tenure_continues_and_repeats_nothing(comparison: Comparison) -> None:
+def test_tenure_continues_and_repeats_nothing(tmp_path: Path) -> None:
     """All processes of Tenure are killed in the middle of a run, and no answered call is asked again."""
-    tenure = System("Tenure", "benchmarks.peers.starters.run_tenure", can_resume=True)
+    environments = PeerEnvironments(tmp_path / "environments", "python")
+    corpus = Corpus(copy_documents(tmp_path / "corpus"))
+    with PeerModel(0.0, corpus) as model:
+        stage = Stage(find_system("Tenure"), tmp_path / "stage", model, environments)
+        try:
+            crash = measure_crash(stage, QUESTIONS[0], calls=10)
+        finally:
+            stage.close()
 
-    crash = comparison.measure(tenure, ("cost", "crash"), questions=1)["crash"]
-
-    assert crash["repeated_calls"] == 0 and crash["outcome"] == "report"
-    assert crash["calls_before"] >= crash["undisturbed_calls"] // 2
+    assert (crash["calls_before"], crash["repeated_calls"], crash["outcome"]) == (5, 0, "report")

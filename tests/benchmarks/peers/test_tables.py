@@ -34,11 +34,12 @@ def test_tables_have_a_row_for_each_measured_system() -> None:
 
 def test_outcomes_are_counted() -> None:
     """Runs with the same outcome are one entry with their number."""
-    report = {"outcome": "report", "fragments": 0, "disclosed": True}
+    report = {"outcome": "report", "fragments": 0, "sentences": 4, "disclosed": True}
     runs = [report, {"outcome": "error", "fragments": 0, "disclosed": False}, report]
 
     assert describe_broken(runs) == "2 × report, says so; 1 × error"
     assert describe_broken([{**report, "fragments": 2, "disclosed": False}]) == "1 × report, with torn sentences"
+    assert describe_broken([{**report, "sentences": 0}]) == "1 × report, without evidence, says so"
 
 
 def test_bars_are_as_long_as_their_values() -> None:
@@ -54,5 +55,5 @@ def test_charts_leave_out_systems_without_figures(tmp_path: Path) -> None:
     write_charts(FIGURES, tmp_path)
 
     charts = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert sorted(charts) == ["peers-repeated.svg", "peers-seconds.svg", "peers-tokens.svg"]
+    assert sorted(charts) == ["peers-processor.svg", "peers-repeated.svg", "peers-tokens.svg"]
     assert all("Tenure" in chart and "LangGraph" not in chart for chart in charts.values())
