@@ -47,8 +47,8 @@ class PeerModel(ScriptedModel):
         super().__init__(latency)
         self.offered = {"scripted": None}
         self.behaviour = Behaviour()
-        self.fragments: list[str] = []
-        """Ends of truncated answers."""
+        self.fragments: list[tuple[str, str]] = []
+        """Ends of truncated answers, each with its continuation in the whole answer."""
         self.reached = threading.Event()
         """Set when a call waits at the limit."""
         self._corpus = corpus
@@ -103,9 +103,9 @@ class PeerModel(ScriptedModel):
         """Cut an answer in its middle, and remember its end."""
 
         def cut(text: str) -> str:
-            half = text[: len(text) // 2]
-            self.fragments.append(" ".join(half.split())[-_FRAGMENT:])
-            return half
+            half = len(text) // 2
+            self.fragments.append((text[max(0, half - _FRAGMENT) : half], text[half : half + _FRAGMENT]))
+            return text[:half]
 
         _change_answer(reply, cut)
 

@@ -14,7 +14,7 @@ from benchmarks.peers.figures import count_repeated, count_usage
 from benchmarks.peers.model import FAULT_KINDS, Behaviour, PeerModel
 from benchmarks.peers.process import Measured, kill_all, run_process
 from benchmarks.peers.systems import System
-from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inventions, mentions_failure
+from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inventions, is_torn, mentions_failure
 from tests.model_server.ledger import BilledRequest
 
 TIMEOUT_SECONDS: Final = 900.0
@@ -146,7 +146,7 @@ def measure_crash(stage: Stage, question: str, calls: int) -> Figures:
     }
 
 
-def measure_broken(stage: Stage, corpus: Corpus, behaviour: Behaviour, fragments: Sequence[str]) -> Figures:
+def measure_broken(stage: Stage, corpus: Corpus, behaviour: Behaviour, fragments: Sequence[tuple[str, str]]) -> Figures:
     """Answer a question while every third answer is broken.
 
     Args:
@@ -156,14 +156,13 @@ def measure_broken(stage: Stage, corpus: Corpus, behaviour: Behaviour, fragments
         fragments: list of the model to which it adds the ends of truncated answers.
     """
     answered = stage.ask(QUESTIONS[0], behaviour)
-    plain = " ".join(answered.report.split())
     return {
         "first": behaviour.first,
         "outcome": describe_outcome(answered.measured.exit_code, answered.report),
         **asdict(count_usage(answered.entries)),
         "seconds": answered.measured.seconds,
         "sentences": len(corpus.find_in(answered.report)),
-        "fragments": sum(fragment in plain for fragment in fragments if fragment),
+        "fragments": sum(is_torn(answered.report, *fragment) for fragment in fragments),
         "disclosed": mentions_failure(answered.report),
         "tail": "" if answered.report else answered.measured.tail,
     }

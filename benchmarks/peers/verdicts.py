@@ -27,8 +27,8 @@ _FAILURE = re.compile(
     re.IGNORECASE,
 )
 _ERROR_REPORT = re.compile(r"\s*(?:#+ )?(?:error\b|unable to generate)", re.IGNORECASE)
-_MIN_CHARACTERS = 200
-"""Characters of the shortest text that counts as a report."""
+_MIN_CHARACTERS = 80
+"""Characters of the shortest text that counts as a report, without headings and lists."""
 
 
 def find_inventions(report: str) -> dict[str, str]:
@@ -70,4 +70,10 @@ def describe_outcome(exit_code: int | None, report: str) -> str:
         return "error"
     if _ERROR_REPORT.match(report):
         return "error as report"
-    return "report" if len(report) >= _MIN_CHARACTERS else "empty report"
+    prose = [line for line in report.splitlines() if not line.startswith(("#", "-", "*"))]
+    return "report" if sum(map(len, prose)) >= _MIN_CHARACTERS else "empty report"
+
+
+def is_torn(report: str, end: str, continuation: str) -> bool:
+    """Return whether a report contains the end of a cut answer without its continuation."""
+    return any(not later.startswith(continuation[:1]) for later in report.split(end)[1:]) if end else False

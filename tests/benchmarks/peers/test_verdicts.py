@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.peers.documents import INVENTIONS
-from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inventions, mentions_failure
+from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inventions, is_torn, mentions_failure
 
 
 def test_inventions_are_found_in_other_typography() -> None:
@@ -51,7 +51,7 @@ def test_absence_is_admitted_at_the_beginning(report: str, expected: bool) -> No
         (0, "A finding. " * 40, "report"),
         (3, "A finding. " * 40, "report"),
         (0, "", "empty report"),
-        (0, "# Title", "empty report"),
+        (0, "# Title\n\n- a source of some length\n" * 9, "empty report"),
         (1, "", "error"),
         (0, "Error generating final report: 500", "error as report"),
         (None, "A finding. " * 40, "timeout"),
@@ -60,6 +60,14 @@ def test_absence_is_admitted_at_the_beginning(report: str, expected: bool) -> No
 def test_outcomes_are_distinguished(code: int | None, report: str, expected: str) -> None:
     """A report, a text of an error and no report at all are different outcomes."""
     assert describe_outcome(code, report) == expected
+
+
+def test_a_whole_sentence_is_not_torn() -> None:
+    """The end of a cut answer counts only if its continuation is missing."""
+    assert is_torn("A worker that", "worker that", " crashed") and is_torn(
+        "A worker that. Next", "worker that", " crashed"
+    )
+    assert not is_torn("A worker that crashed", "worker that", " crashed") and not is_torn("Other", "worker", "s")
 
 
 def test_only_a_note_on_a_failure_discloses_it() -> None:
