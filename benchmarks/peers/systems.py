@@ -60,7 +60,7 @@ SYSTEMS: Final = (
         "knowledge-storm",
         f"{_STARTERS}.run_knowledge_storm",
         ("knowledge-storm==1.1.1",),
-        resume="finished stages are loaded from files, a stage starts over",
+        resume="finished stages from files, answers from a disk cache",
         can_resume=True,
         strength="Long articles from several perspectives, with an outline.",
     ),
