@@ -1,4 +1,4 @@
-"""The compared systems: packages, starters, and facts that no measurement shows."""
+"""The compared systems: packages, starters, and their ways to continue a killed run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,6 @@ class System:
     """Way in which its documentation continues a killed run."""
     can_resume: bool = False
     """Whether the starter continues."""
-    strength: str = ""
-    """Advantage over Tenure."""
 
 
 _STARTERS: Final = "benchmarks.peers.starters"
@@ -36,25 +34,21 @@ SYSTEMS: Final = (
         ("langgraph==1.2.22", "langgraph-checkpoint-sqlite==3.1.2", "langchain-openai==1.7.3"),
         resume="the graph is invoked without input on the same thread",
         can_resume=True,
-        strength="Smallest installation; the graph is whatever its author writes.",
     ),
     System(
         "gpt-researcher",
         f"{_STARTERS}.run_gpt_researcher",
         ("gpt-researcher==0.16.1",),
-        strength="Fewest calls and tokens, many web search providers, reports with images.",
     ),
     System(
         "open-deep-research",
         f"{_STARTERS}.run_open_deep_research",
         ("open-deep-research==0.0.16",),
-        strength="A model decides on every search; tools are any MCP server.",
     ),
     System(
         "local-deep-research",
         f"{_STARTERS}.run_local_deep_research",
         ("local-deep-research==1.10.7",),
-        strength="Many search engines, a library of documents and a web page with accounts.",
     ),
     System(
         "knowledge-storm",
@@ -62,7 +56,6 @@ SYSTEMS: Final = (
         ("knowledge-storm==1.1.1",),
         resume="finished stages from files, answers from a disk cache",
         can_resume=True,
-        strength="Long articles from several perspectives, with an outline.",
     ),
 )
 """All systems, in the order of the tables."""
