@@ -113,6 +113,7 @@ class RunBudget:
             budget=merge_bounds(kept, changes),
             by_effort=unasked is not None,
             unasked=unasked or BudgetAmounts(),
+            left=self.account.compute_remaining(for_writing=True),
         )
         changed: dict[str, Any] = {"budget_revision": revised, "running_low": False}
         if resumes := is_exhausted_limit_raised(control, before, changes):

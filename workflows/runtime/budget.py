@@ -5,7 +5,7 @@ Without limits no request is made. When people change the limits, amounts that w
 void on both sides, so that lower limits hold from the next call on.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 
 from temporalio import workflow
 
@@ -23,7 +23,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.control.usage import merge_usage
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest
-    from tenure.contracts.run.run import RunLimits
+    from tenure.contracts.run.run import RunLimits, Usage
 
 PREFETCH_CALLS = 4
 """Calls that one request covers if the budget is large enough."""
@@ -101,15 +101,14 @@ class BudgetLease:
     async def reserve_expected(self, expected: BudgetAmounts, *, for_writing: bool) -> BudgetAmounts | None:
         """Reserve what a call is expected to use of an effort, or None if the effort is exhausted.
 
-        A child announces its first calls with its progress and does not wait for the run. It requests what exceeds
-        its share of the effort.
+        A child announces its calls with its progress and does not wait for the run. It requests what exceeds its
+        share of the effort.
         """
         progress = self._progress
         while progress is not None and self._workflow.control.budget_revision.by_effort:
             self._void_earlier_amounts()
             announced, used = add_amounts(self._announced, expected), self._used()
-            known = add_amounts(used, compute_used_amounts(merge_usage(progress.ended_parts.values())))
-            if is_covered(add_amounts(known, announced), self._workflow.control.budget_revision.unasked):
+            if self._is_covered(add_amounts(used, announced), progress.ended_parts.values()):
                 self._announced = announced
                 progress.report(expected=announced, for_writing=for_writing)
                 return expected
@@ -124,6 +123,17 @@ class BudgetLease:
                 self._announced = add_amounts(self._announced, expected)
                 return expected
         return await self.reserve(expected, expected, for_writing=for_writing)
+
+    def _is_covered(self, amounts: BudgetAmounts, ended_parts: Collection[Usage]) -> bool:
+        """Return whether the workflow may use amounts of an effort without a request.
+
+        Each part has a share of the effort. A workflow whose own children have ended works alone, and has what they
+        have left.
+        """
+        revision = self._workflow.control.budget_revision
+        if not ended_parts or self._workflow.children:
+            return is_covered(amounts, revision.unasked)
+        return is_covered(add_amounts(amounts, compute_used_amounts(merge_usage(ended_parts))), revision.left)
 
     async def _request(self, request: BudgetRequest) -> BudgetAmounts | None:
         """Return the granted amounts, nothing if the limits have changed, or None if a budget is exhausted."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from tenure.algorithms.control.length import scale_sections
 from tenure.algorithms.retrieval.decomposition import decompose_question
@@ -90,10 +91,14 @@ def choose_effort_bounds(effort: ResearchEffort, limits: RunLimits) -> BudgetBou
     return BudgetBounds(max_calls=effort.max_calls, max_tokens=effort.max_tokens)
 
 
+UNASKED_SHARE: Final = 2 / 3
+"""Share of an effort that all its sections together may use without a request."""
+
+
 def compute_unasked_amounts(bounds: BudgetBounds, effort: ResearchEffort) -> BudgetAmounts:
-    """Return the amounts that each part may use of an effort without a request: all sections together half of it."""
-    parts = 2 * effort.sections
-    return BudgetAmounts(tokens=(bounds.max_tokens or 0) // parts, calls=(bounds.max_calls or 0) // parts)
+    """Return the amounts that each part of a run may use of an effort without a request."""
+    share = UNASKED_SHARE / effort.sections
+    return BudgetAmounts(tokens=int((bounds.max_tokens or 0) * share), calls=int((bounds.max_calls or 0) * share))
 
 
 def needs_decomposition(question: str, complexity: Complexity, limits: RunLimits) -> bool:

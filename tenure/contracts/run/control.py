@@ -96,6 +96,8 @@ class BudgetRevision(Contract):
     """Whether these are the bounds of the run's effort: a call then reserves its expected usage."""
     unasked: BudgetAmounts = BudgetAmounts()
     """Amounts that each part of the run may use of an effort without a request."""
+    left: BudgetAmounts = BudgetAmounts()
+    """Amounts of an effort that were not used before its bounds applied."""
 
 
 class InputRequest(Contract):

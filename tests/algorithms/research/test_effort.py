@@ -8,6 +8,7 @@ import pytest
 from tenure.algorithms.research.effort import (
     EFFORT_WITH_MODEL,
     EFFORT_WITHOUT_MODEL,
+    UNASKED_SHARE,
     choose_effort,
     choose_effort_bounds,
     compute_unasked_amounts,
@@ -127,8 +128,8 @@ def test_with_a_model_an_effort_has_bounds(complexity: Complexity) -> None:
     assert choose_effort_bounds(choose_effort(complexity, RunLimits()), RunLimits()) is None
 
     unasked = compute_unasked_amounts(bounds, effort)
-    assert 0 < unasked.calls * effort.sections <= (effort.max_calls or 0) / 2
-    assert 0 < unasked.tokens * effort.sections <= (effort.max_tokens or 0) / 2
+    assert 0 < unasked.calls * effort.sections <= (effort.max_calls or 0) * UNASKED_SHARE
+    assert 0 < unasked.tokens * effort.sections <= (effort.max_tokens or 0) * UNASKED_SHARE
 
 
 def test_every_effort_with_a_model_costs_less_than_the_next() -> None:
