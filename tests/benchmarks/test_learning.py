@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.learning import Outcome, Pair, Ran, figures, pairs
-from benchmarks.strategies import Tried, choosing, misleading
+from benchmarks.research.strategies import Tried, choosing, misleading
 from benchmarks.support.datasets import Collection, Document, Question
 from tenure.contracts.base import RunId
 from tests.support.tiers import slow

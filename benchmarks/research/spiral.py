@@ -1,4 +1,4 @@
-"""Compare the research loop with one search: `python -m benchmarks.spiral FILE… [--questions N] [--json]`.
+"""Compare the research loop with one search: `python -m benchmarks.research.spiral FILE… [--questions N] [--json]`.
 
 Question files have the format of HotpotQA or MuSiQue. The paragraphs of each are pooled into a knowledge base, and the
 research loop runs for every question without a model. The figure is the number of questions whose supporting paragraphs
@@ -156,7 +156,7 @@ def _shares(which: str, rows: Sequence[_Row]) -> dict[str, float | int]:
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.spiral", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.research.spiral", description=__doc__)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="questions with their paragraphs")
     parser.add_argument("--questions", type=int, default=100, metavar="N", help="questions of each file (default: 100)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -1,4 +1,4 @@
-"""Compare retrieval strategies: `python -m benchmarks.strategies FILE… [--strategy NAME]… [--json]`.
+"""Compare retrieval strategies: `python -m benchmarks.research.strategies FILE… [--strategy NAME]… [--json]`.
 
 Question files have the format of HotpotQA or MuSiQue, as for `benchmarks.retrieval`. One subagent searches for each
 question with each strategy, without a model. Evidence is the supporting documents of a question: recall counts those
@@ -218,7 +218,7 @@ def rows(one: Collection, found: Mapping[RetrievalStrategy, Sequence[Tried]]) ->
 
 def main() -> None:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.strategies", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.research.strategies", description=__doc__)
     parser.add_argument("path", nargs="+", type=Path, metavar="FILE", help="HotpotQA or MuSiQue file")
     parser.add_argument("--strategy", action="append", choices=STRATEGIES, help="default: all")
     parser.add_argument("--home", type=Path, help="keep documents and vectors here for the next time")

@@ -1,0 +1,1 @@
+"""Benchmarks of the research loop and of its retrieval strategies."""
