@@ -369,7 +369,7 @@ def _plan(
     said = _output(planner, _Planned)
     before = [topic.heading for topic in asked.outline]
     after = _outline_after(part, then)
-    tasks = (*_list_subagents(part, judged), *_list_searches(part, judged))
+    tasks = _list_tasks(part, judged)
     return TracedPlan(
         at=planner.at,
         feedback=asked.feedback,
@@ -407,21 +407,23 @@ def _outline_after(part: Sequence[RecordedEvent], then: _PlannerAsked | None) ->
     return [topic.heading for topic in then.outline] if then else None
 
 
-def _list_subagents(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> Iterator[TracedTask]:
-    """Yield the tasks that subagents carried out."""
-    for child in part:
-        if child.kind == "child" and child.name == "SubagentWorkflow":
-            request = SubagentRequest.model_validate(child.input)
-            result = SubagentResult.model_validate(child.result) if child.result else None
-            yield _task(request, result, judged, ended=child.ended, failure=child.failure)
+def _list_tasks(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> tuple[TracedTask, ...]:
+    """Return the tasks of a plan in its order: those of subagents, and those that the research loop did itself.
 
-
-def _list_searches(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> Iterator[TracedTask]:
-    """Yield the tasks of one search that the research loop carried out itself, once their cycle has ended."""
+    The latter are known once their cycle has ended.
+    """
+    order = {step.id: number for number, step in enumerate(_steps(part))}
+    tasks: list[tuple[str, TracedTask]] = []
     for event in part:
-        if event.kind == "signal_sent" and event.name == "record_cycle":
+        if event.kind == "child" and event.name == "SubagentWorkflow":
+            request = SubagentRequest.model_validate(event.input)
+            result = SubagentResult.model_validate(event.result) if event.result else None
+            task = _task(request, result, judged, ended=event.ended, failure=event.failure)
+            tasks.append((request.step.id, task))
+        elif event.kind == "signal_sent" and event.name == "record_cycle":
             for search in map(CompletedSearch.model_validate, event.input.get("searches", ())):
-                yield _task(search.request, search.result, judged, ended=True)
+                tasks.append((search.request.step.id, _task(search.request, search.result, judged, ended=True)))
+    return tuple(task for _, task in sorted(tasks, key=lambda one: order.get(one[0], len(order))))
 
 
 def _task(
