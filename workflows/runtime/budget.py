@@ -79,6 +79,8 @@ class BudgetLease:
         if self.revision != self._current_revision:
             self.revision, self._revised = self._current_revision, True
             self._remaining = self._announced = BudgetAmounts()
+            if self._progress is not None:
+                self._progress.expected = None
 
     @property
     def _current_revision(self) -> int:
@@ -109,8 +111,8 @@ class BudgetLease:
             self._void_earlier_amounts()
             announced, used = add_amounts(self._announced, expected), self._used()
             if self._is_covered(add_amounts(used, announced), progress.ended_parts.values()):
-                self._announced = announced
-                progress.report(expected=announced, for_writing=for_writing)
+                self._announced = progress.expected = announced
+                progress.report(for_writing=for_writing)
                 return expected
             await progress.send()  # the run has to know what ended parts have used
             request = self._build_request(expected, expected, for_writing=for_writing)
@@ -120,7 +122,7 @@ class BudgetLease:
             if granted is None:
                 return None
             if granted != BudgetAmounts():
-                self._announced = add_amounts(self._announced, expected)
+                self._announced = progress.expected = add_amounts(self._announced, expected)
                 return expected
         return await self.reserve(expected, expected, for_writing=for_writing)
 
@@ -152,7 +154,7 @@ class BudgetLease:
         if revision != self.revision:
             return
         if self._progress is not None and self._workflow.control.budget_revision.by_effort:
-            self._announced = subtract_amounts(self._announced, reserved)
+            self._announced = self._progress.expected = subtract_amounts(self._announced, reserved)
         else:
             self._remaining = add_amounts(remaining, subtract_amounts(reserved, used))
 

@@ -18,6 +18,7 @@ from workflows.runtime.control import send_signal
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.progress import merge_updates
     from tenure.contracts.research.progress import MESSAGE_SECONDS, ProgressUpdate
+    from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import WorkflowUsage
 
 
@@ -51,6 +52,8 @@ class ProgressReporter:
         self._last_sent = workflow.now()
         self.ended_parts: dict[str, WorkflowUsage] = {}
         """Usage of the child's own children that have ended, by their ids."""
+        self.expected: BudgetAmounts | None = None
+        """Amounts that the calls in progress are expected to use of an effort; None without an effort."""
         self.is_received = True
         """Whether the run has received every message."""
 
@@ -78,19 +81,23 @@ class ProgressReporter:
         async with self._sending:
             while len(self._waiting) > 1:
                 await self._signal(self._waiting.pop(0))
-        return self._add_usage(self._waiting.pop()) if self._waiting else None
+        return self._add_amounts(self._waiting.pop()) if self._waiting else None
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
-        self._add(ended=True, **news)
+        self._end(**news)
         if self._is_limited():
             await self.send()
         return await self.read_unsent()
 
     async def fail(self, **news: Any) -> None:
         """Report the end of a child without a result: the run must know its costs, to free the rest of its budget."""
-        self._add(ended=True, **news)
+        self._end(**news)
         await self.send()
+
+    def _end(self, **news: Any) -> None:
+        self.expected = None
+        self._add(ended=True, **news)
 
     def _add(self, **news: Any) -> None:
         update = ProgressUpdate(reporter=workflow.info().workflow_id, **news)
@@ -125,7 +132,8 @@ class ProgressReporter:
     async def _signal(self, update: ProgressUpdate) -> None:
         self._last_sent = workflow.now()
         run = workflow.get_external_workflow_handle(self._run)
-        self.is_received &= await send_signal(run, "report_progress", self._add_usage(update))
+        self.is_received &= await send_signal(run, "report_progress", self._add_amounts(update))
 
-    def _add_usage(self, update: ProgressUpdate) -> ProgressUpdate:
-        return update.model_copy(update={"usage": self._usage()})
+    def _add_amounts(self, update: ProgressUpdate) -> ProgressUpdate:
+        """Return an update with what has been used and is expected now."""
+        return update.model_copy(update={"usage": self._usage(), "expected": self.expected})

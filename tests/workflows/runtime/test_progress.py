@@ -9,6 +9,7 @@ from temporalio.client import WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.research.progress import ProgressUpdate
+from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import WorkflowUsage
 from tests.support.workers import PatientWorker
 from worker import create_workflow_runner
@@ -27,6 +28,8 @@ class Reporting:
                 await workflow.sleep(2.5)
             elif line == "send":
                 await reporter.send()
+            elif line == "expect":
+                reporter.expected = BudgetAmounts(calls=1)
             elif line == "fail":
                 await reporter.fail(last="failed")
                 return None
@@ -93,6 +96,14 @@ async def test_news_wait_for_two_seconds(server: WorkflowEnvironment) -> None:
 
     assert [update.last for update in heard] == ["writing"]
     assert last is not None and last.last == "checking"
+
+
+async def test_messages_name_what_is_expected_when_they_are_sent(server: WorkflowEnvironment) -> None:
+    """A call that has ended meanwhile is not announced any more, and an ended child expects nothing."""
+    heard, last, _ = await play(server, ["reading", "expect", "send"], 1)
+
+    assert [update.expected for update in heard] == [BudgetAmounts(calls=1)]
+    assert last is not None and last.expected is None
 
 
 async def test_news_for_people_who_are_asked_do_not_wait(server: WorkflowEnvironment) -> None:
