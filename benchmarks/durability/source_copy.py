@@ -78,8 +78,8 @@ def reorder_workflow(copy: SourceCopy) -> None:
     """Choose the mode of a run before the search instead of after it."""
     copy.edit(
         "workflows/run/agent.py",
-        "        await self._retrieve()\n        mode = await self._route()\n",
-        "        mode = await self._route()\n        await self._retrieve()\n",
+        "        _, routed = await asyncio.gather(self._read(), self._ask_router())\n",
+        "        routed = await self._ask_router()\n        await self._read()\n",
     )
 
 

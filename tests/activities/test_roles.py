@@ -84,7 +84,6 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "sql_writer",
         "hypothetical_document",
         "title_writer",
-        "abstract_writer",  # the sections were checked against their passages
         "code_reflector",
         "decider",
         "self_evaluator",

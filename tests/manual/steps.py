@@ -204,6 +204,7 @@ CHAPTERS: Final = (CORPORA, (*RUN, *MEMORY), STEERING)
 STEPS: Final = (START, *CORPORA, *RUN, *MEMORY, *STEERING, *OTHERS)
 
 ELSEWHERE: Final = {
+    "comparison.md": "programs of others and about ten gigabytes: tests/benchmarks/peers",
     "contributing.md": "development and benchmarks: their own tests",
     "deployment.md": "Docker, Kubernetes and PostgreSQL: tests/system/test_fleet.py, tests/temporal/test_deployment.py",
     "models.md": "settings of model servers: tests/models",

@@ -68,7 +68,12 @@ class ProgressReporter:
         if child is not None:
             for part in (*child.parts, child):
                 self.ended_parts[part.reporter] = part.usage or WorkflowUsage()
-            self.report(parts=(*child.parts, child.model_copy(update={"parts": ()})))
+            # The topics of the child are newer than those that wait here.
+            self.report(
+                parts=(*child.parts, child.model_copy(update={"parts": ()})),
+                topics=child.topics,
+                is_full_outline=child.is_full_outline,
+            )
 
     async def send(self) -> None:
         """Send immediately what was reported, and wait until the run has received it."""

@@ -157,6 +157,7 @@ def test_large_table_has_a_vector_index(
 ) -> None:
     """From a certain size on there is a vector index, which also covers new rows."""
     monkeypatch.setattr(indexes, "MIN_INDEXED_ROWS", 300)
+    monkeypatch.setattr(indexes, "MIN_KEYED_ROWS", 300)
     folder = tmp_path / "many"
     folder.mkdir()
     random = np.random.default_rng(1)
