@@ -59,6 +59,10 @@ async def measure(page: Page, url: str) -> Paint:
     await session.send("Network.setCacheDisabled", {"cacheDisabled": True})
     await page.goto(url, wait_until="load")
     paint, answer = await page.evaluate(_READING)
+    count = await page.evaluate("performance.getEntriesByType('resource').length + 1")
+    async with asyncio.timeout(10):
+        while len(sizes) < count:  # noqa: ASYNC110 - the browser reports ends of requests a moment later
+            await asyncio.sleep(0.02)
     await session.detach()
     return Paint(paint, answer, sum(sizes), len(sizes))
 

@@ -80,6 +80,11 @@ class ProgressReporter:
         self._stop_waiting()
         await self._send()
 
+    async def wait_until_received(self) -> None:
+        """Wait until the run has received what is being sent, so that the news of a new child arrive after it."""
+        async with self._sending:
+            return
+
     async def read_unsent(self) -> ProgressUpdate | None:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
         self._stop_waiting()

@@ -21,6 +21,7 @@ async def gather(context: ReportContext) -> None:
     """Run the research loop, which may change the outline."""
     context.report_progress("research")
     request, parent = context.request, context.parent
+    await context.clients.progress.wait_until_received()
     child = await parent.start_child(
         SPIRAL,
         SpiralWorkflow.run,

@@ -31,6 +31,7 @@ async def write_generation(context: ReportContext, critiques: Sequence[Critique]
     context.apply_pending_outline()
     context.state = context.state.with_next_generation(critiques)
     context.report_progress("write" if is_first else "refine")
+    await context.clients.progress.wait_until_received()
     before = context.state.sections
     tasks = [(topic, manuscript.select_critiques(topic, critiques)) for topic in context.state.topics]
     await _write_all(context, [(topic, concerning) for topic, concerning in tasks if is_first or concerning])
