@@ -55,6 +55,7 @@ class PeerModel(ScriptedModel):
         self._roles = frozenset(list_role_names())
         self._limit: int | None = None
         self._calls = 0
+        self._waiting = 0
         self._call_lock = threading.Lock()
 
     def begin_run(self, question: str, behaviour: Behaviour, stop_after: int | None = None) -> None:
@@ -71,6 +72,12 @@ class PeerModel(ScriptedModel):
         self.fragments.clear()
         self.reached.clear()
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether a call below the limit is not answered yet."""
+        with self._call_lock:
+            return len(self.in_flight) > self._waiting
+
     def release_when_idle(self) -> None:
         """Answer all calls again as soon as the server has noticed that the clients of the waiting ones are gone."""
         while self.in_flight:
@@ -84,9 +91,14 @@ class PeerModel(ScriptedModel):
         with self._call_lock:
             self._calls += 1
             waits = self._limit is not None and self._calls > self._limit
+            self._waiting += waits
         if waits:
             self.reached.set()
-            caller.wait(lambda: self._limit is None)
+            try:
+                caller.wait(lambda: self._limit is None)
+            finally:
+                with self._call_lock:
+                    self._waiting -= 1
         if not request.schema_name:
             caller.pause(self._latency)
         return super()._answer(request, caller)

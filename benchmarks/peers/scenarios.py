@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -18,6 +19,8 @@ from benchmarks.peers.verdicts import admits_absence, describe_outcome, find_inv
 from tests.model_server.ledger import BilledRequest
 
 TIMEOUT_SECONDS: Final = 900.0
+STORING_SECONDS: Final = 1.0
+"""Time that a system has for storing an answer before it is killed."""
 PLAIN: Final = Behaviour()
 SCENARIOS: Final = ("cost", "crash", "broken", "absent", "invented")
 """Names of all scenarios; `crash` needs the figures of `cost`."""
@@ -91,9 +94,10 @@ class Stage:
         return Answered(measured, text, self._model.billed[known:])
 
     def _wait_for_limit(self, is_running: Callable[[], bool]) -> bool:
-        """Wait until a call waits at the limit; return False if the process ends before."""
+        """Wait until a call waits at the limit and all others are answered; return False if the process ends before."""
         while is_running():
-            if self._model.reached.wait(0.05):
+            if self._model.reached.wait(0.05) and not self._model.is_answering:
+                threading.Event().wait(STORING_SECONDS)
                 return True
         return False
 

@@ -65,7 +65,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     from tenure.prices import PricesError
     from tenure.settings import Settings, describe_settings_error
     from tenure.temporal.connection import ServerUnreachable
-    from tenure.temporal.encryption import ENCODING
+    from tenure.temporal.encryption import DecryptionError
     from tenure.temporal.stack.errors import StackError
 
     if isinstance(error, StackError | ServerUnreachable):
@@ -74,8 +74,8 @@ def _explain(error: Exception) -> tuple[int, str]:
         return 2, describe_settings_error(error)
     if isinstance(error, PricesError):
         return 2, str(error)
-    if isinstance(error, KeyError) and ENCODING.decode() in str(error):
-        return 1, "this is encrypted: set TENURE_OWNER and TENURE_OWNER_TOKEN, or TENURE_ENCRYPTION_KEYS"
+    if isinstance(error, DecryptionError):
+        return 1, str(error)
     words = " ".join(str(error).split())[:300] or "no more is known"
     return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"
 

@@ -16,7 +16,7 @@ from temporalio.converter import DataConverter, DefaultFailureConverter, Payload
 from temporalio.exceptions import ApplicationError, FailureError
 
 from tenure.settings import Settings
-from tenure.temporal.encryption import EncryptionCodec
+from tenure.temporal.encryption import ENCODING, DecryptionError, EncryptionCodec
 from tenure.temporal.owner_codec import OwnerCodec
 
 MAX_PAYLOAD_BYTES: Final = 2_000_000
@@ -58,6 +58,18 @@ class BoundedPayloadConverter(PydanticPayloadConverter):
                 non_retryable=True,
             )
         return payloads
+
+    def from_payloads(self, payloads: Sequence[Payload], type_hints: list[type] | None = None) -> list[Any]:
+        """Return the values of payloads.
+
+        Raises:
+            DecryptionError: a payload is encrypted, and this program has no keys.
+        """
+        if any(payload.metadata.get("encoding") == ENCODING for payload in payloads):
+            raise DecryptionError(
+                "this is encrypted: set TENURE_OWNER and TENURE_OWNER_TOKEN, or TENURE_ENCRYPTION_KEYS"
+            )
+        return super().from_payloads(payloads, type_hints)
 
 
 class PermanentFailureConverter(DefaultFailureConverter):

@@ -57,7 +57,7 @@ class EncryptionCodec(PayloadCodec):
         """Decrypt payloads; unencrypted payloads are returned unchanged.
 
         Raises:
-            Undecipherable: a key is missing, or a payload was modified.
+            DecryptionError: a key is missing, or a payload was modified.
         """
         return await _transform(payloads, self.decrypt)
 

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 from pydantic import ValidationError
+from temporalio.api.common.v1 import Payload
 from temporalio.api.common.v1 import Priority as SentPriority
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.common import Priority
@@ -20,7 +21,8 @@ from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings, describe_settings_error
-from tenure.temporal.encryption import ENCODING, DecryptionError
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 from tenure.temporal.stack.fingerprint import build_worker_environment
 from tests.conftest import Serving
 from tests.support.tiers import slow
@@ -169,5 +171,8 @@ def test_what_belongs_to_another_owner_is_one_line() -> None:
         raise DecryptionError("this belongs to the owner 'ann'")
     with pytest.raises(CommandError, match="belongs to another owner"), explain_refusals("ann~run"):
         raise WorkflowQueryFailedError("Encoded failure")
-    code, line = client._explain(KeyError(f"Unknown payload encoding {ENCODING.decode()}"))
+    sealed = EncryptionCodec({"new": bytes(32)}).encrypt(Payload(data=b"1"))
+    with pytest.raises(DecryptionError) as refused:
+        DATA_CONVERTER.payload_converter.from_payloads([sealed])
+    code, line = client._explain(refused.value)
     assert code == 1 and "TENURE_OWNER_TOKEN" in line and "\n" not in line

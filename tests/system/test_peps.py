@@ -62,10 +62,13 @@ async def ingested(in_home: Home, run: str) -> IngestReport:
     """Return the report of a run's ingestion from the run's history."""
     address = f"127.0.0.1:{in_home.settings.temporal_port}"
     client = await Client.connect(address, data_converter=DATA_CONVERTER)
+    scheduled: set[int] = set()
     async for event in client.get_workflow_handle(run).fetch_history_events():
-        if event.HasField("activity_task_completed_event_attributes"):
-            payloads = event.activity_task_completed_event_attributes.result.payloads
-            (report,) = await client.data_converter.decode(payloads, [IngestReport])
+        if event.activity_task_scheduled_event_attributes.activity_type.name == "ingest_corpus":
+            scheduled.add(event.event_id)
+        completed = event.activity_task_completed_event_attributes
+        if completed.scheduled_event_id in scheduled:
+            (report,) = await client.data_converter.decode(completed.result.payloads, [IngestReport])
             assert isinstance(report, IngestReport)
             return report
     raise AssertionError(f"run {run} has read nothing")

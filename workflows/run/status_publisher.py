@@ -29,6 +29,7 @@ class StatusPublisher:
         assert changes.keys() <= RunProgress.model_fields.keys(), f"unknown fields in {', '.join(changes)}"
         before, self.progress = self.progress, self.progress.model_copy(update=changes)
         self._count(before)
+        self._published = True
         self._update_search_attributes()
         request = self.progress.input_request
         self._notifications.update(self.progress.status, request.model_dump_json() if request else "")

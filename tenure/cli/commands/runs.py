@@ -250,7 +250,7 @@ async def _describe_archived(run: RunDescription, converter: DataConverter) -> d
     """Return an archived run; its question is empty if it is encrypted for another owner."""
     try:
         (question,) = await converter.decode([Payload.FromString(run.question)], [str]) if run.question else [""]
-    except (DecryptionError, KeyError):
+    except DecryptionError:
         question = ""
     return {
         "id": run.id,

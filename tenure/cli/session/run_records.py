@@ -29,7 +29,7 @@ from tenure.cli.session.connection import describe_missing_run, describe_refusal
 from tenure.cli.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
-from tenure.temporal.encryption import ENCODING, DecryptionError
+from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import HistorySource, ServerHistories, UnknownHistory
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ class RunRecord:
         except DecryptionError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            if isinstance(error, KeyError) and ENCODING.decode() in str(error):
-                raise  # it is encrypted, and there is no key
             raise CommandError(
                 f"run {self.id} cannot be read: its history is damaged, or of another version "
                 f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
