@@ -49,6 +49,7 @@ from worker import (
     build_archive_activities,
     build_browser_activities,
     build_sandbox_activities,
+    choose_workflow_runner,
     create_workflow_runner,
 )
 from workflows.run.agent import AgentWorkflow
@@ -302,7 +303,8 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
                     activities=methods[queue],
                     activity_executor=threads,
-                    workflow_runner=prepared_once(),
+                    # The replay after the test runs the same code in the sandbox.
+                    workflow_runner=choose_workflow_runner(),
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
                     interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],

@@ -43,6 +43,11 @@ MAX_CONCURRENT_SIGNALS = 64
 _ROOT = Path(__file__).resolve().parents[2]
 _ROLE = "section_writer"
 _TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
+_SIGNALLED = (
+    WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,
+    WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
+)
+"""Causes of tasks that the server repeats because signals arrived meanwhile."""
 _BOUNDS = ("signals were not read", "the limit is", "accepts for one run")
 
 
@@ -70,8 +75,8 @@ class FloodOutcome:
     history_megabytes: float
     repeated_tasks: int
     """Workflow tasks that the server repeated, since too many signals arrived meanwhile or their time was over."""
-    failed_tasks: int
-    """Workflow tasks that failed in the worker."""
+    failed_tasks: tuple[str, ...]
+    """Messages of workflow tasks that failed in the worker."""
 
 
 async def flood(handle: WorkflowHandle[Any, Any], count: int, length: int) -> int:
@@ -103,12 +108,14 @@ async def describe_outcome(
 ) -> FloodOutcome:
     """Return the outcome of a finished run."""
     result = await handle.result()
-    repeated, failed = 0, 0
+    repeated, failed = 0, []
     async for event in handle.fetch_history_events():
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-            cause = event.workflow_task_failed_event_attributes.cause
-            is_flooded = cause == WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND
-            repeated, failed = repeated + is_flooded, failed + (not is_flooded)
+            failure = event.workflow_task_failed_event_attributes
+            if failure.cause in _SIGNALLED:
+                repeated += 1
+            else:
+                failed.append(f"{WorkflowTaskFailedCause.Name(failure.cause)}: {failure.failure.message}")
         repeated += event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT
     info = (await handle.describe()).raw_description.workflow_execution_info
     return FloodOutcome(
@@ -123,7 +130,7 @@ async def describe_outcome(
         events=info.history_length,
         history_megabytes=round(info.history_size_bytes / 1e6, 1),
         repeated_tasks=repeated,
-        failed_tasks=failed,
+        failed_tasks=tuple(failed),
     )
 
 

@@ -18,7 +18,7 @@ from tenure.temporal import connection
 from tests.cli.conftest import no_stack
 from tests.support.histories import delete_histories, wait_until_archived
 from tests.support.homes import home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 from tests.system.test_durability import ROOT, kitchen, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -88,7 +88,7 @@ def test_a_home_without_its_histories_shows_every_finished_run(tmp_path: Path) -
 
 @slow
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("moment", [pytest.param("before", marks=exhaustive), "after"])
 async def test_a_killed_worker_leaves_one_row(server: WorkflowEnvironment, tmp_path: Path, moment: str) -> None:
     """A worker killed between reading the histories and reporting the written row leaves one row after its restart."""
     customized, mark = tmp_path / "customized", tmp_path / "mark"

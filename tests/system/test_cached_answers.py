@@ -8,7 +8,7 @@ import pytest
 from tenure.contracts.result.result import Result
 from tests.model_server import ModelServer, Request
 from tests.support.homes import Home, modelled_home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 
 pytestmark = [slow, pytest.mark.timeout(240)]
 
@@ -38,6 +38,7 @@ def read_prompts(requests: list[Request]) -> set[str]:
     return {json.dumps(request.json["messages"]) for request in requests if request.schema_name}
 
 
+@exhaustive
 def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
     """A repeated run, and what a fork shares with its origin, make no call; `--fresh` and `delete` make them again."""
     docs = write_pages(tmp_path)

@@ -173,6 +173,7 @@ async def _wait_for_held_calls(model: ModelServer, count: int) -> None:
             await asyncio.sleep(0.1)
 
 
+@exhaustive
 async def test_versioning_can_be_turned_off_and_on(tmp_path: Path) -> None:
     """With the setting off one worker without a version serves everything, before and after a versioned one."""
     with ModelServer() as model:

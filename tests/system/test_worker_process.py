@@ -36,7 +36,7 @@ from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
 from tests.temporal.stack.conftest import free_ports
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT
@@ -86,7 +86,10 @@ async def ready(port: int, queue: str = TENURE_QUEUE) -> dict[str, Any]:
 
 @slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("number", "reason"), [(signal.SIGSTOP, "suspended"), (signal.SIGUSR1, "event loop")])
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [pytest.param(signal.SIGSTOP, "suspended", marks=exhaustive), (signal.SIGUSR1, "event loop")],
+)
 async def test_a_frozen_worker_of_the_local_stack_is_named_and_replaced(
     tmp_path: Path, blockable: Path, number: signal.Signals, reason: str
 ) -> None:
@@ -117,7 +120,7 @@ async def test_a_frozen_worker_of_the_local_stack_is_named_and_replaced(
 
 @slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGUSR1])
+@pytest.mark.parametrize("number", [signal.SIGSTOP, pytest.param(signal.SIGUSR1, marks=exhaustive)])
 async def test_the_supervisor_ends_a_frozen_worker_and_the_next_one_continues(
     server: WorkflowEnvironment, tmp_path: Path, blockable: Path, number: signal.Signals
 ) -> None:

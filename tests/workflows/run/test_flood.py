@@ -66,7 +66,7 @@ async def test_a_run_ends_after_a_flood(serving: Serving, count: int, length: in
         held.released.set()
         outcome = await describe_outcome(handle, count, length, refused, (0.0, 0.0))
 
-    assert outcome.status == "done" and outcome.failed_tasks == 0
+    assert outcome.status == "done" and outcome.failed_tasks == ()
     assert 0 < outcome.feedback <= MAX_FEEDBACK_ITEMS
     assert outcome.bounds
     assert outcome.refused_by_server < 100

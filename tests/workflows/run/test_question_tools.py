@@ -14,7 +14,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import McpServer
 from tenure.sources.mcp.servers import McpServers
 from tests.conftest import Serving
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 pytestmark = pytest.mark.timeout(150)
@@ -67,7 +67,9 @@ async def test_a_calculation_is_the_whole_answer(serving: Serving) -> None:
     assert result.usage.by_role.keys() == {"router"}
 
 
-@pytest.mark.parametrize("strategy", ["direct", *(pytest.param(one, marks=slow) for one in ("multi_hop", "react"))])
+@pytest.mark.parametrize(
+    "strategy", ["direct", *(pytest.param(one, marks=exhaustive) for one in ("multi_hop", "react"))]
+)
 async def test_a_server_answers_what_no_document_does(serving: Serving, tmp_path: Path, strategy: str) -> None:
     """A question that only a server can answer is answered by its tool, which the report cites."""
     knowledge = MemoryKnowledge({})
