@@ -125,12 +125,14 @@ class SectionWorkflow(ControllableWorkflow):
     async def _write_first_draft(self) -> None:
         topic, gathered = self.request.topic, self.request.research_evidence
         self._report_progress("retrieving")
-        if not (gathered and self.is_finishing):
-            imagined = self.request.hypothetical_answer
+        whole = self.request.evidence if topic.question == self.request.question else ()
+        imagined = self.request.hypothetical_answer
+        # The run has searched for the whole question: with the same words the search would find the same.
+        is_searched = whole and not imagined and self.request.limits.has_model
+        if not is_searched and not (gathered and self.is_finishing):
             if not imagined and not self.request.limits.has_model:
                 imagined = await self._imagine_answer()
             self._add_evidence(await self._search(topic.question, imagined))
-        whole = self.request.evidence if topic.question == self.request.question else ()
         # Results of queries come on top, since they would take the places of the reasons.
         limit = self.request.limits.passages_per_section + len(self.request.query_results)
         self.evidence = order_section_evidence(

@@ -216,15 +216,13 @@ class AgentWorkflow(InteractiveRun):
     def _route(self, routed: RouterOutput | None) -> TaskMode:
         """Choose between research and code."""
         found = f"{len(self.evidence)} passages found on the question"
-        self._publish(phase="route", last=found if self.corpora else "there are no documents to read")
-        if routed is None:
-            self._publish(mode="CODE")
-            return "CODE"
-        self.complexity = routed.complexity
-        self.query_type = choose_query_type(self.request.question, routed.query_type)
-        self.calculation = routed.calculation.strip()
-        mode: TaskMode = "RESEARCH" if self.request.mode == "research" else routed.mode
-        self._publish(mode=mode)
+        mode: TaskMode = "CODE"
+        if routed is not None:
+            self.complexity = routed.complexity
+            self.query_type = choose_query_type(self.request.question, routed.query_type)
+            self.calculation = routed.calculation.strip()
+            mode = "RESEARCH" if self.request.mode == "research" else routed.mode
+        self._publish(phase="route", mode=mode, last=found if self.corpora else "there are no documents to read")
         return "CODE" if choose_next_node("route", AgentState(mode=mode), 0) == "generate_code" else "RESEARCH"
 
     def _list_usages(self) -> dict[str, WorkflowUsage]:

@@ -21,6 +21,8 @@ def is_repetitive(text: str) -> bool:
 def _ends_with_repetition(tail: str, period: int) -> bool:
     """Return whether the last segment of a length is repeated often enough."""
     segment = tail[-period:]
+    if tail[-2 * period : -period] != segment:
+        return False
     characters, repetitions = _MIN_ITEMS if _is_item(segment) else _MIN_PROSE
     length = max(characters, repetitions * period)
     return len(tail) >= length and tail[-length:-period] == tail[-length + period :]

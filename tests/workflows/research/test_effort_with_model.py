@@ -279,9 +279,9 @@ async def test_a_refiner_is_asked_only_where_no_planner_reads_the_findings(
 
 async def test_an_effort_that_is_used_up_ends_the_run_well(serving: Serving) -> None:
     """A run that needs more than its effort keeps to the bounds, and ends with a report that says so."""
-    chat = ScriptedChat(story(), bill=TokenUsage(tokens_in=7200, tokens_out=100))
-    result = await run_to_end(serving, chat, build_request(effort="simple"))
-    cost = EFFORT_COSTS["simple"]
+    chat = ScriptedChat(story(), bill=TokenUsage(tokens_in=10_300, tokens_out=100))
+    result = await run_to_end(serving, chat, build_request(effort="moderate"))
+    cost = EFFORT_COSTS["moderate"]
 
     assert result.status == "finished_early" and result.sections
     assert result.usage.model_calls <= cost.max_calls

@@ -104,12 +104,14 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
 
 
 async def _write_title(context: ReportContext) -> str:
+    """Write the title; that of a direct answer is its question, for which no reader should wait for a model."""
     topics = tuple(section.topic for section in context.state.written_sections)
     output = await context.clients.models.ask(
         title_writer.ROLE,
         TitleWriterInput(question=context.request.question, topics=topics),
         summary="title",
         for_writing=True,
+        by_rule=not context.effort.outlines and not context.request.limits.language,
     )
     return output.title
 
