@@ -27,9 +27,13 @@ WANTED = (
     "tenure/_app/workflows/__init__.py",
     "tenure/_app/activities/__init__.py",
     "tenure/report/render/templates/report.typ",
-    "tenure_minilm/model/model.safetensors",
+    "tenure_minilm/model/tokenizer.json",
+    "tenure_minilm/model/all-MiniLM-L6-v2-ct2-int8-1/model.bin",
 )
 """Files that a wheel must have."""
+
+MAX_MEGABYTES = 30
+"""Maximum size of a wheel, most of which is the embedding model."""
 
 SENTENCE = "The lamp of the lighthouse is seen from twenty miles away."
 """The only document of the run."""
@@ -51,6 +55,8 @@ def build(folder: Path) -> Path:
     expect(f"the wheel adds no general name: {sorted(top)}", top == TOP_LEVEL)
     missing = set(WANTED) - set(names)
     expect(f"the wheel is complete: {sorted(missing)} missing", not missing)
+    megabytes = wheel.stat().st_size / 1e6
+    expect(f"the wheel has at most {MAX_MEGABYTES} MB: {megabytes:.1f}", megabytes <= MAX_MEGABYTES)
     return wheel
 
 

@@ -17,10 +17,14 @@ _CORPUS = re.compile(r"(?:[a-z][a-z0-9_]{0,39}~)?[A-Za-z0-9][A-Za-z0-9._-]{0,63}
 _RUN = re.compile(r"[^\s\x00-\x1f]{1,200}")
 
 
-def make_run_id(question: str, mode: str, *, private: bool = False) -> str:
-    """Return a workflow id made from the question, or a random one if private: ids are never encrypted."""
+def make_run_id(question: str, mode: str, *, private: bool = False, suffix: str = "") -> str:
+    """Return a workflow id made from the question, or one without its words if private: ids are never encrypted.
+
+    It ends with the suffix, or with random digits.
+    """
     kind = "code" if mode == "code" else "research"
-    return f"{kind}-{secrets.token_hex(6)}" if private else f"{kind}-{slugify(question)}-{secrets.token_hex(3)}"
+    end = suffix or secrets.token_hex(6 if private else 3)
+    return f"{kind}-{end}" if private else f"{kind}-{slugify(question)}-{end}"
 
 
 def make_fork_id(origin: str, cycle: int) -> str:

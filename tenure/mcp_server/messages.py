@@ -30,14 +30,21 @@ class Waiting(ApiRequest):
     """Time to wait for the result; the run continues without the call, and `status` returns its result later."""
 
 
-class ResearchArguments(QuestionBody, Waiting):
+class Starting(Waiting):
+    """Arguments of a call that starts a run."""
+
+    new: bool = False
+    """Whether another run starts although the same request is running; without it, a repeated call joins that run."""
+
+
+class ResearchArguments(QuestionBody, Starting):
     """Arguments of `research`.
 
     A model chooses them, so files with secrets are never read; a person names them on the command line.
     """
 
 
-class CodeArguments(BudgetBody, Waiting):
+class CodeArguments(BudgetBody, Starting):
     """Arguments of `code`."""
 
     question: Text

@@ -76,15 +76,47 @@ async def read_resource(service: Service, uri: str) -> ReadResourceResult:
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=media, text=text)])
 
 
+async def read_version(service: Service, uri: str) -> str:
+    """Return a text that changes when a resource changes in a way that its subscribers are notified of.
+
+    A run changes with its phase, its cycle, what it waits for, its failures and its end, but not with every call.
+
+    Raises:
+        CommandError: there is no such resource, or it cannot be read.
+    """
+    if uri == RUNS_URI:
+        return repr([(run.id, run.status) for run in await service.list_runs(limit=MAX_REPORTS)])
+    run_id, part = _parse_uri(uri)
+    if part == "/questions":
+        return (await service.read_conversation(run_id)).model_dump_json()
+    details = await service.describe(run_id)
+    ending = (details.is_running, details.is_completed, details.failure)
+    if part in ("/report", "/result"):
+        return repr(ending)
+    progress = details.progress
+    phase = progress and (progress.status, progress.phase, progress.cycle, progress.revision, progress.input_request)
+    return repr((*ending, details.status, bool(details.pending_failures), details.note, phase))
+
+
+def _parse_uri(uri: str) -> tuple[str, str]:
+    """Return the run of a URI, and the suffix of a part of it, which is empty for its state.
+
+    Raises:
+        UsageError: there is no such resource.
+    """
+    found = _RUN.fullmatch(uri)
+    part = (found[2] or "") if found else ""
+    if found is None or all(part != suffix for suffix, *_ in TEMPLATES):
+        raise UsageError(f"there is no resource {uri[:200]}")
+    return unquote(found[1]), part
+
+
 async def _read(service: Service, uri: str) -> tuple[str, str]:
     if uri == RUNS_URI:
         return RunList(runs=await service.list_runs()).model_dump_json(), JSON
-    found = _RUN.fullmatch(uri)
-    if found is None:
-        raise UsageError(f"there is no resource {uri[:200]}")
-    run_id = unquote(found[1])
-    match found[2]:
-        case None:
+    run_id, part = _parse_uri(uri)
+    match part:
+        case "":
             return (await service.describe(run_id)).model_dump_json(), JSON
         case "/report":
             return (await service.render_report(run_id, "md", "numeric")).decode(), MARKDOWN
@@ -92,6 +124,5 @@ async def _read(service: Service, uri: str) -> tuple[str, str]:
             return json.dumps((await service.read_result(run_id)).model_dump(mode="json")), JSON
         case "/trace":
             return (await service.read_trace(run_id)).model_dump_json(), JSON
-        case "/questions":
+        case _:
             return (await service.read_conversation(run_id)).model_dump_json(), JSON
-    raise UsageError(f"there is no resource {uri[:200]}")

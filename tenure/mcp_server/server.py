@@ -2,8 +2,7 @@
 
 import itertools
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -13,12 +12,17 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    EmptyResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
 )
 from starlette.types import ASGIApp
 
@@ -28,6 +32,7 @@ from tenure.installation import PROGRAM
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
 from tenure.mcp_server.replies import build_error
 from tenure.mcp_server.resources import list_resources, list_templates, read_resource
+from tenure.mcp_server.subscriptions import Subscriptions, open_subscriptions
 from tenure.mcp_server.tasks import TaskState, create_task, register_tasks, supports_tasks
 from tenure.mcp_server.tools import TOOLS, InvalidArguments, call_tool
 from tenure.site.access import AccessGate
@@ -48,8 +53,16 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(home: LazyHome) -> Server[Any]:
-    """Return the server of a home."""
+def build_server(home: LazyHome, *, has_connections: bool = True) -> Server[Subscriptions]:
+    """Return the server of a home.
+
+    Args:
+        home: the home.
+        has_connections: whether a client keeps one connection, on which earlier protocols notify of changes.
+    """
+
+    def open_lifespan(_: Server[Subscriptions]) -> AbstractAsyncContextManager[Subscriptions]:
+        return open_subscriptions(home)
 
     async def handle_list_tools(context: McpContext, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[tool.describe() for tool in TOOLS.values()])
@@ -68,7 +81,19 @@ def build_server(home: LazyHome) -> Server[Any]:
         with convert_errors():
             return await read_resource(await home.open(), params.uri)
 
-    server: Server[Any] = Server(
+    async def handle_listen(context: McpContext, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        subscriptions: Subscriptions = context.lifespan_context
+        return await subscriptions.listen(context, params)
+
+    async def handle_subscribe(context: McpContext, params: SubscribeRequestParams) -> EmptyResult:
+        await context.lifespan_context.add_resource(context.session, params.uri)
+        return EmptyResult()
+
+    async def handle_unsubscribe(context: McpContext, params: UnsubscribeRequestParams) -> EmptyResult:
+        context.lifespan_context.remove_resource(params.uri)
+        return EmptyResult()
+
+    server: Server[Subscriptions] = Server(
         "tenure",
         version=tenure.__version__,
         title="Tenure",
@@ -77,6 +102,10 @@ def build_server(home: LazyHome) -> Server[Any]:
         on_list_resources=handle_list,
         on_list_resource_templates=handle_templates,
         on_read_resource=handle_read,
+        on_subscriptions_listen=handle_listen,
+        on_subscribe_resource=handle_subscribe if has_connections else None,
+        on_unsubscribe_resource=handle_unsubscribe if has_connections else None,
+        lifespan=open_lifespan,
     )
     server.add_request_handler("tools/call", CallToolRequestParams, handle_call)
     register_tasks(server, home)
@@ -123,7 +152,7 @@ async def open_http_app(home: LazyHome, port: int) -> AsyncIterator[ASGIApp]:
     Raises:
         OSError: the key of the home cannot be read.
     """
-    server = build_server(home)
+    server = build_server(home, has_connections=False)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         stateless_http=True,

@@ -23,8 +23,9 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from tenure.contracts.run.control import InputRequest, OutlineTopic, RunCommand
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
+from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_run_result, describe_request, describe_state
-from tenure.site.messages import RunDetails, StartRequest
+from tenure.site.messages import RunDetails
 from tenure.site.service import Service
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -65,13 +66,13 @@ def _shows_forms(context: McpContext) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-async def create_task(service: Service, request: StartRequest) -> TaskState:
-    """Start a run and return it as a task.
+async def create_task(service: Service, requested: RequestedRun) -> TaskState:
+    """Start or join a run and return it as a task.
 
     Raises:
         CommandError: the run cannot be started.
     """
-    started = await service.start(request)
+    started = await start_or_join(service, requested)
     details = await service.describe(started.id)
     return {"resultType": "task", **_build_task(details)}
 

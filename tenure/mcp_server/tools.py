@@ -12,17 +12,19 @@ from pydantic import BaseModel, ValidationError
 from tenure.cli.errors import CommandError
 from tenure.contracts.base import Contract
 from tenure.contracts.run.control import RunCommand
+from tenure.contracts.run.run import RunMode
 from tenure.mcp_server.messages import (
     AnswerReply,
     AskArguments,
     CodeArguments,
     ResearchArguments,
+    Starting,
     StatusArguments,
     StatusReply,
     SteerArguments,
     SteerResult,
-    Waiting,
 )
+from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
 from tenure.report.render.answer import render_answer
 from tenure.site.api import describe_fault
@@ -51,7 +53,7 @@ class ServedTool:
     """Function that performs a call to its end."""
     annotations: ToolAnnotations
     """Hints for clients."""
-    starts: Callable[[Any], StartRequest] | None = None
+    starts: Callable[[Any], RequestedRun] | None = None
     """Function that returns the run that a call starts; None for a tool that starts no run."""
 
     def describe(self) -> Tool:
@@ -102,20 +104,25 @@ async def wait_for_run(service: Service, run_id: str, seconds: float, report: Se
     return last
 
 
-def _request_research(arguments: ResearchArguments) -> StartRequest:
-    return StartRequest(mode="research", **arguments.model_dump(exclude={"wait_seconds"}))
+def _request_research(arguments: ResearchArguments) -> RequestedRun:
+    return _build_request("research", arguments)
 
 
-def _request_program(arguments: CodeArguments) -> StartRequest:
-    return StartRequest(mode="code", **arguments.model_dump(exclude={"wait_seconds"}))
+def _request_program(arguments: CodeArguments) -> RequestedRun:
+    return _build_request("code", arguments)
 
 
-def _make_starter(build: Callable[[Any], StartRequest]) -> ToolHandler:
-    """Return the handler of a tool that starts a run and waits for it."""
+def _build_request(mode: RunMode, arguments: Starting) -> RequestedRun:
+    own = set(Starting.model_fields)
+    return RequestedRun(StartRequest(mode=mode, **arguments.model_dump(exclude=own)), is_new=arguments.new)
 
-    async def start(service: Service, arguments: Waiting, report: SendProgress) -> CallToolResult:
-        started = await service.start(build(arguments))
-        await report(f"run {started.id}")
+
+def _make_starter(build: Callable[[Any], RequestedRun]) -> ToolHandler:
+    """Return the handler of a tool that starts or joins a run and waits for it."""
+
+    async def start(service: Service, arguments: Starting, report: SendProgress) -> CallToolResult:
+        started = await start_or_join(service, build(arguments))
+        await report(f"run {started.id}" + (", which an earlier call has started" if started.is_joined else ""))
         details = await wait_for_run(service, started.id, arguments.wait_seconds, report)
         return await build_run_result(service, details)
 
@@ -166,6 +173,10 @@ async def _search(service: Service, arguments: SearchBody, report: SendProgress)
 
 
 _STARTING = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=True)
+_REPEATING = (
+    "A call may be repeated, for example after a timeout: with an `id` it returns the run of that id, also after its "
+    "end, and without one it joins the running run of the same arguments. `new` starts another run."
+)
 _READING = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 TOOLS = {
@@ -174,7 +185,8 @@ TOOLS = {
         ServedTool(
             "research",
             "Answer a question from documents, corpora, databases and, if asked to, the web, with a report in which "
-            "every sentence names its source. Starts a durable run that takes minutes; the result is its report.",
+            "every sentence names its source. Starts a durable run that takes minutes; the result is its report. "
+            + _REPEATING,
             ResearchArguments,
             StatusReply,
             _make_starter(_request_research),
@@ -184,7 +196,7 @@ TOOLS = {
         ServedTool(
             "code",
             "Write or repair a program until it passes tests, in a sandbox. Starts a durable run that takes minutes; "
-            "the result is its report with the program.",
+            "the result is its report with the program. " + _REPEATING,
             CodeArguments,
             StatusReply,
             _make_starter(_request_program),

@@ -107,8 +107,16 @@ class Service:
             self._client = await open_session(self.place)
         return self._client
 
-    async def start(self, request: StartRequest) -> StartReply:
-        """Start a run."""
+    async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
+        """Start a run.
+
+        Args:
+            request: the request.
+            digest: digest of the call of a client, by which its repetition is recognized; empty for none.
+
+        Raises:
+            UsedRunId: the id of the request belongs to another run.
+        """
         listed = {"corpora", "databases", "providers", "domains", "filters", "docs", "files", "tests"}
         given = request.model_dump(exclude=listed)
         arguments = self._parse(
@@ -125,10 +133,10 @@ class Service:
             filter=list(request.filters),
         )
         asked = start.build_request(arguments, self._settings)
-        chosen = check_run(arguments.id) if arguments.id else start.make_id(asked, self._settings)
+        chosen = check_run(arguments.id) if arguments.id else start.make_id(asked.question, asked.mode, self._settings)
         allow_reading(self._settings, asked.ingest, asked.files)
         asked = start.add_notifications(asked, self.place)
-        handle = await start.launch_run(arguments, self.place, await self.connect(), asked, chosen)
+        handle = await start.launch_run(arguments, self.place, await self.connect(), asked, chosen, digest=digest)
         return self._describe_start(handle.id)
 
     async def list_runs(self, words: str = "", status: str = "", limit: int = 50) -> tuple[RunRow, ...]:

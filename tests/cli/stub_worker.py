@@ -21,6 +21,8 @@ from tenure.contracts.evidence.corpora import (
     CorpusReply,
     CorpusRequest,
     CorpusStats,
+    EmbedReport,
+    EmbedRequest,
     IndexStats,
     IngestProgress,
     IngestReport,
@@ -110,6 +112,25 @@ async def ingest(request: IngestRequest) -> IngestReport:
     return IngestReport(corpus=request.corpus, files=len(request.paths), added=len(request.paths), chunks=3)
 
 
+@activity.defn(name="embed_corpus")
+async def embed(request: EmbedRequest) -> EmbedReport:
+    """Claim to have computed a part of the vectors, and never the rest."""
+    activity.heartbeat(IngestProgress(stage="embedding", embedded=1_200, to_embed=5_000))
+    await asyncio.Event().wait()
+    raise AssertionError("nothing sets the event")
+
+
+@workflow.defn(name="EmbedWorkflow")
+class StubEmbed:
+    """Embeds without an end."""
+
+    @workflow.run
+    async def run(self, request: EmbedRequest) -> EmbedReport:
+        return await workflow.execute_activity(
+            embed, request, start_to_close_timeout=timedelta(minutes=5), heartbeat_timeout=timedelta(minutes=5)
+        )
+
+
 async def _ingest(request: IngestRequest) -> IngestReport:
     return await workflow.execute_activity(
         ingest, request, start_to_close_timeout=timedelta(seconds=30), retry_policy=RetryPolicy(maximum_attempts=1)
@@ -174,7 +195,8 @@ class StubAgent:
     """Run that answers immediately; `wait` in the question waits for a signal, `fail` fails, `nothing` finds nothing.
 
     `clarify` asks a question and `approve` waits for the plan, until a person replies. `stumble` makes a child retry an
-    activity forever, `scribble` makes a child write forever, `break` fails every workflow task.
+    activity forever, `embed` embeds in the background, `scribble` makes a child write forever, `break` fails every
+    workflow task.
     """
 
     @workflow.init
@@ -194,6 +216,11 @@ class StubAgent:
         if "read" in request.question:
             for one in request.ingest:
                 await _ingest(one)
+        if "embed" in request.question:
+            # Ends with the run, other than the real one.
+            await workflow.start_child_workflow(
+                StubEmbed.run, EmbedRequest(corpus="shelf"), id=f"{workflow.info().workflow_id}/embed"
+            )
         if "stumble" in request.question:
             await _section("stumble")
         if "scribble" in request.question:
@@ -406,6 +433,7 @@ async def main() -> None:
         StubAgent,
         StubSection,
         StubIngest,
+        StubEmbed,
         StubCorpus,
         StubGraph,
         StubMemory,
@@ -417,7 +445,7 @@ async def main() -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     restrictions = SandboxRestrictions.default.with_passthrough_modules("tenure")
     runner = SandboxedWorkflowRunner(restrictions=restrictions)
-    activities: list[Callable[..., Any]] = [ingest, stumble, scribble]
+    activities: list[Callable[..., Any]] = [ingest, embed, stumble, scribble]
     async with Worker(
         client, task_queue=TENURE_QUEUE, workflows=workflows, activities=activities, workflow_runner=runner
     ):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from tenure.models.minilm.weights import find_published_model
+from tenure.models.minilm.weights import find_model
 
 Array = NDArray[np.float32]
 _HEADS = 12
@@ -18,8 +18,8 @@ class Reference:
 
     def __init__(self) -> None:
         """Load the weights."""
-        self._w: dict[str, Array] = load_file(find_published_model() / "model.safetensors")
-        self._tokenizer = Tokenizer.from_file(str(find_published_model() / "tokenizer.json"))
+        self._w: dict[str, Array] = load_file(find_model() / "model.safetensors")
+        self._tokenizer = Tokenizer.from_file(str(find_model() / "tokenizer.json"))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(256)
 

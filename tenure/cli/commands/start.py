@@ -43,6 +43,13 @@ from workflows.research.strategies import list_strategy_names
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
 
+REQUEST_MEMO = "request_digest"
+"""Key of the memo that holds the digest of the call that has started a run."""
+
+
+class UsedRunId(UsageError):
+    """The id of a new run belongs to another one."""
+
 
 def start(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
@@ -53,7 +60,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
             "give a question, or a file of questions with --batch FILE; --parallel N sets the number of concurrent runs"
         )
     request = build_request(arguments, settings)
-    chosen = check_run(arguments.id) if arguments.id else make_id(request, settings)
+    chosen = check_run(arguments.id) if arguments.id else make_id(request.question, request.mode, settings)
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place, arguments.verbosity)
@@ -137,12 +144,10 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         raise UsageError(f"{first['loc'][-1]}: {first['msg'].lower()}") from error
 
 
-def make_id(request: RunRequest, settings: Settings) -> str:
-    """Return an id for a run."""
-    name = make_run_id(
-        request.question, request.mode, private=settings.encryption_keys is not None or bool(settings.owner)
-    )
-    return qualify_name(name, settings.owner)
+def make_id(question: str, mode: RunMode, settings: Settings, *, suffix: str = "") -> str:
+    """Return an id for a run, with a suffix in place of random digits."""
+    private = settings.encryption_keys is not None or bool(settings.owner)
+    return qualify_name(make_run_id(question, mode, private=private, suffix=suffix), settings.owner)
 
 
 def render_details(request: RunRequest, chosen: str) -> str:
@@ -209,9 +214,17 @@ async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, c
 
 
 async def launch_run(
-    arguments: Namespace, place: ServerTarget, client: Client, request: RunRequest, chosen: str
+    arguments: Namespace, place: ServerTarget, client: Client, request: RunRequest, chosen: str, *, digest: str = ""
 ) -> WorkflowHandle[object, Result]:
     """Start a run after the checks that need a connection.
+
+    Args:
+        arguments: arguments of the command.
+        place: server.
+        client: connection to it.
+        request: the request.
+        chosen: id of the run.
+        digest: digest of the call of a client, by which its repetition is recognized; empty for none.
 
     Raises:
         UsageError: a corpus does not exist, or the id is in use.
@@ -222,7 +235,7 @@ async def launch_run(
         await refuse_archived_id(place, chosen)
     if request.limits.has_model and request.mode != "code":
         print_status(describe_estimate(request.limits), arguments.verbosity)
-    return await start_workflow(client, request, chosen, parse_ownership(arguments))
+    return await start_workflow(client, request, chosen, parse_ownership(arguments), digest=digest)
 
 
 async def follow_started_run(
@@ -273,12 +286,12 @@ async def check_corpora(client: Client, request: RunRequest) -> None:
 
 
 async def start_workflow(
-    client: Client, request: RunRequest, chosen: str, priority: Priority
+    client: Client, request: RunRequest, chosen: str, priority: Priority, *, digest: str = ""
 ) -> WorkflowHandle[object, Result]:
     """Start the workflow of a run or a fork.
 
     Raises:
-        UsageError: the id is in use, also by a finished run, whose report would be hidden.
+        UsedRunId: the id is in use, also by a finished run, whose report would be hidden.
     """
     try:
         with explain_refusals(chosen):
@@ -289,7 +302,7 @@ async def start_workflow(
                 task_queue=TENURE_QUEUE,
                 result_type=Result,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                memo={"question": truncate_line(request.question, 500)},
+                memo={"question": truncate_line(request.question, 500)} | ({REQUEST_MEMO: digest} if digest else {}),
                 static_summary=truncate_bytes(request.question),
                 static_details=render_details(request, chosen),
                 priority=priority,
@@ -310,7 +323,7 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
     """Refuse the id of an archived run, whose report would be hidden; the server knows only the ids that it still has.
 
     Raises:
-        UsageError: there is such a run.
+        UsedRunId: there is such a run.
     """
     try:
         found = await LazyArchive(place.settings, chosen).load()
@@ -321,5 +334,5 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> None:
         raise _describe_used_id(chosen)
 
 
-def _describe_used_id(chosen: str) -> UsageError:
-    return UsageError(f"the id {chosen} is in use: see it with `{PROGRAM} report {chosen}`, or choose another --id")
+def _describe_used_id(chosen: str) -> UsedRunId:
+    return UsedRunId(f"the id {chosen} is in use: see it with `{PROGRAM} report {chosen}`, or choose another --id")

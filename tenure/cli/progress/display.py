@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from rich.console import Console
-from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
@@ -16,6 +15,7 @@ from tenure.cli.progress.lines import describe_question, iterate_changes
 from tenure.cli.progress.live import LiveView
 from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.progress.speed import SpeedMeter
+from tenure.cli.progress.window import WindowLive
 
 Verbosity = Literal["quiet", "normal", "verbose"]
 
@@ -55,7 +55,7 @@ class LiveDisplay:
 
     def __init__(self, console: Console, *, log: bool = False) -> None:
         self._spinner = Spinner("dots")
-        self._live = Live(LiveView(self._spinner, RunSnapshot()), console=console, refresh_per_second=8, transient=True)
+        self._live = WindowLive(LiveView(self._spinner, RunSnapshot()), console)
         self._log = PlainDisplay(console, verbose=True) if log else None
         self._events: deque[str] = deque(maxlen=_MAX_EVENTS)
         self._last_event = ""

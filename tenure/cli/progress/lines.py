@@ -44,6 +44,7 @@ _CODE_PHASES = {
 def iterate_changes(before: RunSnapshot, now: RunSnapshot, *, verbose: bool = False) -> Iterator[str]:
     """Yield a line for everything that is new in a snapshot; verbose lines are complete and include the usage."""
     yield from _ingest_changes(before.ingest, now.ingest, now.speed, verbose=verbose)
+    yield from _embedding_changes(before.chunks_to_embed, now.chunks_to_embed, verbose=verbose)
     yield from _new_pending_failures(before.pending_failures, now.pending_failures)
     known = {writing.step for writing in before.streamed_answers}
     yield from (writing.line for writing in now.streamed_answers if writing.step not in known)
@@ -61,6 +62,12 @@ def _ingest_changes(
         return
     if old is None or describe_ingestion(now) != describe_ingestion(old):
         yield describe_ingestion(now) + (f", {speed}" if speed else "")
+
+
+def _embedding_changes(before: int, now: int, *, verbose: bool) -> Iterator[str]:
+    """Yield a line if embedding in the background has started; a verbose one for every change."""
+    if now and now != before and (verbose or not before):
+        yield describe_embedding(now)
 
 
 def _new_pending_failures(before: tuple[PendingFailure, ...], now: tuple[PendingFailure, ...]) -> Iterator[str]:
@@ -195,6 +202,11 @@ def list_usage(progress: RunProgress) -> list[str]:
     figures += [f"{usage.cost_usd:.4f} USD"] if usage.cost_usd is not None else []
     figures += [f"{saved.tokens_in + saved.tokens_out:,} tokens saved by cached answers"] if saved.answers else []
     return figures
+
+
+def describe_embedding(chunks: int) -> str:
+    """Return the number of chunks that are embedded in the background, and what searches do with them."""
+    return f"embedding in the background: {format_count(chunks, 'chunk')} left, found by words only"
 
 
 def describe_ingestion(ingest: IngestProgress) -> str:

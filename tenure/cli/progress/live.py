@@ -15,6 +15,7 @@ from tenure.cli.formatting import format_duration
 from tenure.cli.progress.lines import (
     STARTING,
     describe_default,
+    describe_embedding,
     describe_ingestion,
     describe_phase,
     list_commands,
@@ -63,6 +64,8 @@ class LiveView:
         head += space.render(*_list_failures(snapshot))
         if snapshot.ingest is not None:
             head += space.render(_draw_ingestion(snapshot, options.max_width))
+        if snapshot.chunks_to_embed:
+            head += space.render(_line(describe_embedding(snapshot.chunks_to_embed), "dim"))
         usage: list[Line] = []
         if progress is not None:
             usage += space.render(*(_line(line) for line in _fold(progress.budget, options.max_width)))

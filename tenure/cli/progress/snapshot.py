@@ -68,6 +68,8 @@ class RunSnapshot:
     """Answers that are arriving."""
     starting: bool = False
     """Whether the worker was started and does not poll yet."""
+    chunks_to_embed: int = 0
+    """Number of chunks whose vectors a workflow that the run has started computes in the background; 0 if unknown."""
     speed: str = ""
     """Speed and remaining time of the ingestion, in words; empty while unknown."""
 

@@ -22,6 +22,7 @@ from workflows.runtime.search_attributes import ALL
 AGENT_WORKFLOW = "AgentWorkflow"
 BATCH_WORKFLOW = "BatchWorkflow"
 INGEST_WORKFLOW = "IngestWorkflow"
+EMBED_WORKFLOW = "EmbedWorkflow"
 CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"
 GRAPH_WORKFLOW = "GraphWorkflow"

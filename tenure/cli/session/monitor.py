@@ -10,7 +10,7 @@ from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHand
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.progress.snapshot import RunSnapshot
-from tenure.cli.session.connection import NO_ANSWER
+from tenure.cli.session.connection import EMBED_WORKFLOW, NO_ANSWER
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.session.versions import MAX_POLL_AGE
 from tenure.contracts.evidence.corpora import IngestProgress
@@ -35,7 +35,12 @@ async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, que
     description = await handle.describe()
     progress = await read_progress(handle, POLL_TIMEOUT) if query else None
     seconds = (datetime.now(UTC) - description.start_time).total_seconds()
-    return RunSnapshot(progress, await _ingestion(client, description), seconds)
+    return RunSnapshot(
+        progress,
+        await _ingestion(client, description),
+        seconds,
+        chunks_to_embed=await _count_chunks_to_embed(client, description),
+    )
 
 
 async def read_progress(handle: WorkflowHandle[Any, Any], max_wait: timedelta) -> RunProgress | None:
@@ -101,6 +106,16 @@ async def is_starting(client: Client, place: ServerTarget) -> bool:
 def is_lost(error: RPCError) -> bool:
     """Return whether an error says that the server is temporarily away."""
     return error.status in (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED)
+
+
+async def _count_chunks_to_embed(client: Client, description: WorkflowExecutionDescription) -> int:
+    """Count the chunks that wait for the embedding workflows of a run; 0 if these have not reported yet."""
+    left = 0
+    for child in description.raw_description.pending_children:
+        if child.workflow_type_name == EMBED_WORKFLOW:
+            progress = await _ingestion(client, await client.get_workflow_handle(child.workflow_id).describe())
+            left += max(progress.to_embed - progress.embedded, 0) if progress else 0
+    return left
 
 
 async def _ingestion(client: Client, description: WorkflowExecutionDescription) -> IngestProgress | None:

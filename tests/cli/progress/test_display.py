@@ -1,21 +1,24 @@
 """Test the displays on a terminal and in a pipe, with all degrees of verbosity."""
 
 import io
+import itertools
 import json
 import os
 import sys
 
 import pytest
 from rich.console import Console
+from rich.spinner import Spinner
 
 from tenure.cli.progress.display import PlainDisplay, QuietDisplay, Verbosity, choose_display
 from tenure.cli.progress.snapshot import RunSnapshot
+from tenure.cli.progress.window import is_breaking_lines
 from tenure.contracts.run.control import InputRequest
 from tenure.installation import PROGRAM
 from tests.cli.conftest import ROOT
 from tests.cli.progress.samples import WRITING
 from tests.cli.progress.test_live import CROWDED
-from tests.support.screen import Screen, run_on_terminal
+from tests.support.screen import RESIZE, Screen, run_on_terminal
 
 SHOWING = """
 import json, sys
@@ -35,6 +38,58 @@ with choose_display(make_stderr_console(), verbosity) as display:
         import os; os._exit(0)
 """
 """Program that shows a run of which much is to be said, and is killed at its end on request."""
+
+
+SPINNER = "".join(Spinner("dots").frames)
+
+RESIZING = """
+import json, os, sys
+from tenure.cli.progress.display import choose_display
+from tenure.cli.terminal import make_stderr_console
+from tests.cli.progress.test_live import CROWDED
+number, ends = json.loads(sys.argv[1])
+with choose_display(make_stderr_console()) as display:
+    display._live._refresh_thread.stop()
+    display._live._refresh_thread.join()
+    display.say("a line that stays")
+    display.show(CROWDED)
+    display._live.refresh()
+    for left in reversed(range(number)):
+        os.write(2, b"\\x05")
+        sys.stdin.readline()
+        if left or not ends:
+            display._live.refresh()
+    if not ends:
+        os._exit(0)
+"""
+"""Program whose window gets another size before each view, the last one also after the last view on request."""
+
+
+def resize(*sizes: tuple[int, int], ends: bool = False, breaks_lines: bool = True, late: bool = False) -> Screen:
+    """Return the window of a terminal after it had several sizes.
+
+    Args:
+        sizes: the sizes.
+        ends: whether the run ends with the last size.
+        breaks_lines: whether the terminal breaks lines that have become too wide.
+        late: whether the program is informed of each size after two more views.
+    """
+    if late:
+        announced = [size for before, size in itertools.pairwise(sizes) for size in (before, before, size)]
+        announced, sizes = [sizes[0], *announced], (sizes[0], *(size for size in sizes[1:] for _ in range(3)))
+    else:
+        announced = list(sizes)
+    hidden = ("NO_COLOR", "COLUMNS", "LINES", "TMUX", "XTERM_VERSION")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {"PYTHONPATH": str(ROOT), "TERM": "xterm-256color" if breaks_lines else "rxvt-unicode"}
+    command = [sys.executable, "-c", RESIZING, json.dumps([len(sizes) - 1, ends])]
+    first, *parts = run_on_terminal(command, environment, *sizes[0], *announced[1:]).split(RESIZE)
+    screen = Screen(*sizes[0])
+    screen.feed(first)
+    for size, part in zip(sizes[1:], parts, strict=True):
+        screen.resize(*size, breaks_lines=breaks_lines)
+        screen.feed(part)
+    return screen
 
 
 def show(columns: int, rows: int, *, verbosity: Verbosity = "normal", ends: bool = False, **extra: str) -> Screen:
@@ -67,6 +122,50 @@ def test_the_live_view_disappears_at_the_end() -> None:
     screen = show(80, 24, ends=True)
 
     assert [line for line in screen.lines if line.strip()] == ["a line that stays"]
+
+
+@pytest.mark.parametrize(("breaks_lines", "late"), [(True, False), (True, True), (False, False), (False, True)])
+@pytest.mark.parametrize("sizes", [[(160, 140), (80, 140)], [(160, 140), (90, 140), (130, 140), (70, 140)]])
+def test_a_narrower_window_shows_nothing_of_the_wider_one(
+    sizes: list[tuple[int, int]], breaks_lines: bool, late: bool
+) -> None:
+    """Rows into which a terminal breaks the lines of the former view are erased, and lines above it stay.
+
+    Some terminals announce a size only after more views were drawn for the former one.
+    """
+    screen = resize(*sizes, breaks_lines=breaks_lines, late=late)
+    expected = resize(sizes[-1])
+
+    assert screen.wrapped == 0
+    assert len(expected.lines) > 30
+    assert expected.lines[0] == "a line that stays"
+    # The spinner is another one in each view.
+    found, wanted = ([line.lstrip(SPINNER) for line in one.lines if line] for one in (screen, expected))
+    assert found == wanted
+
+
+def test_a_view_that_no_longer_fits_is_replaced() -> None:
+    """If the broken lines fill the window, it shows only the new view."""
+    screen = resize((160, 24), (60, 20))
+
+    assert screen.wrapped == 0
+    assert "\n".join(screen.window).count("47% covered") == 1
+    assert screen.highest < 20
+
+
+def test_a_view_disappears_from_a_narrower_window() -> None:
+    """At the end of the run only the printed lines remain, even if the window has changed since the last view."""
+    screen = resize((160, 140), (80, 140), ends=True)
+
+    assert [line for line in screen.lines if line.strip()] == ["a line that stays"]
+
+
+def test_terminals_break_lines_unless_they_are_known_to_cut_them() -> None:
+    """A multiplexer decides for the terminal around it."""
+    assert is_breaking_lines({"TERM": "xterm-256color"})
+    assert is_breaking_lines({"TERM": "screen-256color", "TMUX": "/tmp/tmux", "XTERM_VERSION": "XTerm(390)"})
+    assert not is_breaking_lines({"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)"})
+    assert not any(is_breaking_lines({"TERM": term}) for term in ("linux", "rxvt-unicode-256color", "screen-256color"))
 
 
 def test_the_live_view_has_no_colours_if_they_are_refused() -> None:

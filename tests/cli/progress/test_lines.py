@@ -26,6 +26,21 @@ def test_embedding_has_a_bar_of_its_own() -> None:
     assert len(lines) == 11
 
 
+def test_embedding_in_the_background_is_one_line() -> None:
+    """The live view has the present number of chunks, a log the first one, and a verbose log every one."""
+    steps = [RunSnapshot(WRITING, chunks_to_embed=left) for left in (3_800, 1, 0)]
+    before = RunSnapshot(WRITING)
+    lines, verbose = (
+        [line for old, now in itertools.pairwise([before, *steps]) for line in iterate_changes(old, now, verbose=all)]
+        for all in (False, True)
+    )
+
+    assert lines == ["embedding in the background: 3,800 chunks left, found by words only"]
+    assert verbose == [*lines, "embedding in the background: 1 chunk left, found by words only"]
+    assert [line.strip() for line in draw(steps[0]).splitlines()[1:2]] == lines
+    assert "embedding" not in draw(steps[2])
+
+
 def test_looking_for_documents_counts_nothing_yet() -> None:
     """Before the documents are counted no figures are shown, and an empty folder is called empty once."""
     none = [RunSnapshot(None, IngestProgress(stage=stage)) for stage in ("scanning", "reading", "indexing", "done")]

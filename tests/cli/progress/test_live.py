@@ -46,6 +46,7 @@ CROWDED = RunSnapshot(
     seconds=4321,
     pending_failures=tuple(PendingFailure(f"retrying role_{n}: " + "busy " * 40, 5, 30.0) for n in range(6)),
     streamed_answers=tuple(StreamedAnswer(f"writing “{'Section ' * 8}{n}”", 1000) for n in range(5)),
+    chunks_to_embed=3_800,
     speed="1.5 files/s, 0:06 left",
 )
 """A run with something to show in every part of the view."""

@@ -12,6 +12,7 @@ import pytest
 
 from tenure.models.errors import WeightsMissing
 from tenure.models.minilm import weights as minilm_weights
+from tenure.models.minilm.conversion import CONVERTED
 from tenure.models.minilm.model import MiniLM
 from tests.models.bert_reference import Reference
 from tests.support.tiers import slow
@@ -129,8 +130,8 @@ def test_two_processes_convert_concurrently(tmp_path: Path) -> None:
     ]
     answers = {process.communicate()[0].strip() for process in processes}
 
-    assert {f"{tmp_path / minilm_weights.CONVERTED} False"} == answers
-    assert [entry.name for entry in tmp_path.iterdir()] == [minilm_weights.CONVERTED]
+    assert {f"{tmp_path / CONVERTED} False"} == answers
+    assert [entry.name for entry in tmp_path.iterdir()] == [CONVERTED]
 
 
 def test_missing_weights_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
