@@ -162,6 +162,8 @@ class StreamedReply:
         self._started_at = self._reported_at = time.monotonic()
         self._assembler = ReplyAssembler()
         self._checked_length = 0
+        self.is_complete = False
+        """Whether the server has said that the answer is complete."""
         self.first_token_seconds: float | None = None
         """Time to the first token; None before it."""
 
@@ -191,6 +193,7 @@ class StreamedReply:
         """Add events; return whether the stream is over, because it says so or because its text repeats itself."""
         for data in events:
             if data.strip() == _DONE:
+                self.is_complete = True
                 return True
             try:
                 self._assembler.add(ChatReply.model_validate_json(data))
