@@ -174,20 +174,19 @@ class StreamedReply:
             BrokenStream: the stream was silent for too long, is malformed, or ended before the answer did.
         """
         events, is_over = EventParser(), False
-        while not is_over and (piece := await self._read_piece(body)) is not None:
-            is_over = self._add_events(events.feed(piece))
+        try:
+            # One limit that moves: a limit of its own for each piece takes more time than the piece.
+            async with asyncio.timeout(None) as silence:
+                while not is_over and (piece := await anext(body, None)) is not None:
+                    is_over = self._add_events(events.feed(piece))
+                    if self._assembler.has_started:
+                        silence.reschedule(asyncio.get_running_loop().time() + self._idle_timeout)
+        except TimeoutError:
+            raise BrokenStream("stopped sending in the middle of its answer") from None
         is_over = is_over or self._add_events(events.flush())
         if not (self._assembler.is_finished or (is_over and self._assembler.has_usage)):
             raise BrokenStream("ended its answer in the middle")
         return self._assembler.build_reply()
-
-    async def _read_piece(self, body: AsyncIterator[bytes]) -> bytes | None:
-        """Return the next piece, or None at the end."""
-        try:
-            async with asyncio.timeout(self._idle_timeout if self._assembler.has_started else None):
-                return await anext(body, None)
-        except TimeoutError:
-            raise BrokenStream("stopped sending in the middle of its answer") from None
 
     def _add_events(self, events: list[str]) -> bool:
         """Add events; return whether the stream is over, because it says so or because its text repeats itself."""
