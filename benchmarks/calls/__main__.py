@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from temporalio.client import Client
 
-from benchmarks.calls.figures import BASELINE, Calls, compute_figures, format_figures
+from benchmarks.calls.figures import BASELINE, Calls, compute_figures
 from benchmarks.calls.systems import (
     ROOT,
     Http,
@@ -34,6 +34,7 @@ from benchmarks.calls.systems import (
 from benchmarks.peers.environments import PeerEnvironments, build_variables, default_folder
 from benchmarks.peers.systems import find_system
 from benchmarks.start import environment
+from benchmarks.support.columns import format_columns
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tenure.temporal.stack import record as stack_record
@@ -152,7 +153,7 @@ def main() -> None:
         python = str(PeerEnvironments(default_folder(), sys.executable).install(find_system("LangGraph")))
     with tempfile.TemporaryDirectory(prefix="tenure-benchmark-", ignore_cleanup_errors=True) as folder:
         figures = measure(arguments.rounds, Path(folder), python)
-    print(json.dumps(figures) if arguments.json else format_figures(figures))
+    print(json.dumps(figures) if arguments.json else format_columns(figures))
 
 
 if __name__ == "__main__":

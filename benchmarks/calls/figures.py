@@ -1,14 +1,12 @@
-"""Figures of the calls of one system, and their table."""
+"""Figures of the calls of one system."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 BASELINE: Final = "HTTP"
 """System that posts the requests with nothing around them."""
-
-_COLUMN: Final = 10
 
 
 @dataclass
@@ -54,14 +52,3 @@ def compute_figures(calls: Mapping[str, Calls]) -> dict[str, dict[str, float]]:
 def compute_percentile(values: Sequence[float], share: float) -> float:
     """Return the value below which a share of the values lies."""
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
-
-
-def format_figures(figures: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a table with a line for each figure and a column for each system."""
-    names = list(figures)
-    widths = [max(_COLUMN, len(name)) + 2 for name in names]
-    lines = [" " * 18 + "".join(name.rjust(width) for name, width in zip(names, widths, strict=True))]
-    for figure in figures[names[0]]:
-        values = (str(figures[name][figure]).rjust(width) for name, width in zip(names, widths, strict=True))
-        lines.append(figure.replace("_", " ").ljust(18) + "".join(values))
-    return "\n".join(lines)

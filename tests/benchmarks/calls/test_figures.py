@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.calls.figures import Calls, compute_figures, compute_percentile, format_figures
+from benchmarks.calls.figures import Calls, compute_figures, compute_percentile
 
 
 def test_the_overhead_is_the_time_beyond_the_baseline() -> None:
@@ -29,12 +29,3 @@ def test_the_overhead_is_the_time_beyond_the_baseline() -> None:
 def test_a_percentile_is_one_of_the_values(share: float, value: float) -> None:
     """The order of the values does not matter, and the largest value ends the scale."""
     assert compute_percentile([4.0, 1.0, 3.0, 2.0], share) == value
-
-
-def test_the_table_has_a_column_for_each_system() -> None:
-    """Columns are as wide as the names of the systems, and lines begin with the names of the figures."""
-    table = format_figures({"HTTP": {"call_p50_ms": 1.5}, "a system with a name": {"call_p50_ms": 20.0}})
-
-    head, line = table.splitlines()
-    assert head.split(maxsplit=1) == ["HTTP", "a system with a name"]
-    assert line.split() == ["call", "p50", "ms", "1.5", "20.0"] and len(head) == len(line)
