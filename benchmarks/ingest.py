@@ -1,10 +1,11 @@
 """Measure ingestion: `python -m benchmarks.ingest PATH… [--workers N]… [--json]`.
 
 Documents are ingested into a temporary knowledge base, ingested again unchanged, and searched. The embedding model is
-converted beforehand, as on any machine after its first run.
+converted beforehand, as on any machine after its first run. They are also ingested without embeddings, as `start` does
+with a large folder that was never read.
 
 With `--workers`, several processes share the files and write into one knowledge base concurrently, each into its own
-corpus and with its share of the cores; there is one figure for each number of processes.
+corpus and with its share of the cores; there are two figures for each number of processes.
 """
 
 import argparse
@@ -41,19 +42,23 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
     request = IngestRequest(corpus="benchmark", paths=tuple(str(Path(path).absolute()) for path in paths))
     first = _ingest(knowledge, request)
     second = _ingest(knowledge, request)
+    unembedded = KnowledgeBase(str(home / "unembedded"), model, settings.chunk_tokens, cold_start_chunks=0)
+    read = _ingest(unembedded, request)
     return {
         "files": first.files,
         "skipped": first.skipped_total,
         "chunks": first.chunks,
         "seconds": round(first.seconds, 2),
         "chunks_per_second": round(first.chunks / first.seconds, 1),
+        "read_chunks_per_second": round(read.chunks / read.seconds, 1),
         "again_seconds": round(second.seconds, 3),
         "search_ms": round(_search_ms(knowledge), 1),
     }
 
 
-def shared(paths: list[str], workers: int, settings: Settings) -> float:
+def shared(paths: list[str], workers: int, settings: Settings, *, embeds: bool) -> float:
     """Return the chunks per second that the processes write together, from the first start to the last end."""
+    cold_start_chunks = None if embeds else 0
     files = [file.path for file in discover_files([Path(path).absolute() for path in paths]).files]
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")
@@ -63,7 +68,7 @@ def shared(paths: list[str], workers: int, settings: Settings) -> float:
     ):
         models = str(settings.home.absolute() / "models")
         done = [
-            pool.submit(_part, home, models, threads, settings.chunk_tokens, n, files[n::workers])
+            pool.submit(_part, home, models, threads, settings.chunk_tokens, cold_start_chunks, n, files[n::workers])
             for n in range(workers)
         ]
         parts = [part.result() for part in done]
@@ -71,11 +76,17 @@ def shared(paths: list[str], workers: int, settings: Settings) -> float:
 
 
 def _part(
-    home: str, models: str, threads: int, chunk_tokens: int, number: int, files: list[str]
+    home: str,
+    models: str,
+    threads: int,
+    chunk_tokens: int,
+    cold_start_chunks: int | None,
+    number: int,
+    files: list[str],
 ) -> tuple[int, float, float]:
     model = MiniLM(Path(models), threads=threads)
     model.embed(["warm up"])
-    knowledge = KnowledgeBase(str(Path(home) / "knowledge"), model, chunk_tokens)
+    knowledge = KnowledgeBase(str(Path(home) / "knowledge"), model, chunk_tokens, cold_start_chunks=cold_start_chunks)
     started = time.time()
     report = _ingest(knowledge, IngestRequest(corpus=f"part-{number}", paths=tuple(files)))
     return report.chunks, started, time.time()
@@ -109,12 +120,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
         figures = measure(arguments.path, Path(home), Settings())
     for workers in arguments.workers:
-        name = f"chunks_per_second_of_{workers}"
-        figures[name] = round(shared(arguments.path, workers, Settings()), 1)
+        for name, embeds in (("chunks_per_second", True), ("read_chunks_per_second", False)):
+            together = shared(arguments.path, workers, Settings(), embeds=embeds)
+            figures[f"{name}_of_{workers}"] = round(together, 1)
     if arguments.json:
         print(json.dumps(figures))
     else:
-        print("\n".join(f"{name.replace('_', ' '):18} {value}" for name, value in figures.items()))
+        print("\n".join(f"{name.replace('_', ' '):28} {value}" for name, value in figures.items()))
 
 
 if __name__ == "__main__":

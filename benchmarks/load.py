@@ -1,9 +1,12 @@
-"""Measure concurrent runs: `python -m benchmarks.load [--runs N] [--latency SECONDS] [--json]`.
+"""Measure concurrent runs: `python -m benchmarks.load [--runs N] [--latency SECONDS] [--workers N…] [--json]`.
 
 The same question of effort simple is asked N times concurrently on the local stack of a new home, against a loopback
 model server that answers after a fixed latency. Two runs before that are not counted: they warm the worker up. The
 bound is the time that the model calls alone would take: that of all calls in the slots of the worker, or that of the
 longest chain of calls of one run.
+
+With `--workers`, the measurement is repeated in a new home for each number of workers: the worker of the stack, and
+others that are started by hand with its version.
 """
 
 import argparse
@@ -15,19 +18,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from unittest.mock import patch
 
 import psutil
 from temporalio.client import Client
 
-from benchmarks.start import environment
+from benchmarks.start import environment, run_worker
+from benchmarks.support.columns import format_columns
 from benchmarks.support.scripted_model import ScriptedModel
 from tenure.settings import Settings
 from tenure.site.messages import StartRequest
 from tenure.site.service import Service, open_service
 from tenure.temporal.stack import record as stack_record
-from tenure.temporal.stack.record import StackRecord
 
 _ROOT = Path(__file__).resolve().parents[1]
 QUESTION: Final = "What is a checkpoint of a run?"
@@ -43,47 +49,53 @@ _SETTLED_SECONDS = 60.0
 class Effort(NamedTuple):
     """Processor seconds of the processes of a stack."""
 
-    worker: float
+    workers: tuple[float, ...]
     server: float
 
 
-def measure(runs: int, latency: float, home: Path) -> dict[str, Any]:
-    """Make the given number of concurrent runs and return the figures.
+def measure(runs: int, latency: float, home: Path, workers: int = 1) -> dict[str, Any]:
+    """Make the given number of concurrent runs with a number of workers and return the figures.
 
     Raises:
         RuntimeError: a run did not end in a report.
     """
     with ScriptedModel(latency) as model:
         around = environment(home) | model.environment | {"TENURE_MODEL_CALLS_PER_SECOND": _UNLIMITED}
-        os.environ.update(around)
         client = (sys.executable, str(_ROOT / "client.py"))
-        try:
+        with ExitStack() as running:
+            running.enter_context(patch.dict(os.environ, around, clear=True))
+            running.callback(subprocess.run, [*client, "down"], env=around, check=True, stdout=subprocess.DEVNULL)
             ingest = [*client, "ingest", str(_ROOT / "docs"), "--corpus", _CORPUS]
             subprocess.run(ingest, env=around, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             model.begin(QUESTION, "simple")
-            return asyncio.run(_measure(runs, latency, model))
-        finally:
-            subprocess.run([*client, "down"], env=around, check=True, stdout=subprocess.DEVNULL)
+            others = [running.enter_context(run_worker(around, "--versioned")) for _ in range(workers - 1)]
+            return asyncio.run(_measure(runs, latency, model, others))
 
 
-async def _measure(runs: int, latency: float, model: ScriptedModel) -> dict[str, Any]:
+async def _measure(runs: int, latency: float, model: ScriptedModel, others: Sequence[int]) -> dict[str, Any]:
+    """Measure the runs on the worker of the stack and on other workers, given their process ids."""
     settings = Settings()
     service = await open_service(settings)
     record = stack_record.load(settings.home)
-    await _answer(service, _WARM_UP)
+    if record.worker is None or record.server is None:
+        raise RuntimeError("the stack has no processes of its own: unset TEMPORAL_ADDRESS")
+    workers, server = [record.worker.pid, *others], record.server.pid
+    await _answer(service, _WARM_UP * len(workers))
     client = await service.connect()
     await _settle(client)
-    known, events, before = len(model.billed), await _count_events(client), _read_effort(record)
+    known, events, before = len(model.billed), await _count_events(client), _read_effort(workers, server)
     began = time.time()
     chain = await _answer(service, runs)
     ended = time.time()
     await _settle(client)
-    after, happened = _read_effort(record), await _count_events(client)
+    after, happened = _read_effort(workers, server), await _count_events(client)
     calls = [entry.request.arrived for entry in model.billed[known:] if entry.schema_name]
+    used = [end - start for start, end in zip(before.workers, after.workers, strict=True)]
     makespan, flying = ended - began, measure_union([(sent, sent + latency) for sent in calls])
-    bound = max(len(calls) * latency / settings.model_concurrency, chain * latency)
+    bound = max(len(calls) * latency / (settings.model_concurrency * len(workers)), chain * latency)
     return {
         "runs": runs,
+        "workers": len(workers),
         "latency_s": latency,
         "calls": len(calls),
         "makespan_s": round(makespan, 2),
@@ -94,10 +106,11 @@ async def _measure(runs: int, latency: float, model: ScriptedModel) -> dict[str,
         "workflows_per_run": round((happened[0] - events[0]) / runs, 1),
         "events_per_run": round((happened[1] - events[1]) / runs, 1),
         "events_per_call": round((happened[1] - events[1]) / len(calls), 1),
-        "worker_ms_per_call": round((after.worker - before.worker) * 1000 / len(calls), 1),
+        "worker_ms_per_call": round(sum(used) * 1000 / len(calls), 1),
+        "busiest_worker_share": round(max(used) / sum(used), 2),
         "server_ms_per_call": round((after.server - before.server) * 1000 / len(calls), 1),
-        "worker_peak_mb": _read_peak(record.worker.pid if record.worker else 0),
-        "server_peak_mb": _read_peak(record.server.pid if record.server else 0),
+        "worker_peak_mb": max(map(_read_peak, workers)),
+        "server_peak_mb": _read_peak(server),
     }
 
 
@@ -109,7 +122,7 @@ async def _answer(service: Service, runs: int) -> int:
     """
     request = StartRequest(question=QUESTION, corpora=(_CORPUS,), effort="simple", memory=False)
     started = await asyncio.gather(*(service.start(request) for _ in range(runs)))
-    results = await asyncio.gather(*(service.wait(run.id, print) for run in started))
+    results = await asyncio.gather(*(service.wait(run.id, partial(print, file=sys.stderr)) for run in started))
     if failed := [f"{result.id}: {result.status}" for result in results if result.status != "done"]:
         raise RuntimeError(f"not all runs ended in a report: {', '.join(failed)}")
     return max(result.usage.critical_path for result in results)
@@ -128,11 +141,9 @@ async def _count_events(client: Client) -> tuple[int, int]:
     return len(lengths), sum(lengths)
 
 
-def _read_effort(record: StackRecord) -> Effort:
-    """Return the processor time of the worker and the server so far, with that of their child processes."""
-    if record.worker is None or record.server is None:
-        raise RuntimeError("the stack has no processes of its own: unset TEMPORAL_ADDRESS")
-    return Effort(_read_seconds(record.worker.pid), _read_seconds(record.server.pid))
+def _read_effort(workers: Sequence[int], server: int) -> Effort:
+    """Return the processor time of the workers and the server so far, with that of their child processes."""
+    return Effort(tuple(map(_read_seconds, workers)), _read_seconds(server))
 
 
 def _read_seconds(pid: int) -> float:
@@ -162,15 +173,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
     parser.add_argument("--runs", type=int, default=48, metavar="N", help="concurrent runs (default: 48)")
     parser.add_argument("--latency", type=float, default=0.2, metavar="S", help="seconds of a call (default: 0.2)")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--workers", type=int, nargs="+", default=[1], metavar="N", help="workers of the home; several in turn"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document for each number of workers")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
-        figures = measure(arguments.runs, arguments.latency, Path(home))
-    if arguments.json:
-        print(json.dumps(figures))
-        return
-    for name, value in figures.items():
-        print(f"{name.replace('_', ' '):28} {value:>10}")
+    figures: dict[str, dict[str, Any]] = {}
+    for workers in arguments.workers:
+        with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as home:
+            measured = measure(arguments.runs, arguments.latency, Path(home), workers)
+        if arguments.json:
+            print(json.dumps(measured), flush=True)
+        figures[f"{workers} worker{'s' * (workers > 1)}"] = measured
+    if not arguments.json:
+        print(format_columns(figures))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
@@ -63,10 +63,23 @@ def _find_smallest(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def _start_worker(environment: Mapping[str, str]) -> dict[str, float]:
     """Start one more worker and end it; return the time until its health check says that it takes work."""
+    began = time.perf_counter()
+    with run_worker(environment) as pid:
+        passed, used = time.perf_counter() - began, psutil.Process(pid).cpu_times()
+    return {"serving": round(passed, 2), "serving_cpu": round(used.user + used.system, 2)}
+
+
+@contextmanager
+def run_worker(environment: Mapping[str, str], *options: str) -> Iterator[int]:
+    """Run one more worker of the home until the block ends; yield its process id as soon as it takes work.
+
+    Raises:
+        RuntimeError: the worker does not serve.
+    """
     (port,) = _free_ports(1)
     began = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, str(_ROOT / "worker.py")],
+        [sys.executable, str(_ROOT / "worker.py"), *options],
         env={**environment, "TENURE_HEALTH_PORT": str(port)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -76,10 +89,9 @@ def _start_worker(environment: Mapping[str, str]) -> dict[str, float]:
                 if process.poll() is not None or time.perf_counter() - began > _MAX_START_SECONDS:
                     raise RuntimeError("the worker does not serve")
                 time.sleep(_POLL_SECONDS)
-            passed, used = time.perf_counter() - began, psutil.Process(process.pid).cpu_times()
+            yield process.pid
         finally:
             process.terminate()
-    return {"serving": round(passed, 2), "serving_cpu": round(used.user + used.system, 2)}
 
 
 def _is_ready(port: int) -> bool:

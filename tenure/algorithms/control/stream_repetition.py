@@ -15,14 +15,16 @@ _MIN_ITEMS = (4_000, 24)
 def is_repetitive(text: str) -> bool:
     """Return whether a text ends with one segment that is repeated again and again."""
     tail = text[-TAIL_CHARACTERS:]
-    return any(_ends_with_repetition(tail, period) for period in range(1, min(_MAX_PERIOD, len(tail)) + 1))
+    longest = min(_MAX_PERIOD, len(tail) - 1)
+    # The last character of a repeated segment ends the segment before it as well, which excludes most lengths.
+    return any(
+        tail[-1] == tail[-1 - period] and _ends_with_repetition(tail, period) for period in range(1, longest + 1)
+    )
 
 
 def _ends_with_repetition(tail: str, period: int) -> bool:
     """Return whether the last segment of a length is repeated often enough."""
     segment = tail[-period:]
-    if tail[-2 * period : -period] != segment:
-        return False
     characters, repetitions = _MIN_ITEMS if _is_item(segment) else _MIN_PROSE
     length = max(characters, repetitions * period)
     return len(tail) >= length and tail[-length:-period] == tail[-length + period :]

@@ -14,6 +14,7 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusStats, IndexStats, TableStats
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.knowledge.store.errors import CorruptTable, UnknownChunk, UnknownCorpus
+from tenure.knowledge.store.row_cache import Row
 from tenure.knowledge.store.schema import (
     CORPORA,
     CORPORA_SCHEMA,
@@ -261,7 +262,7 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
     columns = ["id", "source_id", "title", "uri", "heading_path", "text", "start", "end", "kind", "published"]
     wanted = list(dict.fromkeys(ref.chunk for ref in refs))
     table = build_chunk_table_name(dimensions)
-    rows = {row["id"]: row for row in store.read_rows_in(table, columns, "id", wanted).to_pylist()}
+    rows = store.read_known_rows(table, columns, "id", wanted)
     # The database does not detect inverted bits, and a changed text would be quoted.
     if any(make_chunk_id(row["source_id"], row["start"], row["end"], row["text"]) != id for id, row in rows.items()):
         raise CorruptTable(table, store.uri, "a text does not match its id")
@@ -270,7 +271,7 @@ def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> 
     return tuple(_to_passage(rows[ref.chunk], ref) for ref in refs)
 
 
-def _to_passage(row: dict[str, object], ref: PassageRef) -> Passage:
+def _to_passage(row: Row, ref: PassageRef) -> Passage:
     path = row["heading_path"]
     return Passage(
         chunk=ref.chunk,

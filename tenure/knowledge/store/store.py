@@ -41,6 +41,7 @@ from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes, probes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
 from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
+from tenure.knowledge.store.row_cache import Row, RowCache
 from tenure.knowledge.store.schema import (
     ADDED_COLUMNS,
     CHUNKS_PREFIX,
@@ -120,6 +121,7 @@ class Store:
         self._lock = threading.Lock()
         self._tables: dict[str, Table] = {}
         self._small_tables: dict[str, tuple[int, pa.Table]] = {}
+        self._rows: dict[tuple[str, ...], RowCache] = {}
         self._derived: OrderedDict[str, _Derived] = OrderedDict()
         self._deriving = threading.Lock()
         # Interval 0: every read sees all earlier commits of other processes.
@@ -205,6 +207,23 @@ class Store:
         query = self.open_table(name).search().select(list(columns))
         with self._translate_read_errors(name):
             yield from (query.where(where) if where else query).limit(None).to_batches(batch_size=size)
+
+    def read_known_rows(self, name: str, columns: Sequence[str], column: str, keys: Sequence[str]) -> dict[str, Row]:
+        """Return the rows of some keys, by the key in `column`, with a cache that lasts until a process writes.
+
+        Roles of a run read the same passages one after the other.
+        """
+        table = self.open_table(name)
+        with self._translate_read_errors(name):
+            version = table.version
+        cache = self._rows.setdefault((name, *columns), RowCache())
+        known = cache.select(version, keys)
+        if missing := [key for key in keys if key not in known]:
+            # If a process has written meanwhile, the next reader sees another version and drops these rows.
+            read = {row[column]: row for row in self.read_rows_in(name, columns, column, missing).to_pylist()}
+            cache.add(version, read)
+            known |= read
+        return known
 
     def read_small_table(self, name: str, columns: Sequence[str]) -> pa.Table:
         """Return all rows of a small table, cached until a process writes to the table."""

@@ -1,5 +1,8 @@
 """Chat Completions on any OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama, llama.cpp and others."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -19,6 +22,9 @@ from tenure.models.routes import ModelRoutes
 
 IDLE_TIMEOUT_SECONDS: Final = 60.0
 """Silence in the middle of a streamed answer after which the call fails."""
+
+_CLOSING_SECONDS: Final = 0.1
+"""Time that the end of a body may take after that of its answer."""
 
 
 class OpenAIChat(OpenAIBackend):
@@ -63,7 +69,11 @@ class OpenAIChat(OpenAIBackend):
             async with create(**request.parameters) as response:
                 if "event-stream" not in response.headers.get("content-type", ""):
                     return self._parse_reply(await response.text()), None
-                return await stream.read(response.iter_bytes()), stream.first_token_seconds
+                body = response.iter_bytes()
+                reply = await stream.read(body)
+                if stream.is_complete:
+                    await _read_rest(body)
+                return reply, stream.first_token_seconds
         except BrokenStream as error:
             raise TransportError(f"{self._server.host} {error}") from None
         except httpx.HTTPError as error:
@@ -87,3 +97,12 @@ class OpenAIChat(OpenAIBackend):
             advice = f"{self._server.host} does not support Chat Completions; check OPENAI_BASE_URL ({BASE_URL_HINT})"
             raise RequestRejected(advice, status=200)
         return reply
+
+
+async def _read_rest(body: AsyncIterator[bytes]) -> None:
+    """Read a body to its end: a connection whose response was not read completely serves no other request."""
+    # The answer is known already. A server that fails now, or that leaves the body open, only loses the connection.
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(_CLOSING_SECONDS):
+            async for _ in body:
+                pass

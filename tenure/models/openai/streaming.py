@@ -162,6 +162,8 @@ class StreamedReply:
         self._started_at = self._reported_at = time.monotonic()
         self._assembler = ReplyAssembler()
         self._checked_length = 0
+        self.is_complete = False
+        """Whether the server has said that the answer is complete."""
         self.first_token_seconds: float | None = None
         """Time to the first token; None before it."""
 
@@ -172,16 +174,13 @@ class StreamedReply:
             BrokenStream: the stream was silent for too long, is malformed, or ended before the answer did.
         """
         events, is_over = EventParser(), False
-        loop = asyncio.get_running_loop()
         try:
-            # One time limit that moves on with every piece: an answer has thousands of them.
+            # One limit that moves: a limit of its own for each piece takes more time than the piece.
             async with asyncio.timeout(None) as silence:
-                async for piece in body:
+                while not is_over and (piece := await anext(body, None)) is not None:
                     is_over = self._add_events(events.feed(piece))
-                    if is_over:
-                        break
                     if self._assembler.has_started:
-                        silence.reschedule(loop.time() + self._idle_timeout)
+                        silence.reschedule(asyncio.get_running_loop().time() + self._idle_timeout)
         except TimeoutError:
             raise BrokenStream("stopped sending in the middle of its answer") from None
         is_over = is_over or self._add_events(events.flush())
@@ -193,6 +192,7 @@ class StreamedReply:
         """Add events; return whether the stream is over, because it says so or because its text repeats itself."""
         for data in events:
             if data.strip() == _DONE:
+                self.is_complete = True
                 return True
             try:
                 self._assembler.add(ChatReply.model_validate_json(data))

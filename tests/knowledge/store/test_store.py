@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import lancedb
@@ -261,3 +262,32 @@ def test_cached_small_table_is_refreshed_after_a_write(uri: str) -> None:
         seen += [reader.read_small_table(CACHE, ["key"]).num_rows for _ in range(2)]
 
     assert seen == [1, 1, 2, 2, 3, 3]
+
+
+def test_known_rows_are_current_and_read_once(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only unknown keys are read, until a process writes; a deleted row is missing then, and a changed one is new."""
+    reader, writer = Store(uri), Store(uri)
+    read = list[list[str]]()
+    plain = reader.read_rows_in
+
+    def read_rows_in(name: str, columns: Sequence[str], column: str, values: Sequence[str]) -> pa.Table:
+        read.append(list(values))
+        return plain(name, columns, column, values)
+
+    def write(model: str, *keys: str) -> None:
+        rows = [{"key": key, "model": model, "vector": [1.0]} for key in keys]
+        writer.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
+
+    def load(*keys: str) -> dict[str, str]:
+        rows = reader.read_known_rows(CACHE, ["key", "model"], "key", keys)
+        return {key: row["model"] for key, row in rows.items()}
+
+    monkeypatch.setattr(reader, "read_rows_in", read_rows_in)
+    write("m", "a", "b")
+    assert load("a") == {"a": "m"} and load("a", "b") == load("b", "a") == {"a": "m", "b": "m"}
+    assert load("unknown") == {}
+    assert read == [["a"], ["b"], ["unknown"]]
+    writer.delete_rows(CACHE, "key = 'a'")
+    write("n", "b")
+    assert load("a", "b") == {"b": "n"}
+    assert read[3:] == [["a", "b"]]

@@ -3,8 +3,10 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +82,43 @@ async def test_a_long_answer_is_streamed(server: ModelServer, chat: OpenAIChat) 
     assert given.first_token_seconds is not None
     assert server.requests[0].json["stream"] is True
     assert server.requests[0].json["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize(("first", "connections"), [(SAID, 1), ({"text": "again and again, " * 400}, 2)])
+async def test_a_complete_answer_keeps_its_connection(
+    server: ModelServer, first: dict[str, str], connections: int
+) -> None:
+    """The next call uses the same connection, unless the stream was closed because its text repeated itself."""
+    ports: list[int] = []
+
+    async def note(response: httpx.Response) -> None:
+        ports.append(response.extensions["network_stream"].get_extra_info("client_addr")[1])
+
+    async with httpx.AsyncClient(event_hooks={"response": [note]}) as client:
+        chat = OpenAIChat(routes("m"), base_url=server.base_url, http_client=client)
+        server.on("section_writer", first)
+        with suppress(UnusableAnswer):
+            await ask(chat)
+        server.on("section_writer", SAID)
+        await ask(chat)
+
+    assert len(ports) == 2 and len(set(ports)) == connections
+
+
+async def test_an_answer_is_returned_although_its_body_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the body is awaited only for a moment."""
+    monkeypatch.setattr("tenure.models.openai.chat._CLOSING_SECONDS", 0.01)
+    events = stream(delta(content="A loaf."), delta("stop"), BILL).body
+
+    async def write() -> AsyncIterator[bytes]:
+        yield str(events).encode()
+        await asyncio.Event().wait()
+
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=SSE, content=write()))
+    async with httpx.AsyncClient(transport=transport) as client:
+        chat = OpenAIChat(routes("m"), base_url="http://model.test/v1", http_client=client)
+
+        assert (await ask(chat)).text == "A loaf."
 
 
 async def test_tokens_are_reported_as_they_arrive(server: ModelServer, chat: OpenAIChat) -> None:

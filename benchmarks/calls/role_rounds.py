@@ -1,7 +1,14 @@
-"""A workflow that does nothing but ask a role again and again, for `benchmarks.calls`."""
+"""A workflow that asks one role of Tenure again and again, and the process that executes it.
+
+Its activities are those of the product: the worker of the home executes them.
+"""
+
+import argparse
+import asyncio
 
 from pydantic import Field
 from temporalio import workflow
+from temporalio.worker import Worker
 
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
@@ -11,6 +18,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.passages import Block, Claim, Draft, SearchRequest
     from tenure.roles.writing import section_reviewer
     from tenure.roles.writing.section_reviewer import SectionReviewerInput
+    from tenure.settings import Settings
+    from tenure.temporal.connection import connect
 
 
 class Rounds(Contract):
@@ -20,6 +29,8 @@ class Rounds(Contract):
     """The question of all rounds; its passages are looked up once."""
     corpus: str
     """Where to look."""
+    first: int = Field(default=0, ge=0)
+    """Number of the first round."""
     count: int = Field(ge=1)
     """Rounds."""
     passages: int = Field(default=14, ge=1)
@@ -37,7 +48,7 @@ class RoundsWorkflow(ControllableWorkflow):
         request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
         evidence = await clients.knowledge.search(request, 0.0, summary=rounds.question)
         claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
-        for number in range(rounds.count):
+        for number in range(rounds.first, rounds.first + rounds.count):
             await clients.models.ask(
                 section_reviewer.ROLE,
                 SectionReviewerInput(
@@ -50,3 +61,17 @@ class RoundsWorkflow(ControllableWorkflow):
                 summary=f"round {number}",
             )
         return len(evidence)
+
+
+async def serve(queue: str) -> None:
+    """Execute the workflow until the process is ended."""
+    from worker import choose_workflow_runner
+
+    client = await connect(Settings())
+    await Worker(client, task_queue=queue, workflows=[RoundsWorkflow], workflow_runner=choose_workflow_runner()).run()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calls.role_rounds", description=__doc__)
+    parser.add_argument("queue", help="task queue")
+    asyncio.run(serve(parser.parse_args().queue))
