@@ -67,11 +67,19 @@ def test_pattern_of_an_output(printed: str, output: str, matches: bool) -> None:
     assert bool(re.match(build_pattern(printed), output, re.DOTALL)) is matches
 
 
+def wait_for_plan(home: Home, run: str) -> None:
+    """Wait until a run shows its plan, as its reader does; the test's time limit ends the wait."""
+    while not home.json("state", run)["progress"]["input_request"]:
+        pass
+
+
 @slow
 @pytest.mark.timeout(290)
 def test_commands_print_what_the_tutorial_shows(checkout: Home) -> None:
     """Each command succeeds and prints the lines below it."""
     for commands, printed in STEPS:
+        if "approve" in commands:
+            wait_for_plan(checkout, "steering")
         done = subprocess.run(
             ["bash", "-ec", commands],
             cwd=checkout.settings.home.parent,

@@ -32,7 +32,9 @@ def measure(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     figures: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored else {}
 
     def save(name: str, found: Mapping[str, Any]) -> None:
-        figures[name] = {**figures.get(name, {}), **found}
+        known = figures.get(name, {})
+        known.pop("obstacle", None)  # of an earlier attempt
+        figures[name] = {**known, **found}
         if arguments.output:
             arguments.output.write_text(json.dumps(figures, indent=1), encoding="utf-8")
 

@@ -230,12 +230,17 @@ def _check_budget(command: RunCommand, situation: RunSituation) -> str:
     return f"{' and '.join(below)} are used already" if below else ""
 
 
+_PHASES_BEFORE_PLAN = ("ingest", "retrieve", "route", "outline")
+
+
 def _check_approval(command: RunCommand, situation: RunSituation) -> str:
     if situation.input_request is not None and situation.input_request.kind == "plan":
         return ""
-    return "no plan waits for approval" + (
-        ": the run has a question, so `answer` it" if situation.input_request else ""
-    )
+    if situation.input_request is not None:
+        return "no plan waits for approval: the run has a question, so `answer` it"
+    if situation.limits.approve_plan and situation.phase in _PHASES_BEFORE_PLAN:
+        return "the plan is not made yet: send `approve` again when the run waits for it"
+    return "no plan waits for approval"
 
 
 def _check_answer(command: RunCommand, situation: RunSituation) -> str:

@@ -149,6 +149,12 @@ def test_cancelled_run_accepts_only_cancel() -> None:
         ),
         (budget(max_calls=10**40), now(), "a budget is at most 1,000,000,000,000"),
         (RunCommand(name="approve"), now(), "no plan waits for approval"),
+        (RunCommand(name="approve"), now(phase="outline"), "no plan waits for approval"),
+        (
+            RunCommand(name="approve"),
+            now(phase="outline", limits=RunLimits(approve_plan=True)),
+            "the plan is not made yet",
+        ),
         (RunCommand(name="approve"), now(input_request=UNCLEAR), "so `answer` it"),
         (RunCommand(name="answer", text="x"), now(), "has not asked anything"),
         (RunCommand(name="answer", text="x"), now(input_request=PLAN), "`approve` it"),

@@ -163,7 +163,7 @@ def test_a_view_disappears_from_a_narrower_window() -> None:
 def test_terminals_break_lines_unless_they_are_known_to_cut_them() -> None:
     """A multiplexer decides for the terminal around it."""
     assert is_breaking_lines({"TERM": "xterm-256color"})
-    assert is_breaking_lines({"TERM": "screen-256color", "TMUX": "/tmp/tmux", "XTERM_VERSION": "XTerm(390)"})
+    assert is_breaking_lines({"TERM": "screen-256color", "TMUX": "tmux-0/default,1,0", "XTERM_VERSION": "XTerm(390)"})
     assert not is_breaking_lines({"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)"})
     assert not any(is_breaking_lines({"TERM": term}) for term in ("linux", "rxvt-unicode-256color", "screen-256color"))
 
