@@ -62,10 +62,17 @@ class PeerEnvironments:
         if stamp.exists() and stamp.read_text() == wanted:
             return python
         shutil.rmtree(target, ignore_errors=True)
-        _run("uv", "venv", "--quiet", "--no-python-downloads", "--python", self._interpreter, str(target))
-        _run("uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), *system.packages)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._run("uv", "venv", "--quiet", "--no-python-downloads", "--python", self._interpreter, str(target))
+        self._run("uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", str(python), *system.packages)
         stamp.write_text(wanted)
         return python
+
+    def _run(self, *command: str) -> None:
+        # In the folder of a project, uv would apply the overrides of its dependencies.
+        ran = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            raise InstallationFailed(ran.stderr.strip()[-800:])
 
     def measure_megabytes(self, system: System) -> int:
         """Return the size of an installation."""
@@ -76,12 +83,6 @@ class PeerEnvironments:
     def find_tokenizers(self) -> Path | None:
         """Return a folder with the encodings that tiktoken would download, or None if no installation has them."""
         return next(self._folder.glob("*/lib/python*/site-packages/litellm/litellm_core_utils/tokenizers"), None)
-
-
-def _run(*command: str) -> None:
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise InstallationFailed(ran.stderr.strip()[-800:])
 
 
 def build_variables(system: System, folder: Path, model: Mapping[str, str], tokenizers: Path | None) -> dict[str, str]:

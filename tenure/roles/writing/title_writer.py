@@ -66,4 +66,13 @@ def _uncapitalize_question_word(name: str) -> str:
     return name[0].lower() + name[1:] if name.split()[0] in {"How", "Why", "What", "When", "Where", "Which"} else name
 
 
-ROLE = Role("title_writer", "fast", TitleWriterInput, TitleWriterOutput, render, fallback, read_by_people=True)
+ROLE = Role(
+    "title_writer",
+    "fast",
+    TitleWriterInput,
+    TitleWriterOutput,
+    render,
+    fallback,
+    read_by_people=True,
+    reads_evidence=False,
+)
