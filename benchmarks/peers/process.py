@@ -62,6 +62,7 @@ class ProcessMeter:
 
     def __init__(self, folder: Path) -> None:
         self.peak_bytes = 0
+        self._earlier: dict[tuple[int, float], float] = {}
         self._cpu_seconds: dict[tuple[int, float], float] = {}
         self._folder = folder
         self._ends = threading.Event()
@@ -69,6 +70,9 @@ class ProcessMeter:
         self._thread = threading.Thread(target=self._sample, name="process-meter")
 
     def __enter__(self) -> Self:
+        # A server that an earlier question has started continues to run.
+        self._read_cpu_seconds(self._select())
+        self._earlier = dict(self._cpu_seconds)
         self._thread.start()
         return self
 
@@ -78,17 +82,20 @@ class ProcessMeter:
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time of the processes at their last samples."""
-        return sum(self._cpu_seconds.values())
+        """Processor time that the processes have used in the block, up to their last samples."""
+        return sum(self._cpu_seconds.values()) - sum(self._earlier.values())
 
     def _sample(self) -> None:
         while not self._ends.wait(_SAMPLE_SECONDS):
             processes = self._select()
             self.peak_bytes = max(self.peak_bytes, sum(map(_read_memory, processes)))
-            for process in processes:
-                with suppress(psutil.Error):
-                    times = process.cpu_times()
-                    self._cpu_seconds[process.pid, process.create_time()] = times.user + times.system
+            self._read_cpu_seconds(processes)
+
+    def _read_cpu_seconds(self, processes: Sequence[psutil.Process]) -> None:
+        for process in processes:
+            with suppress(psutil.Error):
+                times = process.cpu_times()
+                self._cpu_seconds[process.pid, process.create_time()] = times.user + times.system
 
     def _select(self) -> list[psutil.Process]:
         found = []

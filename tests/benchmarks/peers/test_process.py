@@ -77,3 +77,19 @@ def test_memory_and_processor_time_are_those_of_all_processes(folder: Path) -> N
     assert measured.exit_code == 0, measured.tail
     assert measured.peak_megabytes >= 200
     assert measured.cpu_seconds > 0.3
+
+
+@slow
+def test_processor_time_of_an_earlier_question_is_not_counted(folder: Path) -> None:
+    """A server that continues to run counts with what it uses for the present question only."""
+    script = folder / "server.py"
+    script.write_text(
+        "import pathlib, time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\n"
+        "pathlib.Path('ready').touch()\ntime.sleep(600)\n"
+    )
+    start = f"import os, subprocess, sys, time; subprocess.Popen([sys.executable, {str(script)!r}])"
+
+    first = run(folder, f"{start}\nwhile not os.path.exists('ready'): pass\ntime.sleep(1)")
+    second = run(folder, "import time; time.sleep(1)")
+
+    assert first.cpu_seconds > 0.9 > second.cpu_seconds
