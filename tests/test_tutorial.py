@@ -78,7 +78,7 @@ def wait_for_plan(home: Home, run: str) -> None:
 def test_commands_print_what_the_tutorial_shows(checkout: Home) -> None:
     """Each command succeeds and prints the lines below it."""
     for commands, printed in STEPS:
-        if "approve" in commands:
+        if "approve steering" in commands:
             wait_for_plan(checkout, "steering")
         done = subprocess.run(
             ["bash", "-ec", commands],
