@@ -15,7 +15,7 @@ from benchmarks.support.drill.accounting import RowDifferences
 from benchmarks.support.drill.faults import DrillFault, Struck, damage_file, list_faults
 from benchmarks.support.drill.run import Outcome, plan_runs
 from benchmarks.support.drill.world import RunKind, World
-from tests.support.tiers import exhaustive, slow
+from tests.support.tiers import exhaustive
 
 ROOT = Path(__file__).parents[3]
 CALLS: dict[RunKind, int] = {"research": 20, "code": 4}
@@ -120,7 +120,7 @@ async def test_a_fault_may_come_from_another_drill() -> None:
     assert [one.fault.name for one in plan] == ["upgrade", "upgrade"]
 
 
-@slow
+@exhaustive  # `tests/system/test_coding_durability.py` strikes in the same way
 @pytest.mark.timeout(600)
 def test_a_run_survives_a_kill_of_its_worker() -> None:
     """A program is written and tested although the worker is killed; no finished call is repeated."""
