@@ -27,6 +27,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing.manuscript import add_sided_passages, is_regression, order_section_evidence
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.research.report import SectionRequest, SectionResult, SectionReview
+    from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
     from tenure.contracts.run.role_calls import ConversationTurn
     from tenure.contracts.run.run import SectionPhase, TopicProgress
     from tenure.roles.research import hypothetical_document
@@ -127,10 +128,12 @@ class SectionWorkflow(ControllableWorkflow):
         self._report_progress("retrieving")
         whole = self.request.evidence if topic.question == self.request.question else ()
         imagined = self.request.hypothetical_answer
-        # The run has searched for the whole question: with the same words the search would find the same.
-        is_searched = whole and not imagined and self.request.limits.has_model
+        limits = self.request.limits
+        # The run has searched for the whole question: a smaller search with the same words finds nothing else.
+        is_smaller = limits.passages_per_section <= MAX_RETRIEVED_PASSAGES
+        is_searched = whole and is_smaller and not imagined and limits.has_model
         if not is_searched and not (gathered and self.is_finishing):
-            if not imagined and not self.request.limits.has_model:
+            if not imagined and not limits.has_model:
                 imagined = await self._imagine_answer()
             self._add_evidence(await self._search(topic.question, imagined))
         # Results of queries come on top, since they would take the places of the reasons.

@@ -66,6 +66,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
     from tenure.contracts.run.limit_fields import Complexity
+    from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
     from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
     from tenure.roles.research import router
     from tenure.roles.research.router import RouterInput, RouterOutput
@@ -73,9 +74,6 @@ with workflow.unsafe.imports_passed_through():
     from workflows.research.research import ResearchWorkflow
 
 _DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
-
-MAX_RETRIEVED_PASSAGES = 24
-"""Passages retrieved for the question as a whole."""
 
 
 @workflow.defn

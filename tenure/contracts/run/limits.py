@@ -69,6 +69,9 @@ class EffortCost(NamedTuple):
         return f"{self.calls} calls and {round(self.tokens_in + self.tokens_out, -3):,} tokens"
 
 
+MAX_RETRIEVED_PASSAGES: Final = 24
+"""Passages retrieved for the question as a whole."""
+
 # Typical figures are means of `python -m benchmarks.model_cost` over nine of its twelve questions on the manual, with a
 # server whose answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {

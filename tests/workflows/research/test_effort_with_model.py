@@ -75,15 +75,26 @@ def count_research_calls(chat: ScriptedChat) -> dict[str, int]:
 
 
 async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
-    """Before the text is written, a model is asked for the route alone; the question is the only section."""
+    """Before the text is written, a model is asked for the route alone; the question is the only section and title."""
     chat = ScriptedChat(story())
     result = await run_to_end(serving, chat, build_request(effort="simple"))
 
     assert result.status == "done"
     assert count_research_calls(chat) == {"router": 1}
-    assert len(result.sections) == 1
+    assert chat.count("title_writer") == 0 and len(result.sections) == 1
     assert 0 < result.usage.critical_path <= result.usage.model_calls
     assert result.fallbacks == ()
+
+
+@pytest.mark.parametrize(("passages", "is_repeated"), [(13, False), (40, True)])
+async def test_a_direct_answer_repeats_no_search(serving: Serving, passages: int, is_repeated: bool) -> None:
+    """Its section searches for the question again only if it may have more passages than the run has retrieved."""
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story()), knowledge) as stage:
+        request = build_request(effort="simple", passages_per_section=passages)
+        await (await stage.start(request)).result()
+
+    assert any(search.k == passages for search in knowledge.searches) is is_repeated
 
 
 async def test_a_simple_report_says_its_answer_once(serving: Serving) -> None:
