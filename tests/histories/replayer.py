@@ -20,6 +20,7 @@ from temporalio.converter import DataConverter, PayloadCodec
 from temporalio.worker import Replayer
 
 from activities.ownership import Owners
+from tenure.cli.main import leave
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import prepared_once
 from tests.histories.storage import get_name, read_recording
@@ -105,3 +106,4 @@ async def main(paths: Iterable[str]) -> None:
 
 if __name__ == "__main__":
     asyncio.run(main(sys.argv[1:]))
+    leave(0)
