@@ -21,14 +21,20 @@
     └── ConsolidationCancelled   a consolidation of memories was cancelled
 """
 
+import copyreg
 from collections.abc import Sequence
+from typing import Any
 
 _ARCHIVE = "runs"
 """Table of finished runs, which are not ingested."""
 
 
 class KnowledgeError(Exception):
-    """Base of all errors of the knowledge base."""
+    """Base of all errors of the knowledge base; can be passed between processes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Restore the message and the attributes without the arguments of the class."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class UnknownCorpus(KnowledgeError):

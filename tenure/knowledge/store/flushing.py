@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 _MANIFESTS = "_versions/*.manifest"
+_DATA = "data/*"
 
 
 def flush_folder(folder: Path) -> None:
@@ -33,6 +34,14 @@ def flush_folder(folder: Path) -> None:
             raise OSError(number, os.strerror(number), str(folder))
     finally:
         os.close(descriptor)
+
+
+def is_written(table: Path) -> bool:
+    """Return whether a table has a version, or data whose version is lost.
+
+    Its folder appears before its first version: another process is creating the table, or was ended while it did.
+    """
+    return any(table.glob(_MANIFESTS)) or any(table.glob(_DATA))
 
 
 def remove_interrupted_versions(table: Path) -> int:

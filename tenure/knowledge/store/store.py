@@ -40,7 +40,7 @@ from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.files.file_store import build_storage_options
 from tenure.knowledge.store import indexes, probes
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnreachable
-from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
+from tenure.knowledge.store.flushing import flush_folder, is_written, remove_interrupted_versions
 from tenure.knowledge.store.row_cache import Row, RowCache
 from tenure.knowledge.store.schema import (
     ADDED_COLUMNS,
@@ -185,11 +185,11 @@ class Store:
         return self._retry(name, add)
 
     def _open_or_create(self, name: str) -> Table:
-        schema = _build_schema(name)
-        if name not in self.list_table_names():
-            return self._db.create_table(name, schema=schema, exist_ok=True)
-        if self.folder is not None and (count := remove_interrupted_versions(self.folder / f"{name}.lance")):
+        folder = self.folder and self.folder / f"{name}.lance"
+        if folder and (count := remove_interrupted_versions(folder)):
             structlog.get_logger().warning("a loss of power interrupted a commit", table=name, versions=count)
+        if name not in self.list_table_names() or (folder and not is_written(folder)):
+            return self._db.create_table(name, schema=_build_schema(name), exist_ok=True)
         return self._db.open_table(name)
 
     def read_rows(self, name: str, columns: Sequence[str], where: str | None = None) -> pa.Table:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tenure.knowledge.store import store
+from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.flushing import flush_folder, remove_interrupted_versions
 from tenure.knowledge.store.schema import TURNS, TURNS_SCHEMA
 from tenure.knowledge.store.store import Store
@@ -55,6 +56,32 @@ def test_a_commit_that_a_loss_of_power_cut_off_does_not_hide_the_table(
     again.upsert(TURNS, row(2), "key")
     assert Store(base.uri).count_rows(TURNS) == 2
     assert "a loss of power interrupted a commit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("versions", [(), ("1.manifest",)], ids=["no version", "an empty first version"])
+def test_a_table_whose_creation_was_cut_off_is_created_again(tmp_path: Path, versions: tuple[str, ...]) -> None:
+    """A folder of a table appears before its first version; a process that ends between them leaves a usable store."""
+    base = Store(str(tmp_path / "knowledge"))
+    folder = tmp_path / "knowledge" / f"{TURNS}.lance" / "_versions"
+    folder.mkdir(parents=True)
+    for version in versions:
+        (folder / version).touch()
+
+    assert base.count_rows(TURNS) == 0
+    base.upsert(TURNS, row(1), "key")
+    assert Store(base.uri).count_rows(TURNS) == 1
+
+
+def test_data_without_a_version_is_not_replaced_by_an_empty_table(tmp_path: Path) -> None:
+    """A table that has lost all its versions is an error that names it, and its data stay."""
+    base = Store(str(tmp_path / "knowledge"))
+    base.upsert(TURNS, row(1), "key")
+    for manifest in manifests(base):
+        manifest.unlink()
+
+    with pytest.raises(CorruptTable, match=TURNS):
+        Store(base.uri).count_rows(TURNS)
+    assert any((tmp_path / "knowledge" / f"{TURNS}.lance" / "data").iterdir())
 
 
 def test_complete_versions_are_kept(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Test concurrent commits, indexes, and damaged tables."""
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,19 @@ for n in range(3):
     common = [{"key": f"common {n} {i}", "model": name, "vector": [1.0]} for i in range(3)]
     store.upsert(CACHE, pa.Table.from_pylist(own + common, schema=CACHE_SCHEMA), "key")
     store.delete_rows(CACHE, f"key = '{name} {n} 0'")
+"""
+
+_CREATOR = """
+import sys
+from tenure.knowledge.store.schema import SCHEMAS
+from tenure.knowledge.store.store import Store
+
+stores = [Store(uri) for uri in sys.argv[1:]]
+print("ready", flush=True)
+sys.stdin.readline()
+for store in stores:
+    for name in SCHEMAS:
+        store.open_table(name)
 """
 
 _INGESTER = """
@@ -92,6 +106,14 @@ def test_eight_writers_lose_and_duplicate_nothing(uri: str) -> None:
     ) == sorted(rows)
 
 
+@slow
+def test_processes_create_the_same_tables_at_once(tmp_path: Path) -> None:
+    """Workers that begin together in an empty home all open each table, of which one of them creates the files."""
+    homes = tuple(str(tmp_path / str(number)) for number in range(5))
+
+    assert _together(_CREATOR, homes, homes, homes) == [(0, b"")] * 3
+
+
 @exhaustive
 def test_processes_ingest_concurrently(uri: str, docs: Path) -> None:
     """Ingestions of one corpus wait for each other, those of two corpora do not; each row exists once."""
@@ -122,6 +144,14 @@ def test_damaged_table_raises_a_clear_error(ingest: Ingest, docs: Path, uri: str
 
     with pytest.raises(CorruptTable, match=f"'{SOURCES}'"):
         KnowledgeBase(uri, WordVectors()).corpora.load_stats()
+
+
+def test_an_error_passes_between_processes() -> None:
+    """A pickled error keeps its class, message and attributes."""
+    error = CorruptTable("turns", "here", "cut off")
+    restored = pickle.loads(pickle.dumps(error))
+
+    assert (type(restored), str(restored), restored.reason) == (CorruptTable, str(error), "cut off")
 
 
 def test_a_crash_of_the_database_means_a_damaged_table(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
