@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from temporalio import activity
 
@@ -64,22 +64,14 @@ class RoleActivities:
         async with _model_call(role.name) as in_flight:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
-            suspicious = await self._find_suspicious(evidence)
             if not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence)):
-                answered = await self._converse(role, request, evidence, in_flight)
+                answered, exposure = await self._converse(role, request, evidence, in_flight)
             else:
-                answered = await execute_role(role, request.input, evidence, None)
+                answered, exposure = await execute_role(role, request.input, evidence, None), _UNEXPOSED
             output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
-            exposure = await asyncio.to_thread(_find_exposure, request.input, suspicious, answered)
         if exposure.exposed or has_tainted_claim(request.input):
             output = mark_claims(output)
         return _build_reply(role, output, answered, exposure)
-
-    async def _find_suspicious(self, evidence: Evidence) -> tuple[SourceId, ...]:
-        """Return the sources with instructions that a model would read; without a model there is no need to search."""
-        if self._chat is None:
-            return ()
-        return await asyncio.to_thread(find_suspicious_sources, evidence.passages)
 
     def _build_output(self, role: BaseRole[I, O, R], input: I, evidence: Evidence, answered: RoleAnswer[O]) -> Any:
         """Build the reply that a role declares from its decision."""
@@ -92,18 +84,23 @@ class RoleActivities:
 
     async def _converse(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
-    ) -> RoleAnswer[O]:
+    ) -> "tuple[RoleAnswer[O], _Exposure]":
         """Answer within a conversation if the request names one; fallbacks receive everything in each request."""
         turn = request.turn
-        if self._chat is None or turn is None or request.budget_exhausted:
-            return await self._answer(role, request, evidence, in_flight)
+        if self._chat is None or request.budget_exhausted:
+            return await self._answer(role, request, evidence, in_flight), _UNEXPOSED
+        name = turn.name if turn and turn.name else role.name
         # If passages are gone, the numbers have changed by which earlier messages refer to them.
-        whole = len(evidence.passages) == len(request.evidence)
-        name = turn.name or role.name
-        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn) if whole else ()
-        answered = await self._answer(role, request, replace(evidence, history=history), in_flight)
-        await asyncio.to_thread(self._save_turn, role, name, turn, history, answered)
-        return answered
+        if turn and len(evidence.passages) == len(request.evidence):
+            history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn)
+            evidence = replace(evidence, history=history)
+        # The prompt is searched while the model answers it.
+        answered, exposure = await asyncio.gather(
+            self._answer(role, request, evidence, in_flight), asyncio.to_thread(_find_exposure, request.input, evidence)
+        )
+        if turn:
+            await asyncio.to_thread(self._save_turn, role, name, turn, evidence.history, answered)
+        return answered, exposure if answered.prompt else _UNEXPOSED
 
     def _save_turn(
         self,
@@ -146,11 +143,13 @@ class _Exposure(NamedTuple):
     sources: tuple[SourceId, ...]
 
 
-def _find_exposure(input: RoleInput, sources: tuple[SourceId, ...], given: RoleAnswer[Any]) -> _Exposure:
-    """Find instructions of unknown authors in the prompt of a model; a fallback follows none."""
-    if not given.prompt:
-        return _Exposure(False, ())
-    exposed = bool(sources) or is_exposed(input, (message.content for message in given.prompt[1:-1]))
+_UNEXPOSED: Final = _Exposure(exposed=False, sources=())
+
+
+def _find_exposure(input: RoleInput, evidence: Evidence) -> _Exposure:
+    """Find instructions of unknown authors in everything from which a prompt is made; a fallback follows none."""
+    sources = find_suspicious_sources(evidence.passages)
+    exposed = bool(sources) or is_exposed(input, (message.content for message in evidence.history))
     return _Exposure(exposed, sources)
 
 

@@ -145,8 +145,9 @@ def compute_features(
         return []
     distinct_texts = list(dict.fromkeys(text for case in cases for text in (case.claim, case.text)))
     distinct = list(dict.fromkeys([*distinct_texts, *(case.title for case in cases if case.title)]))
-    vectors = dict(zip(distinct, encode(distinct), strict=True))
+    # The tokens first: an encoder that caches computes the vectors of the texts with them.
     readings = dict(zip(distinct_texts, encode_texts(distinct_texts, encode, tokens), strict=True))
+    vectors = dict(zip(distinct, encode(distinct), strict=True))
     return [
         {
             **_compute_vector_features(case, vectors),

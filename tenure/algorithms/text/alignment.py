@@ -4,7 +4,7 @@ The words are compared in context if the embedding model returns token vectors, 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,13 +52,9 @@ def build_word_encoder(encode: Encoder) -> TokenEncoder:
 
 
 def _encode_text(text: str, tokens: EncodedTokens) -> EncodedText:
-    pooled = list(_pool_tokens(text, tokens))
-    rows = np.asarray([vector for _, vector in pooled], dtype=np.float32)
-    return EncodedText(tuple(word for word, _ in pooled), rows, tokens.vectors)
-
-
-def _pool_tokens(text: str, tokens: EncodedTokens) -> Iterator[tuple[str, Vectors]]:
-    """Yield the words within the model's window, each with the normalised mean of its token vectors."""
+    """Return the words within the model's window, each with the normalised mean of its token vectors."""
+    words: list[str] = []
+    ranges: list[tuple[int, int]] = []
     first = 0
     for match in _WORD.finditer(text):
         while first < len(tokens.spans) and tokens.spans[first][1] <= match.start():
@@ -67,8 +63,20 @@ def _pool_tokens(text: str, tokens: EncodedTokens) -> Iterator[tuple[str, Vector
         while last < len(tokens.spans) and tokens.spans[last][0] < match.end():
             last += 1
         if last > first:
-            mean = tokens.vectors[first:last].mean(axis=0)
-            yield match.group(), mean / max(float(np.linalg.norm(mean)), 1e-6)
+            words.append(match.group())
+            ranges.append((first, last))
+    return EncodedText(tuple(words), _average_rows(tokens.vectors, ranges), tokens.vectors)
+
+
+def _average_rows(vectors: Vectors, ranges: Sequence[tuple[int, int]]) -> Vectors:
+    """Return the mean of each range of rows, of unit length."""
+    if not ranges:
+        return np.zeros((0, vectors.shape[-1]), dtype=np.float32)
+    first, last = np.asarray(ranges).T
+    sums = np.vstack([np.zeros_like(vectors[:1]), np.cumsum(vectors, axis=0)])
+    means = (sums[last] - sums[first]) / (last - first)[:, None]
+    unit: Vectors = (means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-6)).astype(np.float32)
+    return unit
 
 
 MIN_TITLE_SIMILARITY = 0.8
@@ -79,12 +87,15 @@ def score_word_alignment(claim: EncodedText, text: EncodedText, title: str) -> l
     """Return for each content word of a claim the similarity of its best match in a text, at most 1."""
     text_stems = {stem for word in text.words for stem in stem_words(word)}
     title_stems = set(stem_words(title))
+    if claim.words and text.words:
+        similarities = (claim.word_vectors @ text.word_vectors.T).max(axis=1).tolist()
+    else:
+        similarities = [0.0] * len(claim.words)
     scores: list[float] = []
-    for word, vector in zip(claim.words, claim.word_vectors, strict=True):
+    for word, nearest in zip(claim.words, similarities, strict=True):
         word_stems = stem_words(word)
         if word.lower() in STOP_WORDS or not word_stems:
             continue
-        nearest = float((text.word_vectors @ vector).max()) if len(text.words) else 0.0
         in_title = MIN_TITLE_SIMILARITY if title_stems.issuperset(word_stems) else 0.0
         scores.append(1.0 if text_stems.issuperset(word_stems) else max(in_title, nearest))
     return scores

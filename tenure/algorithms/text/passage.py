@@ -26,6 +26,8 @@ class EncodedTokens(NamedTuple):
     """Unit vectors, one row per token."""
     spans: tuple[tuple[int, int], ...]
     """Start and end offset of each token in the text."""
+    sentence: Vectors | None = None
+    """Unit vector of the whole text, as an `Encoder` of the same model returns it; None if it was not computed."""
 
 
 TokenEncoder = Callable[[Sequence[str]], list[EncodedTokens]]

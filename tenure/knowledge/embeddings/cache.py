@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tenure.algorithms.text.passage import TokenEncoder, Vectors
+from tenure.algorithms.text.passage import EncodedTokens, TokenEncoder, Vectors
 from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
@@ -144,7 +144,18 @@ class CachedSentenceEncoder:
     @property
     def read_tokens(self) -> TokenEncoder | None:
         """Function that returns the vector and the position of each token; None if the model exposes no tokens."""
-        return self._model.read_tokens if isinstance(self._model, TokenReader) else None
+        model = self._model
+        if not isinstance(model, TokenReader):
+            return None
+
+        def read(texts: Sequence[str]) -> list[EncodedTokens]:
+            encoded = model.read_tokens(texts)
+            # The forward pass that reads the tokens computes the vectors of the texts as well.
+            found = zip(texts, encoded, strict=True)
+            self._add({text: one.sentence for text, one in found if one.sentence is not None})
+            return encoded
+
+        return read
 
     def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:

@@ -19,7 +19,7 @@ from tenure.models.minilm.weights import ensure_converted_model, find_model
 
 if TYPE_CHECKING:
     from ctranslate2 import Encoder
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 _BATCH_TOKENS = 1024
 """Tokens of one forward pass, including padding; measured: larger batches exceed the CPU cache."""
@@ -66,30 +66,37 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit row per text, in order; equal texts get equal rows."""
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for row, states in self._states(texts):
+        for row, states in self._states(self._encode(texts)):
             vectors[row] = _unit(states.mean(axis=0))
         return vectors
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token except the special ones."""
-        found = dict(self._states(texts))
-        # The first and the last token are special tokens.
-        return [_unit(found[row][1:-1]) for row in range(len(texts))]
+        return [encoded.vectors for encoded in self.read_tokens(texts)]
 
     def read_tokens(self, texts: Sequence[str]) -> list[EncodedTokens]:
-        """Return the tokens of each text with their vectors and offsets, in order."""
-        encodings = self._model().tokenizer.encode_batch(list(texts)) if texts else []
+        """Return the tokens of each text with their vectors and offsets, and the vector of the text, in order."""
+        encodings = self._encode(texts)
+        found = dict(self._states(encodings))
+        # The first and the last token are special tokens.
         return [
-            EncodedTokens(vectors, tuple(encoding.offsets[1 : 1 + len(vectors)]))
-            for vectors, encoding in zip(self.embed_tokens(texts), encodings, strict=True)
+            EncodedTokens(
+                _unit(found[row][1:-1]),
+                tuple(encoding.offsets[1 : len(found[row]) - 1]),
+                _unit(found[row].mean(axis=0)),
+            )
+            for row, encoding in enumerate(encodings)
         ]
 
-    def _states(self, texts: Sequence[str]) -> Iterator[tuple[int, Vectors]]:
+    def _encode(self, texts: Sequence[str]) -> "list[Encoding]":
+        return self._model().tokenizer.encode_batch(list(texts)) if texts else []
+
+    def _states(self, encodings: "Sequence[Encoding]") -> Iterator[tuple[int, Vectors]]:
         """Yield the index of each text and the last hidden states of its tokens."""
-        if not texts:
+        if not encodings:
             return
         model = self._model()
-        ids = [self._cut(encoding.ids) for encoding in model.tokenizer.encode_batch(list(texts))]
+        ids = [self._cut(encoding.ids) for encoding in encodings]
         batches = list(_batches(ids))
         # A single batch, such as a query, does not wait behind the many batches of an ingestion.
         run = map if len(batches) == 1 else model.lanes.map
