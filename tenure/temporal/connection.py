@@ -17,7 +17,7 @@ from typing import Final
 from temporalio.client import Client, Interceptor
 from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
-from temporalio.service import HttpConnectProxyConfig, KeepAliveConfig
+from temporalio.service import GrpcCompression, HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
@@ -97,6 +97,8 @@ async def connect(
                 connect_timeout=CONNECT_TIMEOUT,
                 keep_alive_config=KEEP_ALIVE,
                 http_connect_proxy_config=gate,
+                # Between processes of one machine, compression only takes time.
+                grpc_compression=GrpcCompression.GZIP if profile.address else GrpcCompression.NONE,
                 runtime=runtime or (None if gate is None else _create_runtime()),
                 interceptors=[
                     *interceptors,
