@@ -159,8 +159,10 @@ class AgentWorkflow(InteractiveRun):
         return await (self._code() if mode == "CODE" else self._research())
 
     async def _read(self) -> None:
-        """Read the documents of the request, and search them for the question as a whole."""
+        """Read the documents of the request, search them for the question as a whole, and begin to remember."""
         await self._ingest()
+        if router.is_certain_research(self.request.question, self.request.mode):
+            self.run_memory.start_recall()
         await self._retrieve()
 
     async def _ingest(self) -> None:
@@ -206,10 +208,13 @@ class AgentWorkflow(InteractiveRun):
 
     async def _ask_router(self) -> RouterOutput | None:
         """Ask for the path and the complexity of the question; None for a requested program."""
-        question = self.request.question
-        if self.request.mode == "code":
+        question, mode = self.request.question, self.request.mode
+        if mode == "code":
             return None
-        return await self.clients.models.ask(router.ROLE, RouterInput(question=question), summary=question)
+        # For a direct answer, a model would decide nothing else, and its reader would wait for it.
+        by_rule = self.request.limits.effort == "simple" and router.is_certain_research(question, mode)
+        asked = RouterInput(question=question)
+        return await self.clients.models.ask(router.ROLE, asked, summary=question, by_rule=by_rule)
 
     def _route(self, routed: RouterOutput | None) -> TaskMode:
         """Choose between research and code."""

@@ -62,24 +62,35 @@ class RunMemory:
         self.notes: list[str] = []
         self.preferences: tuple[str, ...] = ()
         self.lessons: tuple[str, ...] = ()
+        self._recall_notes: list[str] = []
+        self._recalling: asyncio.Task[Experience | None] | None = None
+
+    def start_recall(self) -> None:
+        """Start to recall the experience of earlier runs, which `recall` returns."""
+        if self._request.memory:
+            recalling = self._try_call(self._recall, "Earlier runs could not be recalled", self._recall_notes)
+            self._recalling = asyncio.create_task(recalling)
 
     async def recall(self) -> Experience:
         """Return the experience of earlier runs."""
-        if not self._request.memory:
-            return Experience()
-        return await self._try_call(self._recall, "Earlier runs could not be recalled") or Experience()
+        if self._recalling is None:
+            self.start_recall()
+        recalled = (await self._recalling if self._recalling else None) or Experience()
+        self.preferences = recalled.preferences
+        self.notes += self._recall_notes
+        return recalled
 
-    async def _try_call(self, call: Callable[[], Awaitable[T]], failure: str) -> T | None:
+    async def _try_call(self, call: Callable[[], Awaitable[T]], failure: str, notes: list[str]) -> T | None:
         """Return the result of a call, or note the failure and return None if it fails or takes too long."""
         await self._workflow.wait_while_paused()
         try:
             return await asyncio.wait_for(call(), MEMORY_TIMEOUT.total_seconds())
         except TimeoutError:
-            self.notes.append(f"{failure}: it took too long.")
+            notes.append(f"{failure}: it took too long.")
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
-            self.notes.append(f"{failure}: {describe_failure(error)}")
+            notes.append(f"{failure}: {describe_failure(error)}")
         return None
 
     async def _recall(self) -> Experience:
@@ -112,7 +123,7 @@ class RunMemory:
         same = experience.find_same_questions(found.memories, request.question, self._run)
         repeated = (await self._load_findings(same)).unchanged if same else ()
         if repeated:
-            self.notes.append(experience.describe_repeated_runs(repeated))
+            self._recall_notes.append(experience.describe_repeated_runs(repeated))
         return repeated
 
     async def _search_runs(self, without: tuple[RunId, ...]) -> MemorySearchReply:
@@ -136,7 +147,8 @@ class RunMemory:
         """Return the lessons of earlier programs, and the preferences."""
         if not self._request.memory:
             return ProgramExperience()
-        found = await self._try_call(self._search_lessons, "Lessons of earlier programs could not be recalled")
+        failure = "Lessons of earlier programs could not be recalled"
+        found = await self._try_call(self._search_lessons, failure, self.notes)
         if found is None:
             return ProgramExperience()
         self.lessons = lessons.select_lessons(found.memories)
@@ -217,8 +229,7 @@ class RunMemory:
             facts=known_facts.select_known_facts(facts),
             preferences=tuple(memory.text for memory in memories.preferences),
         )
-        self.preferences = built.preferences
-        self.notes += experience.describe_experience(built)
+        self._recall_notes += experience.describe_experience(built)
         return built
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:
@@ -226,14 +237,15 @@ class RunMemory:
         memories = self._build_memories(result, draft) if self._request.memory else ()
         if not memories:
             return result
-        earlier_notes = len(self.notes)
+        notes: list[str] = []
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
         await self._try_call(
             lambda: self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary),
             "The memories of this run could not be stored",
+            notes,
         )
-        return result.model_copy(update={"notes": (*result.notes, *self.notes[earlier_notes:])})
+        return result.model_copy(update={"notes": (*result.notes, *notes)})
 
     def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:
         """Return the memories of a run; none if it was routed to neither research nor code."""

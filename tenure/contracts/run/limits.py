@@ -75,7 +75,7 @@ MAX_RETRIEVED_PASSAGES: Final = 24
 # Typical figures are means of `python -m benchmarks.model_cost` over nine of its twelve questions on the manual, with a
 # server whose answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(3, 8_000, 3_000, 3, max_calls=8, max_tokens=22_000),
+    "simple": EffortCost(2, 7_500, 2_500, 2, max_calls=8, max_tokens=22_000),
     "moderate": EffortCost(17, 75_000, 15_000, 9, max_calls=25, max_tokens=115_000),
     "complex": EffortCost(32, 143_000, 26_000, 17, max_calls=60, max_tokens=300_000),
 }

@@ -12,7 +12,7 @@ from tenure.algorithms.text.grammar.chain import link_questions
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import QueryType
+from tenure.contracts.run.run import QueryType, RunMode
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 
@@ -86,6 +86,11 @@ def render(input: RouterInput, evidence: Evidence) -> list[Message]:
     ]
 
 
+def is_certain_research(question: str, mode: RunMode) -> bool:
+    """Return whether a request certainly asks for no program: a person says so, or it begins as a question."""
+    return mode == "research" or (mode == "auto" and bool(_QUESTION_START.match(question)))
+
+
 def fallback(input: RouterInput, evidence: Evidence) -> RouterOutput:
     """Classify by patterns: a request to write a program is CODE; more parts and words are more complex."""
     code = bool(_CODE_REQUEST.search(input.question)) and not _QUESTION_START.match(input.question)
@@ -106,4 +111,4 @@ def fallback(input: RouterInput, evidence: Evidence) -> RouterOutput:
     )
 
 
-ROLE = Role("router", "fast", RouterInput, RouterOutput, render, fallback)
+ROLE = Role("router", "fast", RouterInput, RouterOutput, render, fallback, reads_evidence=False)

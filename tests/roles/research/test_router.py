@@ -5,9 +5,9 @@ from typing import get_args
 import pytest
 
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import QueryType
+from tenure.contracts.run.run import QueryType, RunMode
 from tenure.roles.base import Evidence
-from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, fallback
+from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, is_certain_research, fallback
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,20 @@ def test_a_request_for_a_program_is_code(question: str) -> None:
 def test_a_question_about_programs_is_research(question: str) -> None:
     """A question about code is RESEARCH."""
     assert fallback(RouterInput(question=question), Evidence()).mode == "RESEARCH"
+
+
+@pytest.mark.parametrize(
+    ("question", "mode", "expected"),
+    [
+        ("What is bread?", "auto", True),
+        ("What is bread?", "code", False),
+        ("Bread, please", "auto", False),
+        ("Write a parser", "research", True),
+    ],
+)
+def test_a_question_and_a_requested_mode_are_research(question: str, mode: RunMode, expected: bool) -> None:
+    """A request is certainly research if a person says so, or if it is a plain question."""
+    assert is_certain_research(question, mode) is expected
 
 
 def test_every_type_of_answer_is_defined() -> None:

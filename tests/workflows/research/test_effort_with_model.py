@@ -9,7 +9,7 @@ import pytest
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
-from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
 from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
 from tests.support.tiers import slow
@@ -75,15 +75,30 @@ def count_research_calls(chat: ScriptedChat) -> dict[str, int]:
 
 
 async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
-    """Before the text is written, a model is asked for the route alone; the question is the only section and title."""
+    """No model is asked before the text is written; the question is the only section and title."""
     chat = ScriptedChat(story())
     result = await run_to_end(serving, chat, build_request(effort="simple"))
 
     assert result.status == "done"
-    assert count_research_calls(chat) == {"router": 1}
+    assert count_research_calls(chat) == {}
     assert chat.count("title_writer") == 0 and len(result.sections) == 1
     assert 0 < result.usage.critical_path <= result.usage.model_calls
     assert result.fallbacks == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "mode", "calls"),
+    [("Bread and cheese, please", "auto", 1), ("Bread and cheese, please", "research", 0), (QUESTION, "auto", 0)],
+)
+async def test_a_direct_answer_is_routed_by_a_model_if_it_may_be_a_program(
+    serving: Serving, question: str, mode: RunMode, calls: int
+) -> None:
+    """A request that is no plain question may ask for a program, which a person has not excluded."""
+    chat = ScriptedChat(story())
+    request = build_request(effort="simple").model_copy(update={"question": question, "mode": mode})
+    result = await run_to_end(serving, chat, request)
+
+    assert result.mode == "RESEARCH" and chat.count("router") == calls
 
 
 @pytest.mark.parametrize(("passages", "is_repeated"), [(13, False), (40, True)])

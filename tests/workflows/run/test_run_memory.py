@@ -37,7 +37,18 @@ from tests.conftest import Serving, Stage
 from tests.knowledge.memory.test_origins import put_sources
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import exhaustive, slow
-from tests.support.worlds import KITCHEN, KnownMemories, MemoryKnowledge, ScriptedChat, plans, says, search, story
+from tests.support.worlds import (
+    KITCHEN,
+    Held,
+    KnownMemories,
+    MemoryKnowledge,
+    ScriptedChat,
+    plans,
+    says,
+    search,
+    story,
+)
+from tests.workflows.run.test_agent import until_history
 
 LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, max_sections=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS, memory=True)
@@ -130,6 +141,38 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
     assert traced.facts
     assert {fact.text for fact in traced.facts} <= {one.text for one in knowledge.memories.kept[0].memories}
     assert [request.used_by for request in knowledge.memories.asked] == [first.id] * 2 + [second.id] * 2
+
+
+@pytest.mark.parametrize(("question", "is_recalled"), [(REQUEST.question, True), ("Bread and cheese, please", False)])
+async def test_memory_is_searched_while_a_question_is_routed(
+    serving: Serving, question: str, is_recalled: bool
+) -> None:
+    """A plain question recalls earlier runs before the router has answered, but no request for a program does."""
+    route = Held({"mode": "RESEARCH", "complexity": "simple", "query_type": "factual", "reason": "so"})
+    knowledge = MemoryKnowledge(KITCHEN)
+    async with serving(ScriptedChat(story(router=route)), knowledge) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"question": question}))
+        await route.reached.wait()
+        done = "search_memories" if is_recalled else "search_passages"
+        await until_history(stage.client.get_workflow_handle(run.id), done)
+        before = len(knowledge.memories.asked)
+        route.released.set()
+        result = await run.result()
+
+    assert (before > 0) is is_recalled
+    assert result.status == "done" and len(knowledge.memories.asked) == 2
+
+
+async def test_memory_of_a_question_that_becomes_a_program_is_not_told(serving: Serving) -> None:
+    """If the router takes a plain question for a program, the report names no earlier research."""
+    route = {"mode": "CODE", "complexity": "simple", "query_type": "procedural", "reason": "so"}
+    async with serving(
+        ScriptedChat(story(router=says(route))), MemoryKnowledge(KITCHEN, memories=Forgetful())
+    ) as stage:
+        result = await (await stage.start(REQUEST)).result()
+
+    assert result.mode == "CODE"
+    assert not any("Earlier runs" in note for note in result.notes)
 
 
 @slow
