@@ -7,7 +7,7 @@ import pytest
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType, RunMode
 from tenure.roles.base import Evidence
-from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, is_certain_research, fallback
+from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, fallback, is_certain_research
 
 
 @pytest.mark.parametrize(
