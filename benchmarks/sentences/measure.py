@@ -4,6 +4,9 @@ Every sentence of the files is a document of one chunk, and its longest name is 
 embedded model, computed once and kept in the folder of `--cache`; names, terms and links are extracted as in an
 ingestion. A question is a sentence that is not among the documents; its embedding is not part of the figures.
 
+With `--copies`, every sentence is that many documents, each with a vector of its own that is near the others, so that
+a base of a million chunks has the names and links of its sentences more often.
+
 Recall is that of the ten nearest chunks in the dense mode, against an exact comparison with every vector. Processor
 time is that of all threads of the process for one search; it depends less on other programs than the milliseconds.
 """
@@ -44,6 +47,8 @@ _WARM = 10
 _BATCH = 10_000
 _NEAREST = 10
 _CORPUS = "benchmark"
+_NOISE = 0.4
+"""Length of the random part of a copy's vector; the copy has a cosine similarity of 0.93 to its sentence."""
 
 
 @dataclass(frozen=True)
@@ -57,16 +62,20 @@ class Figures:
     recall: float
 
 
-def make(folder: str, documents: Sentences, questions: Questions) -> None:
+def make(folder: str, documents: Sentences, questions: Questions, copies: int = 1) -> None:
     """Write, index and link the sentences."""
     store, table = Store(folder), build_chunk_table_name(documents.vectors.shape[1])
+    random = np.random.default_rng(7)
     for at in range(0, len(documents.texts), _BATCH):
         texts, vectors = documents.texts[at : at + _BATCH], documents.vectors[at : at + _BATCH]
-        ids = [f"{n:08}" for n in range(at, at + len(texts))]
-        titles, mentions = _extract_mentions(ids, texts)
-        store.open_table(table).add(_build_chunks(ids, titles, texts, vectors))
-        store.open_table(MENTIONS).add(pa.Table.from_pylist(mentions, schema=MENTIONS_SCHEMA))
-        questions.see(ids, vectors)
+        parsed = [_parse(text) for text in texts]
+        for copy in range(copies):
+            ids = [f"{copy:02}{n:08}" for n in range(at, at + len(texts))]
+            moved = _disturb(vectors, random) if copy else vectors
+            rows = [build_mention_row(id, f"s{id}", _CORPUS, *one) for id, one in zip(ids, parsed, strict=True)]
+            store.open_table(table).add(_build_chunks(ids, [title for title, _ in parsed], texts, moved))
+            store.open_table(MENTIONS).add(pa.Table.from_pylist(rows, schema=MENTIONS_SCHEMA))
+            questions.see(ids, moved)
     record = CorpusRecord(_CORPUS, Asked.name, vectors.shape[1], 0.18, "", catalogue.format_utc_now())
     catalogue.save_corpus(store, record)
     store.compact(table)
@@ -74,28 +83,32 @@ def make(folder: str, documents: Sentences, questions: Questions) -> None:
     refresh_graph(store, _CORPUS)
 
 
-def _extract_mentions(ids: Sequence[str], texts: Sequence[str]) -> tuple[list[str], list[dict[str, object]]]:
-    """Return titles of sentences, and their rows in the table of mentions."""
-    titles, rows = [], []
-    for id, text in zip(ids, texts, strict=True):
-        names, found = extract_named_entities(text), extract_cooccurrences(text)
-        title = min(names.full_names, key=lambda name: (-len(name), name), default="")
-        chunk = ParsedChunk(
-            ordinal=0,
-            start=0,
-            end=len(text),
-            heading_path=(),
-            text=text,
-            embedding_text=text,
-            search_text=f"{title}\n{text}",
-            names=names,
-            terms=" ".join(sorted(set(stem_words(f"{title}\n{text}")))),
-            phrases=found.phrases,
-            co_occurrences=found.pairs,
-        )
-        titles.append(title)
-        rows.append(build_mention_row(id, f"s{id}", _CORPUS, title, chunk))
-    return titles, rows
+def _disturb(vectors: Vectors, random: np.random.Generator) -> Vectors:
+    """Return unit vectors near others."""
+    noise = random.standard_normal(vectors.shape, dtype=np.float32)
+    moved: Vectors = vectors + _NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    unit: Vectors = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+    return unit
+
+
+def _parse(text: str) -> tuple[str, ParsedChunk]:
+    """Return the title of a sentence, and the sentence as an ingestion reads it."""
+    names, found = extract_named_entities(text), extract_cooccurrences(text)
+    title = min(names.full_names, key=lambda name: (-len(name), name), default="")
+    chunk = ParsedChunk(
+        ordinal=0,
+        start=0,
+        end=len(text),
+        heading_path=(),
+        text=text,
+        embedding_text=text,
+        search_text=f"{title}\n{text}",
+        names=names,
+        terms=" ".join(sorted(set(stem_words(f"{title}\n{text}")))),
+        phrases=found.phrases,
+        co_occurrences=found.pairs,
+    )
+    return title, chunk
 
 
 def _build_chunks(ids: Sequence[str], titles: Sequence[str], texts: Sequence[str], vectors: Vectors) -> pa.Table:
@@ -143,10 +156,10 @@ def search(folder: str, questions: Questions, mode: SearchMode) -> Figures:
     )
 
 
-def measure(everything: Sentences, rows: int, folder: str) -> list[Figures]:
+def measure(everything: Sentences, rows: int, folder: str, copies: int = 1) -> list[Figures]:
     """Write a knowledge base of the first sentences, and search it with those that follow."""
     questions = Questions(everything.texts[rows:], everything.vectors[rows:])
-    make(folder, Sentences(everything.texts[:rows], everything.vectors[:rows]), questions)
+    make(folder, Sentences(everything.texts[:rows], everything.vectors[:rows]), questions, copies)
     return [search(folder, questions, mode) for mode in MODES]
 
 
@@ -154,7 +167,8 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sentences", description=__doc__)
     parser.add_argument("path", nargs="+", type=Path, help="file or folder with texts")
-    parser.add_argument("--rows", type=int, default=ROWS, help="number of chunks")
+    parser.add_argument("--rows", type=int, default=ROWS, help="number of sentences")
+    parser.add_argument("--copies", type=int, default=1, help="documents of each sentence, at most 100")
     parser.add_argument(
         "--cache",
         type=Path,
@@ -170,9 +184,10 @@ def main() -> None:
     except TooFewSentences as error:
         parser.error(str(error))
     with tempfile.TemporaryDirectory(prefix="tenure-benchmark-") as folder:
-        results = measure(everything, arguments.rows, folder)
+        results = measure(everything, arguments.rows, folder, arguments.copies)
     if arguments.json:
-        print(json.dumps({"rows": arguments.rows, "results": [asdict(one) for one in results]}))
+        chunks = arguments.rows * arguments.copies
+        print(json.dumps({"rows": chunks, "results": [asdict(one) for one in results]}))
         return
     print(f"{'mode':10}{'median ms':>10}{'p95 ms':>10}{'cpu ms':>10}{'recall@10':>10}")
     for one in results:

@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.sentences.cache import TooFewSentences, list_sentences, load_sentences
 from benchmarks.sentences.measure import MODES, measure
+from tenure.knowledge.store.schema import build_chunk_table_name
+from tenure.knowledge.store.store import Store
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
 
@@ -49,4 +51,14 @@ def test_every_mode_is_measured(texts: Path, tmp_path: Path) -> None:
     )
 
     assert [figures.mode for figures in found] == list(MODES)
+    assert found[0].recall > 0.8
+
+
+@slow
+def test_copies_are_chunks_of_their_own(texts: Path, tmp_path: Path) -> None:
+    """A base of three copies of each sentence has three times as many chunks, near each other."""
+    sentences, base = load_sentences([texts], 40, WordVectors(dimensions=384), tmp_path / "cache"), tmp_path / "base"
+    found = measure(sentences, 30, str(base), copies=3)
+
+    assert Store(str(base)).count_rows(build_chunk_table_name(384)) == 90
     assert found[0].recall > 0.8
