@@ -23,7 +23,7 @@ from tenure.algorithms.injection.taint import (
 )
 from tenure.contracts.base import SourceId
 from tenure.contracts.messages import Message
-from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
+from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import OFFLINE, ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import BaseRole, Evidence, I, O, PostprocessedRole, R, RoleInput, StoredRole
@@ -64,11 +64,25 @@ class RoleActivities:
         async with _model_call(role.name) as in_flight:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
-            if not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence)):
-                answered, exposure = await self._converse(role, request, evidence, in_flight)
+            asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
+            exposure = _UNEXPOSED
+            if not asks:
+                answered = await execute_role(role, request.input, evidence, None)
+            elif self._chat is None or request.budget_exhausted:
+                answered = await self._answer(role, request, evidence, in_flight)
             else:
-                answered, exposure = await execute_role(role, request.input, evidence, None), _UNEXPOSED
-            output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
+                evidence = await self._load_history(role, request, evidence)
+                # The prompt is searched while the model answers it.
+                answered, exposure = await asyncio.gather(
+                    self._answer(role, request, evidence, in_flight),
+                    asyncio.to_thread(_find_exposure, request.input, evidence),
+                )
+            output, _ = await asyncio.gather(
+                asyncio.to_thread(self._build_output, role, request.input, evidence, answered),
+                asyncio.to_thread(self._save_turn, role, request, evidence, answered),
+            )
+        if not answered.prompt:
+            exposure = _UNEXPOSED
         if exposure.exposed or has_tainted_claim(request.input):
             output = mark_claims(output)
         return _build_reply(role, output, answered, exposure)
@@ -82,42 +96,30 @@ class RoleActivities:
             return role.store(self._knowledge.graph, model, evidence.passages, answered.output)
         return answered.output
 
-    async def _converse(
-        self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
-    ) -> "tuple[RoleAnswer[O], _Exposure]":
-        """Answer within a conversation if the request names one; fallbacks receive everything in each request."""
+    async def _load_history(self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence) -> Evidence:
+        """Return the evidence with the messages of the conversation that the request continues."""
         turn = request.turn
-        if self._chat is None or request.budget_exhausted:
-            return await self._answer(role, request, evidence, in_flight), _UNEXPOSED
-        name = turn.name if turn and turn.name else role.name
         # If passages are gone, the numbers have changed by which earlier messages refer to them.
-        if turn and len(evidence.passages) == len(request.evidence):
-            history = await asyncio.to_thread(self._knowledge.conversations.load_turns, name, turn)
-            evidence = replace(evidence, history=history)
-        # The prompt is searched while the model answers it.
-        answered, exposure = await asyncio.gather(
-            self._answer(role, request, evidence, in_flight), asyncio.to_thread(_find_exposure, request.input, evidence)
-        )
-        if turn:
-            await asyncio.to_thread(self._save_turn, role, name, turn, evidence.history, answered)
-        return answered, exposure if answered.prompt else _UNEXPOSED
+        if turn is None or len(evidence.passages) < len(request.evidence):
+            return evidence
+        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, turn.name or role.name, turn)
+        return replace(evidence, history=history)
 
     def _save_turn(
-        self,
-        role: BaseRole[I, O, R],
-        conversation: str,
-        turn: ConversationTurn,
-        history: tuple[Message, ...],
-        answered: RoleAnswer[O],
+        self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, answered: RoleAnswer[O]
     ) -> None:
-        """Store the messages of this turn, or all messages if the conversation was restarted."""
+        """Store the messages of a turn, or all messages if the conversation was restarted."""
+        turn, history = request.turn, evidence.history
+        if turn is None or not answered.prompt:  # a fallback receives everything in each request
+            return
         messages = answered.prompt[1:]
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
         # Fields of the program, which the schema of the model lacks, are not part of its answer.
         said = answered.output.model_dump_json(include=set(role.schema["properties"]), exclude_defaults=True)
         reply = Message(role="assistant", content=said)
-        self._knowledge.conversations.save_turn(conversation, turn, (*added, reply), starts_conversation=not continued)
+        name = turn.name or role.name
+        self._knowledge.conversations.save_turn(name, turn, (*added, reply), starts_conversation=not continued)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
