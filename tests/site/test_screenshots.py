@@ -14,7 +14,7 @@ from playwright.async_api import Page, async_playwright
 from tests.cli.conftest import no_stack
 from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.homes import Home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive
 from tests.temporal.stack.conftest import free_ports
 
 IMAGES: Final = Path(__file__).resolve().parents[2] / "docs" / "images"
@@ -35,7 +35,7 @@ async def shoot(page: Page, name: str, folder: Path) -> None:
 
 
 @needs_chromium
-@slow
+@exhaustive
 @pytest.mark.timeout(420)
 async def test_a_run_without_a_model_is_shown(tmp_path: Path) -> None:
     """The page of the stack takes a question, shows the plan that waits, and shows the report after the approval."""

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from benchmarks.calls.__main__ import measure
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive
 
 
-@slow
+@exhaustive
 def test_all_systems_make_the_same_calls(tmp_path: Path) -> None:
     """A call has six events on Temporal with and without Tenure, and none elsewhere; every system uses the processor.
 

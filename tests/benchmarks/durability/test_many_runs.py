@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.durability.many_runs import measure
-from tests.support.tiers import RUN_ALL, slow
+from tests.support.tiers import RUN_ALL, exhaustive
 
 RUNS = 200 if RUN_ALL else 8
 
 
-@slow
+@exhaustive
 @pytest.mark.timeout(1800)
 def test_one_worker_finishes_many_runs_at_once_within_its_memory(tmp_path: Path) -> None:
     """All runs end with a report under the same worker process, no call is repeated, and memory stays below 1.5 GiB."""

@@ -10,7 +10,7 @@ from benchmarks.peers.environments import PeerEnvironments
 from benchmarks.peers.model import PeerModel
 from benchmarks.peers.scenarios import SCENARIOS, Comparison, Stage, measure_crash
 from benchmarks.peers.systems import System, find_system
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 
 PLAIN = System("plain", "tests.benchmarks.peers.plain_starter", can_resume=True)
 FORGETFUL = System("forgetful", "tests.benchmarks.peers.plain_starter")
@@ -57,7 +57,7 @@ def test_the_graph_continues_from_its_checkpoints(comparison: Comparison) -> Non
     assert crash["repeated_calls"] == 0 and crash["outcome"] == "report"
 
 
-@slow
+@exhaustive
 def test_tenure_continues_and_repeats_nothing(tmp_path: Path) -> None:
     """All processes of Tenure are killed in the middle of a run, and no answered call is asked again."""
     environments = PeerEnvironments(tmp_path / "environments", "python")

@@ -10,7 +10,7 @@ from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
-from tests.workflows.run.test_run_memory import memory_of, remembered
+from tests.workflows.run.test_run_memory import Forgetful, memory_of, remembered
 from workflows.run.agent import AgentWorkflow
 
 TESTS = (InputFile(name="test_it.py", text="from solution import f\n\n\ndef test_right():\n    assert f()\n"),)
@@ -68,6 +68,17 @@ async def test_failing_program_is_reflected_on_and_repaired(serving: Serving) ->
         result.verification.passed,
         result.verification.total,
     ) == ("person", 1, 1)
+
+
+@slow
+async def test_a_question_that_is_taken_for_a_program_mentions_no_earlier_research(serving: Serving) -> None:
+    """A plain question recalls earlier runs while it is routed; a program is written without them."""
+    knowledge = MemoryKnowledge({}, memories=Forgetful())
+    async with serving(script(), knowledge, ScriptedSandbox()) as stage:
+        result = await (await stage.start(RunRequest(question="What is right?", memory=True))).result()
+
+    assert (result.status, result.mode) == ("done", "CODE")
+    assert len(knowledge.memories.asked) > 1 and not any("Earlier runs" in note for note in result.notes)
 
 
 @slow

@@ -13,7 +13,7 @@ from tenure.report.render.markdown import render_markdown
 from tests.conftest import Serving
 from tests.knowledge.tables.question_sets import SALES, select, total, write_tables
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 
 LETTER = "The bakery opens at seven. Bread is baked in the night, and cheese comes from the valley on Mondays.\n"
 
@@ -65,7 +65,7 @@ async def test_a_calculation_is_evidence(
     assert [source.uri for source in report.sources] == [f"calculation: {expression}"]
 
 
-@slow
+@exhaustive
 async def test_a_table_answers_in_natural_wording(serving: Serving, folder: Path) -> None:
     """A question about rows and columns is answered by a query, which the report shows."""
     write_tables(folder)

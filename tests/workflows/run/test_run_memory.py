@@ -163,18 +163,6 @@ async def test_memory_is_searched_while_a_question_is_routed(
     assert result.status == "done" and len(knowledge.memories.asked) == 2
 
 
-async def test_memory_of_a_question_that_becomes_a_program_is_not_told(serving: Serving) -> None:
-    """If the router takes a plain question for a program, the report names no earlier research."""
-    route = {"mode": "CODE", "complexity": "simple", "query_type": "procedural", "reason": "so"}
-    async with serving(
-        ScriptedChat(story(router=says(route))), MemoryKnowledge(KITCHEN, memories=Forgetful())
-    ) as stage:
-        result = await (await stage.start(REQUEST)).result()
-
-    assert result.mode == "CODE"
-    assert not any("Earlier runs" in note for note in result.notes)
-
-
 @slow
 async def test_related_run_searches_less_and_finds_the_same(serving: Serving) -> None:
     """A second run starts with the findings of the first, makes fewer searches, and says so in report and trace.
