@@ -78,7 +78,6 @@ def make(folder: str, documents: Sentences, questions: Questions, copies: int = 
             questions.see(ids, moved)
     record = CorpusRecord(_CORPUS, Asked.name, vectors.shape[1], 0.18, "", catalogue.format_utc_now())
     catalogue.save_corpus(store, record)
-    store.compact(table)
     store.refresh_indexes(table)
     refresh_graph(store, _CORPUS)
 

@@ -1,5 +1,6 @@
 """Test which indexes are planned, and that every family of vector index finds the nearest rows."""
 
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -139,3 +140,17 @@ def test_narrow_filter_finds_all_its_rows(uri: str) -> None:
     found = store.search_vectors(CHUNKS, ["id"], -query, "id IN ('i0', 'i1', 'i2', 'i3')", 4)
 
     assert sorted(found["id"].to_pylist()) == ["i0", "i1", "i2", "i3"]
+
+
+@pytest.mark.parametrize(("commits", "files"), [(3, 3), (12, 1)])
+def test_many_small_files_are_merged_before_the_first_indexes(tmp_path: Path, commits: int, files: int) -> None:
+    """A large first ingestion leaves no small files, which slow searches down; a few of them are not copied."""
+    store, table, part = Store(str(tmp_path)), "chunks_32", chunks(100)
+    for number in range(commits):
+        renamed = part.set_column(0, "id", pa.array([f"{number} {id}" for id in part["id"].to_pylist()]))
+        store.open_table(table).add(renamed)
+    built = store.refresh_indexes(table)
+
+    assert built > 0 and store.describe_table(table).files == files
+    assert store.count_rows(table) == 100 * commits
+    assert not any(index.num_unindexed_rows for index in store.describe_table(table).indexes)
