@@ -130,7 +130,8 @@ class Proxy:
         self._links.add(link)
         try:
             await asyncio.gather(self._pump(link, reader, far), self._pump(link, far_reader, writer))
-        except (OSError, asyncio.CancelledError):  # cancelled by `close` only
+        # Cancelled by `close` only; a half-closed end takes no more bytes, which is a `RuntimeError`.
+        except (OSError, RuntimeError, asyncio.CancelledError):
             link.reset()
         finally:
             self._links.discard(link)
