@@ -75,6 +75,8 @@ def _opening(trace: Trace) -> str:
         lines.append(f"Failed: {escape(trace.failure)}")
     if trace.complexity:
         lines.append(f"Routed to {trace.mode} as {trace.complexity}.")
+    elif trace.mode != "UNDEFINED":
+        lines.append(f"Mode {trace.mode}, without a call of the router.")
     if trace.effort:
         lines.append(
             f"Research of at most {_counted(trace.effort.cycles, 'cycle')}, with at most "

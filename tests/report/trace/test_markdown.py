@@ -1,6 +1,9 @@
 """Test the Markdown of a trace."""
 
 from datetime import UTC, datetime
+from typing import Any
+
+import pytest
 
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
@@ -105,6 +108,21 @@ TRACE = Trace(
     commands=(ControlRecord(at="t2", signal="pause"),),
 )
 TEXT = render_trace(TRACE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "Routed to RESEARCH as simple."),
+        ({"complexity": None}, "Mode RESEARCH, without a call of the router."),
+        ({"complexity": None, "mode": "UNDEFINED"}, ""),
+    ],
+)
+def test_the_opening_tells_who_chose_the_mode(changes: dict[str, Any], line: str) -> None:
+    """A run that no router has read has its mode by a rule, by request, or from the run that it continues."""
+    opening = render_trace(TRACE.model_copy(update=changes)).split("\n\n## ")[0]
+
+    assert [part for part in opening.split("\n\n") if "RESEARCH" in part] == ([line] if line else [])
 
 
 def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
