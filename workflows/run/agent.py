@@ -159,7 +159,7 @@ class AgentWorkflow(InteractiveRun):
         return await (self._code() if mode == "CODE" else self._research())
 
     async def _read(self) -> None:
-        """Read the documents of the request, search them for the question as a whole, and begin to remember."""
+        """Read the documents of the request, search them for the question, and start to recall earlier runs."""
         await self._ingest()
         if router.is_certain_research(self.request.question, self.request.mode):
             self.run_memory.start_recall()

@@ -21,7 +21,6 @@
     └── ConsolidationCancelled   a consolidation of memories was cancelled
 """
 
-import copyreg
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +33,7 @@ class KnowledgeError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Restore the message and the attributes without the arguments of the class."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class UnknownCorpus(KnowledgeError):
