@@ -24,7 +24,6 @@ from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
-from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.knowledge.store.excerpts import read_stored_passages
@@ -112,12 +111,6 @@ class KnowledgeActivities:
         """Return the findings of earlier research on these corpora."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.recall_findings(request)
-
-    @activity.defn
-    def inherit_findings(self, request: InheritRequest) -> InheritReply:
-        """Return the findings of earlier runs on related questions."""
-        with translate_errors(), HeartbeatThread():
-            return self._knowledge.retrieval.inherit_findings(request)
 
     @activity.defn
     def manage_corpora(self, request: CorpusRequest) -> CorpusReply:

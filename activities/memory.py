@@ -21,6 +21,8 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryReply,
     WriteMemoryRequest,
 )
+from tenure.contracts.research.learning import Experience, ExperienceRequest
+from tenure.knowledge.memory.experience import recall_experience
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -50,6 +52,12 @@ class MemoryActivities:
         """Return the memories nearest to a query."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.memories.recall(request)
+
+    @activity.defn
+    def recall_experience(self, request: ExperienceRequest) -> Experience:
+        """Return the knowledge of earlier runs with which a run starts."""
+        with translate_errors(), HeartbeatThread():
+            return recall_experience(self._knowledge.memories, self._knowledge.retrieval, request)
 
     @activity.defn
     def list_memories(self, request: MemoriesRequest) -> MemoriesReply:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, get_args
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import Priority
 
-from activities.knowledge import KnowledgeActivities
+from activities.memory import MemoryActivities
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.support.datasets import UnknownFormat, collection, key, rows
 from benchmarks.support.environment import stage
@@ -124,8 +124,8 @@ class World:
                 AgentWorkflow.run, request, id=run, task_queue=TENURE_QUEUE, priority=Priority(fairness_key=owner)
             )
             result = await handle.result()
-        remembered = any(note.startswith("Remembered") for note in result.notes)
-        calls = result.usage.searches + await _looks(handle)
+        remembered = any(note.startswith("Recalled") for note in result.notes)
+        calls = result.usage.searches + await _count_recalls(handle)
         return Ran(run, calls, await self._recall(result, evidence), remembered)
 
     async def _recall(self, result: Result, evidence: frozenset[str]) -> float:
@@ -165,10 +165,10 @@ class World:
             self._knowledge.memories.remember(RememberRequest(memories=part, owner=owner, now=datetime.now(UTC)))
 
 
-async def _looks(handle: WorkflowHandle[Any, Result]) -> int:
-    """Return the number of lookups of the passages of related runs."""
+async def _count_recalls(handle: WorkflowHandle[Any, Result]) -> int:
+    """Return how often a run has looked up earlier runs."""
     began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
-    return sum(one.activity_type.name == KnowledgeActivities.inherit_findings.__name__ for one in began)
+    return sum(one.activity_type.name == MemoryActivities.recall_experience.__name__ for one in began)
 
 
 def _episode(kind: QueryType, strategy: str, number: int) -> NewMemory:

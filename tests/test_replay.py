@@ -38,10 +38,10 @@ from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 
 FEATURES: dict[str, tuple[str, ...]] = {
     "memory": (
-        "activity search_memories in AgentWorkflow",
-        "activity inherit_findings in AgentWorkflow",
+        "activity recall_experience in AgentWorkflow",
         "activity store_memories in AgentWorkflow",
     ),
+    "lessons of programs": ("activity search_memories in AgentWorkflow",),
     "web": ("activity search_web in SectionWorkflow", "activity fetch_pages in AgentWorkflow"),
     "browser": ("activity render_pages in SectionWorkflow",),
     "budget of calls": ("exhausted calls in ResearchWorkflow",),
@@ -83,7 +83,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),
     "failed run": ("failed in AgentWorkflow",),
     "failed section": ("child failed in ResearchWorkflow",),
-    "failed task": ("child failed in SpiralWorkflow",),
+    "failed task": ("activity failed in SpiralWorkflow",),
     "named latent topics": ("activity topic_namer in SpiralWorkflow",),
     **{
         f"{name} continued as new": (f"continued in {name}",)

@@ -92,10 +92,11 @@ def test_every_queue_serves_its_activities() -> None:
             *("archive_run", "archive_missing_runs"),
         },
         SEARCH_QUEUE: {
-            *("search_passages", "group_passages", "recall_findings", "analyze_candidates", "inherit_findings"),
+            *("search_passages", "group_passages", "recall_findings", "analyze_candidates"),
             *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
             *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
+            "recall_experience",
         },
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {

@@ -19,7 +19,7 @@ import numpy as np
 from tenure.algorithms.text.known_urls import extract_urls, normalize_url
 from tenure.algorithms.text.passage import Passage, Vectors
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.computing import ComputationReply, ComputationRequest, TableFileReply, TableFileRequest
 from tenure.contracts.evidence.corpora import (
     CorpusStats,
@@ -219,6 +219,10 @@ class MemoryKnowledge:
     def inherit_findings(self, request: InheritRequest) -> InheritReply:
         """Leave what the test says."""
         return self.inherited
+
+    def list_unchanged_runs(self, request: InheritRequest) -> tuple[RunId, ...]:
+        """Say the same of the runs as their findings do."""
+        return self.inherited.unchanged
 
     def load_turns(self, role: str, turn: ConversationTurn) -> tuple[Message, ...]:
         spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]

@@ -17,31 +17,18 @@ from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from activities.knowledge import KnowledgeActivities
     from activities.memory import MemoryActivities
-    from tenure.algorithms.memory import experience, known_facts, lessons
+    from tenure.algorithms.memory import experience, lessons
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.tables import get_database_corpus
-    from tenure.contracts.knowledge.memory import (
-        MemorySearchReply,
-        MemorySearchRequest,
-        NewMemory,
-        RememberRequest,
-        ScoredMemory,
-    )
-    from tenure.contracts.research.learning import (
-        Experience,
-        InheritReply,
-        InheritRequest,
-        ProgramExperience,
-        RelatedRun,
-    )
+    from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, NewMemory, RememberRequest
+    from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest, ProgramExperience
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.run import RunRequest
 
-MAX_RECALLED_MEMORIES: Final = 40
-"""Memories of earlier runs, not counting the facts they found."""
+MAX_RECALLED_LESSONS: Final = 40
+"""Memories of earlier programs."""
 MEMORY_TIMEOUT: Final = timedelta(minutes=5)
 """Time that a run waits for its memory."""
 
@@ -94,54 +81,37 @@ class RunMemory:
         return None
 
     async def _recall(self) -> Experience:
-        repeated = await self._find_repeated_runs()
-        memories, facts = await asyncio.gather(self._search_runs(repeated), self._search_facts(repeated))
-        related = experience.find_related_runs(memories.memories, self._run)
-        inherited = await self._inherit((*related, *experience.find_runs_by_facts(facts, related, self._run)))
-        return self._build_experience(memories, facts, related, inherited)
-
-    async def _find_repeated_runs(self) -> tuple[RunId, ...]:
-        """Return earlier runs on the same question since whose end no document has changed.
-
-        A model has answered the prompts of such a run. Its answers are cached, and without the memories of that run the
-        prompts are the same again. The web changes, and a run with fresh answers uses no cache.
-        """
         request, limits = self._request, self._request.limits
-        if not limits.has_model or limits.fresh or limits.web or not request.corpora:
-            return ()
-        search = MemorySearchRequest(
-            query=request.question,
-            owner=self._owner,
-            kinds=("episodic",),
-            limit=MAX_RECALLED_MEMORIES,
-            corpora=self._readable,
-            now=workflow.now(),
+        findings = InheritRequest(
+            question=request.question,
+            corpora=request.corpora,
+            filters=limits.filters,
+            min_relevance=limits.min_relevance,
         )
-        found = await self._clients.execute_activity(
-            MemoryActivities.search_memories, search, summary=f"the same question: {request.question}"
+        # The web answers the same query differently from day to day, and a scheduled question repeats all searches.
+        wanted = ExperienceRequest(
+            run=self._run,
+            memories=self._build_search(),
+            findings=findings if request.corpora else None,
+            inherits=not request.scheduled,
+            repeats_queries=not limits.web,
+            reuses_answers=limits.has_model and not (limits.fresh or limits.web),
         )
-        same = experience.find_same_questions(found.memories, request.question, self._run)
-        repeated = (await self._load_findings(same)).unchanged if same else ()
-        if repeated:
-            self._recall_notes.append(experience.describe_repeated_runs(repeated))
-        return repeated
+        recalled = await self._clients.execute_activity(
+            MemoryActivities.recall_experience, wanted, summary=request.question
+        )
+        self._recall_notes += experience.describe_experience(recalled)
+        return recalled
 
-    async def _search_runs(self, without: tuple[RunId, ...]) -> MemorySearchReply:
-        """Return memories of how earlier runs went and what they learned."""
-        question = self._request.question
-        request = MemorySearchRequest(
-            query=question,
+    def _build_search(self) -> MemorySearchRequest:
+        """Return the search of the owner's memories for the question of the run."""
+        return MemorySearchRequest(
+            query=self._request.question,
             owner=self._owner,
-            kinds=("episodic", "procedural"),
-            limit=MAX_RECALLED_MEMORIES,
             corpora=self._readable,
-            without_runs=without,
             now=workflow.now(),
             used_by=self._run,
-            include_strategies=True,
-            include_preferences=True,
         )
-        return await self._clients.execute_activity(MemoryActivities.search_memories, request, summary=question)
 
     async def recall_lessons(self) -> ProgramExperience:
         """Return the lessons of earlier programs, and the preferences."""
@@ -156,81 +126,11 @@ class RunMemory:
         return ProgramExperience(lessons=self.lessons, preferences=self.preferences)
 
     async def _search_lessons(self) -> MemorySearchReply:
-        question = self._request.question
-        request = MemorySearchRequest(
-            query=question,
-            owner=self._owner,
-            kinds=("procedural",),
-            limit=MAX_RECALLED_MEMORIES,
-            corpora=self._readable,
-            now=workflow.now(),
-            used_by=self._run,
-            include_preferences=True,
-        )
+        wanted = {"kinds": ("procedural",), "limit": MAX_RECALLED_LESSONS, "include_preferences": True}
+        search = self._build_search().model_copy(update=wanted)
         return await self._clients.execute_activity(
-            MemoryActivities.search_memories, request, summary=f"lessons: {question}"
+            MemoryActivities.search_memories, search, summary=f"lessons: {search.query}"
         )
-
-    async def _search_facts(self, without: tuple[RunId, ...]) -> tuple[ScoredMemory, ...]:
-        """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
-        question = self._request.question
-        request = MemorySearchRequest(
-            query=question,
-            owner=self._owner,
-            kinds=known_facts.FACT_KINDS,
-            limit=known_facts.MAX_RECALLED_FACTS,
-            corpora=self._readable,
-            without_runs=without,
-            now=workflow.now(),
-            used_by=self._run,
-        )
-        reply = await self._clients.execute_activity(
-            MemoryActivities.search_memories, request, summary=f"facts: {question}"
-        )
-        return reply.memories
-
-    async def _inherit(self, related: tuple[RelatedRun, ...]) -> InheritReply:
-        """Return the findings of related runs; a scheduled question repeats all searches instead."""
-        request = self._request
-        if not related or not request.corpora or request.scheduled:
-            return InheritReply()
-        return await self._load_findings(related)
-
-    async def _load_findings(self, runs: tuple[RelatedRun, ...]) -> InheritReply:
-        """Return the findings of runs, and which of them the documents have not changed since."""
-        request = self._request
-        return await self._clients.execute_activity(
-            KnowledgeActivities.inherit_findings,
-            InheritRequest(
-                runs=runs,
-                question=request.question,
-                corpora=request.corpora,
-                filters=request.limits.filters,
-                min_relevance=request.limits.min_relevance,
-            ),
-            summary=f"findings of {len(runs)} related runs",
-        )
-
-    def _build_experience(
-        self,
-        memories: MemorySearchReply,
-        facts: tuple[ScoredMemory, ...],
-        related: tuple[RelatedRun, ...],
-        inherited: InheritReply,
-    ) -> Experience:
-        # The web answers the same query differently from day to day.
-        repeatable = not self._request.limits.web
-        built = Experience(
-            related=related,
-            passages=inherited.passages,
-            queries=experience.select_inherited_queries(memories.memories, related, inherited) if repeatable else (),
-            records=memories.strategies,
-            advice=experience.select_advice(memories.memories),
-            facts=known_facts.select_known_facts(facts),
-            preferences=tuple(memory.text for memory in memories.preferences),
-        )
-        self._recall_notes += experience.describe_experience(built)
-        return built
 
     async def store(self, result: Result, draft: ReportDraft) -> Result:
         """Store the memories of this run; return the result, with a note if that failed."""

@@ -265,17 +265,21 @@ def rank_productive_queries(executed: Sequence[ExecutedQuery]) -> tuple[str, ...
     return tuple(dict.fromkeys(query.query for query in found))[:MAX_SAVED_QUERIES]
 
 
-def describe_repeated_runs(runs: Sequence[RunId]) -> str:
-    """Return a log line on runs whose memories are left out."""
+def describe_experience(experience: Experience) -> tuple[str, ...]:
+    """Return log lines on the results of earlier runs that a run starts with, or leaves out."""
     return (
-        f"The same question was asked about the same documents before ({', '.join(runs)}). The memories of that are "
-        "left out, so that answers of the model are used again."
+        *_describe_repeated_runs(experience),
+        *_describe_related_runs(experience),
+        *_describe_known_facts(experience),
     )
 
 
-def describe_experience(experience: Experience) -> tuple[str, ...]:
-    """Return log lines on the results of earlier runs that a run starts with."""
-    return (*_describe_related_runs(experience), *_describe_known_facts(experience))
+def _describe_repeated_runs(experience: Experience) -> Iterator[str]:
+    if experience.repeated:
+        yield (
+            f"The same question was asked about the same documents before ({', '.join(experience.repeated)}). The "
+            "memories of that are left out, so that answers of the model are used again."
+        )
 
 
 def _describe_related_runs(experience: Experience) -> Iterator[str]:

@@ -8,7 +8,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
-from tenure.contracts.knowledge.memory import StrategyRecord
+from tenure.contracts.knowledge.memory import MemorySearchRequest, StrategyRecord
 from tenure.contracts.run.run import QueryType
 
 
@@ -43,7 +43,7 @@ class KnownFact(Contract):
 class InheritRequest(Contract):
     """Request for the passages of related runs that a new run can start with."""
 
-    runs: tuple[RelatedRun, ...] = Field(max_length=20)
+    runs: tuple[RelatedRun, ...] = Field(default=(), max_length=20)
     """Related runs, most relevant first."""
     question: str
     """Question of the new run."""
@@ -78,9 +78,28 @@ class InheritReply(Contract):
     """
 
 
+class ExperienceRequest(Contract):
+    """Request for the knowledge of earlier runs with which a run starts."""
+
+    run: RunId
+    """Id of the run."""
+    memories: MemorySearchRequest
+    """Search of its owner's memories for its question, whatever their kind."""
+    findings: InheritRequest | None = None
+    """Passages of related runs that it may use, without the runs; None if it reads no corpus."""
+    inherits: bool = True
+    """Whether it starts with these passages instead of searching for them again."""
+    repeats_queries: bool = True
+    """Whether the queries of earlier runs find the same again, as long as no document changes."""
+    reuses_answers: bool = False
+    """Whether a model answers its prompts, and identical ones from a cache."""
+
+
 class Experience(Contract):
     """Knowledge of earlier runs with which a run starts."""
 
+    repeated: tuple[RunId, ...] = ()
+    """Earlier runs on the same question and the same documents, whose memories are left out."""
     related: tuple[RelatedRun, ...] = ()
     """Earlier runs on related questions."""
     passages: tuple[InheritedPassage, ...] = ()

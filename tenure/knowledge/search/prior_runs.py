@@ -4,6 +4,7 @@ An earlier acceptance is no proof. A finding must still be stored, and it is ass
 similar to the question, or a name links its document to a passage that is.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -45,7 +46,7 @@ def inherit_findings(store: Store, chunks: ChunkVectors, encode: Encoder, reques
             )
             for passage in selected
         ),
-        unchanged=_list_unchanged_runs(store, request),
+        unchanged=list_unchanged_runs(store, request),
     )
 
 
@@ -101,18 +102,23 @@ def _all_names(mention: Mapping[str, Any]) -> set[str]:
     return {*mention["names"], *mention["parts"]}
 
 
-def _list_unchanged_runs(store: Store, request: InheritRequest) -> tuple[RunId, ...]:
+def list_unchanged_runs(store: Store, request: InheritRequest) -> tuple[RunId, ...]:
     """Return the runs whose findings cover all of the corpora and which no later change of the corpora affects."""
-    condition = f"corpus IN {quote_list(request.corpora)}"
+
+    def is_changed_after(end: str) -> bool:
+        condition = f"corpus IN {quote_list(request.corpora)} AND fetched_at > {quote_literal(end)}"
+        return store.count_rows(SOURCES, condition) > 0
+
     read = _load_read_corpora(store, [prior.run for prior in request.runs])
-    return tuple(
-        prior.run
+    ends = {
+        prior.run: prior.ended_at.isoformat(timespec="seconds")
         for prior in request.runs
         if read.get(prior.run, set()).issuperset(request.corpora)
-        and not store.count_rows(
-            SOURCES, f"{condition} AND fetched_at > {quote_literal(prior.ended_at.isoformat(timespec='seconds'))}"
-        )
-    )
+    }
+    # A document that has changed after one run has changed after all runs that ended before it.
+    newest_first = sorted(set(ends.values()), reverse=True)
+    unchanged = newest_first[: bisect_left(newest_first, True, key=is_changed_after)]
+    return tuple(run for run, end in ends.items() if end in unchanged)
 
 
 def _load_read_corpora(store: Store, runs: Sequence[RunId]) -> dict[RunId, set[str]]:

@@ -3,6 +3,7 @@
 import time
 
 from tenure.algorithms.text.passage import Encoder
+from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
@@ -12,7 +13,7 @@ from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.search import findings
 from tenure.knowledge.search.grouping import group_passages
 from tenure.knowledge.search.lookup import count_documents_with_url, find_term
-from tenure.knowledge.search.prior_runs import inherit_findings
+from tenure.knowledge.search.prior_runs import inherit_findings, list_unchanged_runs
 from tenure.knowledge.search.recall import MAX_CANDIDATES, recall_findings
 from tenure.knowledge.search.reranking import Reranker
 from tenure.knowledge.search.search import search
@@ -95,3 +96,7 @@ class Retrieval:
             UnknownCorpus: a corpus was never ingested.
         """
         return inherit_findings(self._store, self._chunks, self._encode, request)
+
+    def list_unchanged_runs(self, request: InheritRequest) -> tuple[RunId, ...]:
+        """Return the runs of a request whose queries would find the same again."""
+        return list_unchanged_runs(self._store, request)

@@ -15,7 +15,6 @@ from tenure.algorithms.memory.experience import (
     choose_strategy,
     compute_reward,
     describe_experience,
-    describe_repeated_runs,
     find_related_runs,
     find_runs_by_facts,
     find_same_questions,
@@ -120,7 +119,8 @@ def test_runs_on_the_same_question_are_found_by_its_exact_words() -> None:
     found = find_same_questions(memories, QUERY, RunId("this"))
 
     assert [(one.run, one.ended_at) for one in found] == [("one", NOW), ("two", NOW)]
-    assert "before (one, two)." in describe_repeated_runs([one.run for one in found])
+    [note] = describe_experience(Experience(repeated=tuple(one.run for one in found)))
+    assert "before (one, two)." in note
 
 
 def test_runs_are_related_by_facts() -> None:

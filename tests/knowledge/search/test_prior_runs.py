@@ -115,6 +115,21 @@ def test_run_is_unchanged_without_new_documents(knowledge: KnowledgeBase, found:
     assert left(knowledge, "one", at=LATER - timedelta(days=9)).unchanged == ()
 
 
+@slow
+def test_runs_before_a_change_are_changed(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
+    """Of runs with several ends, exactly those that ended before the last change of a document are changed."""
+    days = {"newest": 1, "new": 0.5, "old": -1, "oldest": -9}
+    for run in days:
+        accept(knowledge, run, found["dance"])
+    runs = tuple(
+        RelatedRun(run=RunId(run), question=QUESTION, ended_at=datetime.now(UTC) + timedelta(days=at), relevance=1.0)
+        for run, at in days.items()
+    )
+    request = InheritRequest(runs=runs[::-1], question=QUESTION, corpora=("c",), min_relevance=0.3)
+
+    assert knowledge.retrieval.list_unchanged_runs(request) == ("new", "newest")
+
+
 def test_unknown_corpus_raises_an_error(knowledge: KnowledgeBase) -> None:
     """An unknown corpus raises an error."""
     with pytest.raises(UnknownCorpus):

@@ -140,7 +140,7 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
     assert traced.kept == tuple(one.text for one in knowledge.memories.kept[1].memories)
     assert traced.facts
     assert {fact.text for fact in traced.facts} <= {one.text for one in knowledge.memories.kept[0].memories}
-    assert [request.used_by for request in knowledge.memories.asked] == [first.id] * 2 + [second.id] * 2
+    assert [request.used_by for request in knowledge.memories.asked] == [first.id] + [second.id] * 2
 
 
 @pytest.mark.parametrize(("question", "is_recalled"), [(REQUEST.question, True), ("Bread and cheese, please", False)])
@@ -153,7 +153,7 @@ async def test_memory_is_searched_while_a_question_is_routed(
     async with serving(ScriptedChat(story(router=route)), knowledge) as stage:
         run = await stage.start(REQUEST.model_copy(update={"question": question}))
         await route.reached.wait()
-        done = "search_memories" if is_recalled else "search_passages"
+        done = "recall_experience" if is_recalled else "search_passages"
         await until_history(stage.client.get_workflow_handle(run.id), done)
         before = len(knowledge.memories.asked)
         route.released.set()

@@ -1,0 +1,77 @@
+"""Recall the knowledge of earlier runs with which a run starts: memories, facts, and passages that they accepted."""
+
+from typing import TYPE_CHECKING, Final
+
+from tenure.algorithms.memory import experience, known_facts
+from tenure.contracts.base import RunId
+from tenure.contracts.knowledge.memory import MemorySearchReply
+from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritReply
+
+if TYPE_CHECKING:
+    from tenure.knowledge.memory.memories import Memories
+    from tenure.knowledge.search.retrieval import Retrieval
+
+MAX_RECALLED_MEMORIES: Final = 40
+"""Memories of earlier runs, not counting the facts they found."""
+
+
+def recall_experience(memories: "Memories", retrieval: "Retrieval", request: ExperienceRequest) -> Experience:
+    """Return the knowledge of earlier runs with which a run starts.
+
+    Raises:
+        InvalidSearch: the question is empty.
+        InvalidFilter: a filter is invalid.
+        UnknownCorpus: a corpus was never ingested.
+    """
+    repeated = _find_repeated_runs(memories, retrieval, request)
+    recalled = _search_runs(memories, request, repeated)
+    facts = _search_facts(memories, request, repeated)
+    related = experience.find_related_runs(recalled.memories, request.run)
+    runs = (*related, *experience.find_runs_by_facts(facts.memories, related, request.run))
+    inherited = InheritReply()
+    if request.findings is not None and request.inherits and runs:
+        inherited = retrieval.inherit_findings(request.findings.model_copy(update={"runs": runs}))
+    queries = experience.select_inherited_queries(recalled.memories, related, inherited)
+    return Experience(
+        repeated=repeated,
+        related=related,
+        passages=inherited.passages,
+        queries=queries if request.repeats_queries else (),
+        records=recalled.strategies,
+        advice=experience.select_advice(recalled.memories),
+        facts=known_facts.select_known_facts(facts.memories),
+        preferences=tuple(memory.text for memory in recalled.preferences),
+    )
+
+
+def _find_repeated_runs(memories: "Memories", retrieval: "Retrieval", request: ExperienceRequest) -> tuple[RunId, ...]:
+    """Return earlier runs on the same question since whose end no document has changed.
+
+    A model has answered the prompts of such a run. Its answers are cached, and without the memories of that run the
+    prompts are the same again.
+    """
+    if not request.reuses_answers or request.findings is None:
+        return ()
+    # Nothing is used yet: the search only looks for the runs.
+    wanted = {"kinds": ("episodic",), "limit": MAX_RECALLED_MEMORIES, "used_by": ""}
+    found = memories.recall(request.memories.model_copy(update=wanted)).memories
+    same = experience.find_same_questions(found, request.memories.query, request.run)
+    return retrieval.list_unchanged_runs(request.findings.model_copy(update={"runs": same})) if same else ()
+
+
+def _search_runs(memories: "Memories", request: ExperienceRequest, without: tuple[RunId, ...]) -> MemorySearchReply:
+    """Return memories of how earlier runs went and what they learned, strategies, and preferences."""
+    wanted = {
+        "kinds": ("episodic", "procedural"),
+        "limit": MAX_RECALLED_MEMORIES,
+        "without_runs": without,
+        "include_strategies": True,
+        "include_preferences": True,
+    }
+    return memories.recall(request.memories.model_copy(update=wanted))
+
+
+def _search_facts(memories: "Memories", request: ExperienceRequest, without: tuple[RunId, ...]) -> MemorySearchReply:
+    """Return facts that earlier runs found; searched separately, so that they do not displace other memories."""
+    wanted = {"kinds": known_facts.FACT_KINDS, "limit": known_facts.MAX_RECALLED_FACTS, "without_runs": without}
+    return memories.recall(request.memories.model_copy(update=wanted))
