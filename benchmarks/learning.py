@@ -166,7 +166,7 @@ class World:
 
 
 async def _count_recalls(handle: WorkflowHandle[Any, Result]) -> int:
-    """Return how often a run has looked up earlier runs."""
+    """Return the number of lookups of earlier runs that a run has made."""
     began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
     return sum(one.activity_type.name == MemoryActivities.recall_experience.__name__ for one in began)
 
