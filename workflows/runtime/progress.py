@@ -1,14 +1,15 @@
 """Report the progress of a child workflow to its run.
 
 Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: a child sends
-at most one message every two seconds, and the last news are part of its result. A server accepts a limited number of
+at most one message every two seconds, fewer if the server or the workers are busy, and the last news are part of its
+result. A server accepts a limited number of
 signals for one run, 10,000 by default. A run that receives a flood of signals receives none of its children afterwards:
 they continue without it, and its report says so.
 """
 
 import asyncio
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from temporalio import workflow
@@ -16,8 +17,8 @@ from temporalio import workflow
 from workflows.runtime.control import send_signal
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.progress import merge_updates
-    from tenure.contracts.research.progress import MESSAGE_SECONDS, ProgressUpdate
+    from tenure.algorithms.control.progress import compute_pause, merge_updates
+    from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import WorkflowUsage
 
@@ -50,6 +51,7 @@ class ProgressReporter:
         self._is_asleep = False
         self._sending = asyncio.Lock()
         self._last_sent = workflow.now()
+        self._delay = timedelta()
         self.ended_parts: dict[str, WorkflowUsage] = {}
         """Usage of the child's own children that have ended, by their ids."""
         self.expected: BudgetAmounts | None = None
@@ -119,12 +121,18 @@ class ProgressReporter:
 
     async def _send_later(self) -> None:
         while self._waiting:
-            wait = self._last_sent + timedelta(seconds=MESSAGE_SECONDS) - workflow.now()
-            if wait > timedelta():
-                self._is_asleep = True
-                await workflow.sleep(wait, summary="until the next progress")
-                self._is_asleep = False
-            await self._send()
+            until = self._last_sent + compute_pause(self._delay)
+            if until > workflow.now():
+                await self._sleep(until)
+            else:
+                await self._send()
+
+    async def _sleep(self, until: datetime) -> None:
+        """Wait for the next message, and measure how late the wait ends."""
+        self._is_asleep = True
+        await workflow.sleep(until - workflow.now(), summary="until the next progress")
+        self._is_asleep = False
+        self._delay = workflow.now() - until
 
     def _stop_waiting(self) -> None:
         """End the wait for the next message."""
@@ -143,6 +151,7 @@ class ProgressReporter:
         self._last_sent = workflow.now()
         run = workflow.get_external_workflow_handle(self._run)
         self.is_received &= await send_signal(run, "report_progress", self._add_amounts(update))
+        self._delay = workflow.now() - self._last_sent
 
     def _add_amounts(self, update: ProgressUpdate) -> ProgressUpdate:
         """Return an update with what has been used and is expected now."""

@@ -1,6 +1,27 @@
-"""Merge the progress that a child workflow has not sent yet."""
+"""Merge the progress that a child workflow has not sent yet, and compute how long it waits."""
+
+from datetime import timedelta
+from typing import Final
 
 from tenure.contracts.research.progress import ProgressUpdate
+
+MIN_PAUSE: Final = timedelta(seconds=2)
+"""Shortest time between two messages of a child workflow."""
+MAX_PAUSE: Final = timedelta(seconds=20)
+"""Longest time between two messages, however busy server and workers are."""
+PAUSE_PER_DELAY: Final = 10
+"""Time between two messages for each second by which the last one was delayed."""
+
+
+def compute_pause(delay: timedelta) -> timedelta:
+    """Return the time between two messages.
+
+    Messages that are delayed delay the work of all runs, so they become fewer.
+
+    Args:
+        delay: time that the last message took, or by which its timer was late.
+    """
+    return min(max(MIN_PAUSE, PAUSE_PER_DELAY * delay), MAX_PAUSE)
 
 
 def merge_updates(earlier: ProgressUpdate, later: ProgressUpdate) -> ProgressUpdate | None:

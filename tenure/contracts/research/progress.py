@@ -6,9 +6,6 @@ from tenure.contracts.result.programs import Attempt, StoredArtifact
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import RunPhase, StepProgress, TopicProgress, WorkflowUsage
 
-MESSAGE_SECONDS = 2.0
-"""Time between two messages of a child workflow."""
-
 
 class ProgressUpdate(Contract):
     """Progress reported by a child workflow to its run; omitted fields keep their values."""

@@ -1,6 +1,10 @@
-"""Test the merging of progress that was not sent yet."""
+"""Test the merging of progress that was not sent yet, and the time that it waits."""
 
-from tenure.algorithms.control.progress import merge_updates
+from datetime import timedelta
+
+import pytest
+
+from tenure.algorithms.control.progress import compute_pause, merge_updates
 from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.result.programs import Attempt
@@ -13,6 +17,12 @@ def report(**news: object) -> ProgressUpdate:
 
 def topic(name: str, phase: str) -> TopicProgress:
     return TopicProgress.model_validate({"topic": name, "phase": phase})
+
+
+@pytest.mark.parametrize(("delay", "pause"), [(0, 2), (0.2, 2), (0.5, 5), (2, 20), (60, 20)])
+def test_delayed_messages_become_fewer(delay: float, pause: float) -> None:
+    """Messages wait two seconds, ten times their delay if that is longer, and never more than twenty seconds."""
+    assert compute_pause(timedelta(seconds=delay)) == timedelta(seconds=pause)
 
 
 def test_later_news_replace_earlier_ones() -> None:

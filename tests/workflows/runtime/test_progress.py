@@ -3,9 +3,10 @@
 import asyncio
 import uuid
 from collections.abc import Sequence
+from typing import Any
 
 from temporalio import workflow
-from temporalio.client import WorkflowHistory
+from temporalio.client import WorkflowHandle, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.research.progress import ProgressUpdate
@@ -20,12 +21,21 @@ from workflows.runtime.progress import ProgressReporter
 class Reporting:
     """Reports to the run of its request as each line of it says, and returns the last news."""
 
+    def __init__(self) -> None:
+        self.is_heard = False
+
+    @workflow.signal
+    def proceed(self) -> None:
+        self.is_heard = True
+
     @workflow.run
     async def run(self, run: str, lines: list[str]) -> ProgressUpdate | None:
         reporter = ProgressReporter(run, WorkflowUsage)
         for line in lines:
             if line == "sleep":
                 await workflow.sleep(2.5)
+            elif line == "wait":
+                await workflow.wait_condition(lambda: self.is_heard)
             elif line == "send":
                 await reporter.send()
             elif line == "expect":
@@ -74,8 +84,23 @@ async def play(
         child = await server.client.start_workflow(
             Reporting.run, args=[name, list(lines)], id=f"{name}/child", task_queue=name
         )
-        last = await child.result()
-        return await run.result(), last, await child.fetch_history()
+        heard = await run.result()
+        if "wait" in lines:
+            await child.signal(Reporting.proceed)
+        return heard, await child.result(), await child.fetch_history()
+
+
+def has_sent(history: WorkflowHistory) -> bool:
+    """Return whether a child has sent a message."""
+    return any(
+        event.HasField("signal_external_workflow_execution_initiated_event_attributes") for event in history.events
+    )
+
+
+async def until_event(handle: WorkflowHandle[Any, Any], kind: str) -> None:
+    """Wait until a history has an event of a kind."""
+    while not any(event.HasField(kind) for event in (await handle.fetch_history()).events):  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
 
 
 async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvironment) -> None:
@@ -85,17 +110,38 @@ async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvi
     assert heard == []
     assert last is not None
     assert (last.last, last.cycle, last.ended, last.usage) == ("writing", 7, True, WorkflowUsage())
-    assert not any(
-        event.HasField("signal_external_workflow_execution_initiated_event_attributes") for event in history.events
-    )
+    assert not has_sent(history)
 
 
 async def test_news_wait_for_two_seconds(server: WorkflowEnvironment) -> None:
     """All news of two seconds make one message, and the next ones wait again."""
-    heard, last, _ = await play(server, ["reading", "writing", "sleep", "checking"], 1)
+    heard, last, _ = await play(server, ["reading", "writing", "wait", "checking"], 1)
 
     assert [update.last for update in heard] == ["writing"]
     assert last is not None and last.last == "checking"
+
+
+async def test_news_wait_longer_if_workers_are_late(server: WorkflowEnvironment) -> None:
+    """A worker that continues a second after the two seconds sends no message of a child that ends soon after."""
+    name = f"progress-{uuid.uuid4().hex[:8]}"
+
+    def serve() -> PatientWorker:
+        return PatientWorker(
+            server.client, task_queue=name, workflows=[Reporting], workflow_runner=create_workflow_runner()
+        )
+
+    async with serve():
+        child = await server.client.start_workflow(
+            Reporting.run, args=["nobody", ["reading", "sleep"]], id=name, task_queue=name
+        )
+        await until_event(child, "timer_started_event_attributes")
+    await until_event(child, "timer_fired_event_attributes")
+    await asyncio.sleep(1)  # the delay that the child measures
+    async with serve():
+        last = await child.result()
+
+    assert last is not None and last.last == "reading"
+    assert not has_sent(await child.fetch_history())
 
 
 async def test_messages_name_what_is_expected_when_they_are_sent(server: WorkflowEnvironment) -> None:
