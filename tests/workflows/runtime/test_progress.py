@@ -99,7 +99,9 @@ def has_sent(history: WorkflowHistory) -> bool:
 
 async def until_event(handle: WorkflowHandle[Any, Any], kind: str) -> None:
     """Wait until a history has an event of a kind."""
-    while not any(event.HasField(kind) for event in (await handle.fetch_history()).events):  # type: ignore[arg-type]
+    while True:
+        if any(event.HasField(kind) for event in (await handle.fetch_history()).events):  # type: ignore[arg-type]
+            return
         await asyncio.sleep(0.05)
 
 
