@@ -22,7 +22,7 @@ from tenure.contracts.knowledge.memory import (
     WriteMemoryRequest,
 )
 from tenure.contracts.research.learning import Experience, ExperienceRequest
-from tenure.knowledge.memory.experience import recall_experience
+from tenure.knowledge.experience import recall_experience
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -22,10 +22,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client
 from temporalio.common import Priority
 
-from activities.memory import MemoryActivities
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away, recall
 from benchmarks.support.datasets import UnknownFormat, collection, key, rows
 from benchmarks.support.environment import stage
@@ -125,7 +124,8 @@ class World:
             )
             result = await handle.result()
         remembered = any(note.startswith("Recalled") for note in result.notes)
-        calls = result.usage.searches + await _count_recalls(handle)
+        # The passages of related runs are looked up only if there are such runs.
+        calls = result.usage.searches + remembered
         return Ran(run, calls, await self._recall(result, evidence), remembered)
 
     async def _recall(self, result: Result, evidence: frozenset[str]) -> float:
@@ -163,12 +163,6 @@ class World:
         for at in range(0, len(impressions), _AT_A_TIME):
             part = impressions[at : at + _AT_A_TIME]
             self._knowledge.memories.remember(RememberRequest(memories=part, owner=owner, now=datetime.now(UTC)))
-
-
-async def _count_recalls(handle: WorkflowHandle[Any, Result]) -> int:
-    """Return the number of lookups of earlier runs that a run has made."""
-    began = [event.activity_task_scheduled_event_attributes async for event in handle.fetch_history_events()]
-    return sum(one.activity_type.name == MemoryActivities.recall_experience.__name__ for one in began)
 
 
 def _episode(kind: QueryType, strategy: str, number: int) -> NewMemory:

@@ -83,7 +83,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),
     "failed run": ("failed in AgentWorkflow",),
     "failed section": ("child failed in ResearchWorkflow",),
-    "failed task": ("activity failed in SpiralWorkflow",),
+    "failed task": ("child failed in SpiralWorkflow",),
     "named latent topics": ("activity topic_namer in SpiralWorkflow",),
     **{
         f"{name} continued as new": (f"continued in {name}",)

@@ -51,7 +51,6 @@ def _read_history(events: Sequence[Json]) -> Iterator[str]:
         yield f"{workflow} after an earlier one"
     for event in events:
         yield from (f"{fact} in {workflow}" for fact in _read_event(event))
-        yield from _read_searches(event)
 
 
 def _read_event(event: Json) -> Iterator[str]:
@@ -91,13 +90,6 @@ def _read_signal(name: str, argument: Any) -> Iterator[str]:
         yield "deadline"
     if name == "request_input":
         yield f"question {argument['kind']}"
-
-
-def _read_searches(event: Json) -> Iterator[str]:
-    """Yield the strategies of the tasks that the research loop carried out in a cycle."""
-    signal = event.get("workflowExecutionSignaledEventAttributes", {})
-    if signal.get("signalName") == "record_cycle":
-        yield from (f"strategy {search['request']['strategy']}" for search in _decode(signal.get("input"))["searches"])
 
 
 def _decode(payloads: Json | None) -> Any:

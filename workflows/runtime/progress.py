@@ -2,9 +2,8 @@
 
 Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: a child sends
 at most one message every two seconds, fewer if the server or the workers are busy, and the last news are part of its
-result. A server accepts a limited number of
-signals for one run, 10,000 by default. A run that receives a flood of signals receives none of its children afterwards:
-they continue without it, and its report says so.
+result. A server accepts a limited number of signals for one run, 10,000 by default. A run that receives a flood of
+signals receives none of its children afterwards: they continue without it, and its report says so.
 """
 
 import asyncio

@@ -382,7 +382,7 @@ class SubagentResult(Contract):
 
 
 class CompletedSearch(Contract):
-    """A task that only searches, which the research loop carried out itself, without a subagent."""
+    """A task of one search, which the research loop carried out itself, without a subagent."""
 
     request: SubagentRequest
     """The task."""

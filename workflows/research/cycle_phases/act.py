@@ -1,4 +1,4 @@
-"""Carry out a plan: one task for each step, concurrently where steps are independent."""
+"""Carry out a plan: one subagent for each step, concurrently where steps are independent."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import CompletedTask, choose_strategy
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.planning import (
-        SEARCH_KINDS,
         ValidatedPlan,
         build_step_progress,
         find_replan_reason,
@@ -35,7 +34,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.roles.research import hypothetical_document
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from workflows.research.search_session import SearchSession
-    from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, STRATEGIES, retrieve
+    from workflows.research.strategy_registry import SELECTABLE_STRATEGIES, retrieve
     from workflows.research.subagent import SubagentWorkflow, build_result, describe_findings
 
 MIN_TASK_HOPS = 2
@@ -175,7 +174,9 @@ async def _run_task(
     request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": made})
     child_id = f"{workflow.info().workflow_id}/{loop.state.cycle}-{number}"
     try:
-        result = await (_run_subagent(loop, request, child_id) if _needs_workflow(request) else _search(loop, request))
+        result = await (
+            _search_once(loop, request) if _is_single_search(request) else _run_subagent(loop, request, child_id)
+        )
     except (ActivityError, ChildWorkflowError) as error:
         if is_cancelled_exception(error):
             raise
@@ -191,15 +192,14 @@ async def _run_task(
     return done.model_copy(update={"status": "completed"}), result
 
 
-def _needs_workflow(request: SubagentRequest) -> bool:
-    """Return whether a task can have a long history of its own: it uses tools, reads the web or uses results."""
-    strategy = STRATEGIES.get(request.strategy)
-    is_search = request.step.kind in SEARCH_KINDS and not (request.earlier or request.limits.web)
-    return strategy is None or strategy.uses_tools or not is_search
+def _is_single_search(request: SubagentRequest) -> bool:
+    """Return whether a task is one search of the corpora, which needs no workflow of its own."""
+    step = request.step
+    return request.strategy == "direct" and step.kind == "search" and not (request.earlier or request.limits.web)
 
 
-async def _search(loop: ResearchLoop, request: SubagentRequest) -> SubagentResult:
-    """Carry out a task that only searches."""
+async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> SubagentResult:
+    """Carry out a task of one search."""
     session = SearchSession(loop.clients, request, lambda: loop.parent.is_finishing)
     result = build_result(request, request.step, await retrieve(session))
     loop.completed_searches.append(CompletedSearch(request=request, result=result))

@@ -15,7 +15,7 @@ from tenure.contracts.knowledge.memory import (
 )
 from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.memory.experience import recall_experience
+from tenure.knowledge.experience import recall_experience
 from tests.knowledge.conftest import FoundIn
 from tests.knowledge.search.test_prior_runs import QUESTION, TEXTS, accept
 
