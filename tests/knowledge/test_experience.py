@@ -8,6 +8,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
+    MemoriesRequest,
     MemoryOrigin,
     MemorySearchRequest,
     NewMemory,
@@ -74,6 +75,8 @@ def test_the_memories_of_a_repeated_run_are_left_out(earlier: KnowledgeBase) -> 
     assert recalled.repeated == ("one",)
     assert not (recalled.related or recalled.passages or recalled.queries or recalled.facts)
     assert recalled.preferences == ("We use metric units.",)
+    used = [memory.text for memory in earlier.memories.list_page(MemoriesRequest()).memories if memory.use_count]
+    assert used == ["We use metric units."]
 
 
 def test_a_run_without_corpora_has_no_findings(earlier: KnowledgeBase) -> None:

@@ -386,8 +386,10 @@ class CompletedSearch(Contract):
 
     request: SubagentRequest
     """The task."""
-    result: SubagentResult
-    """Its result."""
+    result: SubagentResult | None = None
+    """Its result; None if it failed."""
+    failure: str = ""
+    """Reason for which it failed."""
 
 
 class Reflection(Contract):

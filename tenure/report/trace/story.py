@@ -422,7 +422,8 @@ def _list_tasks(part: Sequence[RecordedEvent], judged: AnalysisReply | None) -> 
             tasks.append((request.step.id, task))
         elif event.kind == "signal_sent" and event.name == "record_cycle":
             for search in map(CompletedSearch.model_validate, event.input.get("searches", ())):
-                tasks.append((search.request.step.id, _task(search.request, search.result, judged, ended=True)))
+                task = _task(search.request, search.result, judged, ended=True, failure=search.failure)
+                tasks.append((search.request.step.id, task))
     return tuple(task for _, task in sorted(tasks, key=lambda one: order.get(one[0], len(order))))
 
 

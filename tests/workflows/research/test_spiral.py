@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.errors import RequestRejected
+from tenure.report.trace.story import build_trace
 from tenure.roles.research.synthesizer import RESOLUTION_RULE
+from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
@@ -18,6 +22,7 @@ from tests.support.worlds import (
     KITCHEN,
     Held,
     Line,
+    MemoryKnowledge,
     Reticent,
     ScriptedChat,
     in_turn,
@@ -190,6 +195,31 @@ async def test_failing_subagents_fail_only_their_tasks(serving: Serving) -> None
     assert sum("failed: the refiner is out of order" in note for note in result.notes) == 2
     assert any("2 of its steps failed" in note for note in result.notes)
     assert result.sections
+
+
+class Refusing(MemoryKnowledge):
+    """A knowledge base that refuses all searches for rye."""
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        """Fail permanently, or search."""
+        if "rye" in request.query:
+            raise InvalidSearch("rye is refused")
+        return super().search(request)
+
+
+@slow
+async def test_a_failed_search_is_in_the_trace(serving: Serving) -> None:
+    """A task of one search that fails is a failed task of its plan, with the reason."""
+    plan = plans(search("Which of the many kinds of rye is in the bread?"))
+    chat = script_planner(in_turn(plan, plans()))
+    async with serving(chat, Refusing(KITCHEN)) as stage:
+        run = await stage.start(build_request(2, strategy="direct"))
+        await asyncio.wait_for(run.result(), PATIENCE)
+        traced = build_trace(await read_histories(ServerHistories(stage.client), run.id))
+
+    [failed] = [task for cycle in traced.cycles for one in cycle.plans for task in one.tasks if task.status == "failed"]
+    assert failed.queries[0].query == "Which of the many kinds of rye is in the bread?"
+    assert failed.note == "rye is refused"
 
 
 @slow

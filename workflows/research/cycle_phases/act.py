@@ -180,8 +180,11 @@ async def _run_task(
     except (ActivityError, ChildWorkflowError) as error:
         if is_cancelled_exception(error):
             raise
-        loop.add_note(f"The search for “{step.query[:120]}” failed: {describe_failure(error)}")
-        return step.model_copy(update={"status": "failed", "note": describe_failure(error)[:200]}), None
+        reason = describe_failure(error)
+        loop.add_note(f"The search for “{step.query[:120]}” failed: {reason}")
+        if _is_single_search(request):
+            loop.completed_searches.append(CompletedSearch(request=request, failure=reason))
+        return step.model_copy(update={"status": "failed", "note": reason[:200]}), None
     done = result.prepared or step
     _record_result(loop, request, done, result)
     if done.status in ("failed", "skipped"):
