@@ -3,15 +3,15 @@
 import asyncio
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from temporalio import workflow
-from temporalio.client import WorkflowHandle, WorkflowHistory
+from temporalio.client import WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import WorkflowUsage
+from tests.histories.recorder import wait_for_event
 from tests.support.workers import PatientWorker
 from worker import create_workflow_runner
 from workflows.runtime.progress import ProgressReporter
@@ -97,14 +97,6 @@ def has_sent(history: WorkflowHistory) -> bool:
     )
 
 
-async def until_event(handle: WorkflowHandle[Any, Any], kind: str) -> None:
-    """Wait until a history has an event of a kind."""
-    while True:
-        if any(event.HasField(kind) for event in (await handle.fetch_history()).events):  # type: ignore[arg-type]
-            return
-        await asyncio.sleep(0.05)
-
-
 async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvironment) -> None:
     """A child that ends soon sends no message: its result has the newest of what it has reported."""
     heard, last, history = await play(server, ["reading", "writing"], 0)
@@ -136,8 +128,8 @@ async def test_news_wait_longer_if_workers_are_late(server: WorkflowEnvironment)
         child = await server.client.start_workflow(
             Reporting.run, args=["nobody", ["reading", "sleep"]], id=name, task_queue=name
         )
-        await until_event(child, "timer_started_event_attributes")
-    await until_event(child, "timer_fired_event_attributes")
+        await wait_for_event(child, lambda event: event.HasField("timer_started_event_attributes"))
+    await wait_for_event(child, lambda event: event.HasField("timer_fired_event_attributes"))
     await asyncio.sleep(1)  # the delay that the child measures
     async with serve():
         last = await child.result()
