@@ -99,6 +99,7 @@ from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.heartbeat_timeout import HeartbeatTimeoutInterceptor
 from workflows.runtime.observation import ObservationInterceptor, configure_sdk_loggers
 from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
@@ -367,6 +368,7 @@ def build_workers(
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
             interceptors=[
                 OwnerInterceptor(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources)),
+                HeartbeatTimeoutInterceptor(settings.heartbeat_seconds),
                 *interceptors,
             ],
             **options,

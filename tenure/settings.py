@@ -38,7 +38,7 @@ from tenure.contracts.evidence.corpora import VectorIndex
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
-from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
+from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import DEFAULT_HOME
 from tenure.ownership import MIN_TOKEN_LENGTH
@@ -379,6 +379,10 @@ class Settings(BaseSettings, LimitFields):
     shutdown_seconds: float = Field(default=60.0, ge=0, le=3600)
     """Seconds that running calls of models and MCP servers may continue after a worker is asked to stop; other
     activities have at most ten. The worker ends at most ten seconds later.
+    """
+    heartbeat_seconds: float = Field(default=DEFAULT_HEARTBEAT_SECONDS, ge=5, le=600)
+    """Seconds without a heartbeat after which an activity counts as lost and another worker repeats it. It must exceed
+    the time for which the Temporal server may be away, since a repeated call of a model is paid again.
     """
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Log level of the worker."""

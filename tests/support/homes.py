@@ -25,7 +25,11 @@ class Home(CommandLine):
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment of this home's processes."""
         # The packages of the tests suffice for programs: creating a separate environment takes a minute.
-        around = {"TENURE_SANDBOX_PYTHON": sys.executable, "TENURE_SHUTDOWN_SECONDS": "10"}
+        around = {
+            "TENURE_SANDBOX_PYTHON": sys.executable,
+            "TENURE_SHUTDOWN_SECONDS": "10",
+            "TENURE_HEARTBEAT_SECONDS": "7",  # killed workers are replaced sooner
+        }
         return super().environment({**around, **self.variables, **(extra or {})})
 
     def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:

@@ -116,6 +116,7 @@ def around(model: ModelServer, client: Client, folder: Path, **settings: str) ->
         **model.environment,
         "TENURE_HOME": str(folder / "home"),
         "TENURE_DOCUMENT_ROOTS": str(folder),
+        "TENURE_HEARTBEAT_SECONDS": "7",
         "TENURE_ARCHIVE_HOURS": "0",  # the server has the runs of other tests
         "TEMPORAL_ADDRESS": client.service_client.config.target_host,
         **settings,

@@ -36,7 +36,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control import budget
-    from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
+    from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
 
 I = TypeVar("I")  # noqa: E741 - I in, O out
 O = TypeVar("O")  # noqa: E741
@@ -53,9 +53,9 @@ RETRY_UPKEEP = RetryPolicy(maximum_attempts=5, maximum_interval=timedelta(minute
 NO_RETRY = RetryPolicy(maximum_attempts=1)
 """No retries, for calls with unknown side effects."""
 
-HEARTBEAT_TIMEOUT = timedelta(seconds=7)
-"""Time without a heartbeat after which a worker counts as dead and another attempt starts: three intervals of the
-heartbeats of synchronous activities, and short enough that a run continues within ten seconds after a crash.
+HEARTBEAT_TIMEOUT = timedelta(seconds=DEFAULT_HEARTBEAT_SECONDS)
+"""Time without a heartbeat after which a worker counts as dead and another attempt starts, unless the settings of the
+worker say otherwise (`workflows/runtime/heartbeat_timeout.py`).
 """
 
 SCHEDULE_TO_CLOSE_TIMEOUT = timedelta(hours=12)

@@ -25,9 +25,8 @@ from benchmarks.support.drill import disk
 from benchmarks.support.drill.accounting import utc_now
 from benchmarks.support.drill.process import list_descendants, signal_all
 from benchmarks.support.drill.proxy import Proxy
-from benchmarks.support.drill.world import RunKind, World
+from benchmarks.support.drill.world import HEARTBEAT_SECONDS, RunKind, World
 from tests.model_server import Fault
-from workflows.runtime.activity_options import HEARTBEAT_TIMEOUT
 from workflows.runtime.task_queues import MODEL_QUEUE
 
 Moment = Literal["call", "start", "ingest", "reader", "sandbox"]
@@ -35,7 +34,7 @@ Moment = Literal["call", "start", "ingest", "reader", "sandbox"]
 
 BRIEF: Final = (1.0, 5.0)
 """Range of the seconds of a short interruption."""
-LONG_SECONDS: Final = HEARTBEAT_TIMEOUT.total_seconds() + 3
+LONG_SECONDS: Final = HEARTBEAT_SECONDS + 3
 """Seconds of an interruption after which activities have timed out."""
 _WAIT_SECONDS: Final = 300.0
 _POLL_SECONDS: Final = 0.01

