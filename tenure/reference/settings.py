@@ -40,7 +40,7 @@ GROUPS: Final = {
             "encryption_keys",
             *("codec_port", "codec_host", "codec_url", "codec_origins", "codec_certificate", "codec_private_key"),
             "codec_token",
-            *("health_port", "health_host", "shutdown_seconds"),
+            *("health_port", "health_host", "shutdown_seconds", "heartbeat_seconds"),
         ),
     ),
     "Memories": (

@@ -40,7 +40,7 @@ def test_a_server_away_for_twelve_seconds_repeats_no_call(model: ModelServer, tm
             server.wait(10)
             time.sleep(AWAY_SECONDS)
             up = home.run("up")
-            # A server that counted the worker as dead would start the second attempt at once.
+            # A server that counted the worker as dead would start the second attempt immediately.
             time.sleep(5)
         watched = home.run("watch", "away", "--json")
 
