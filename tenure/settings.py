@@ -458,15 +458,10 @@ class Settings(BaseSettings, LimitFields):
             raise ValueError(
                 f"TENURE_CODEC_TOKEN needs at least {MIN_TOKEN_LENGTH} characters: `openssl rand -hex 32` makes one"
             )
-        remote = {
-            "codec_url": self.codec_url,
-            "codec_origins": self.codec_origins,
-            "codec_certificate": self.codec_certificate,
-            "codec_private_key": self.codec_private_key,
-        }
-        if self.codec_host == "127.0.0.1" and not any(remote.values()):
+        remote = ("codec_url", "codec_origins", "codec_certificate", "codec_private_key")
+        if self.codec_host == "127.0.0.1" and not any(getattr(self, name) for name in remote):
             return self
-        missing = [name for name, value in (remote | {"codec_token": self.codec_token}).items() if not value]
+        missing = [name for name in (*remote, "codec_token") if not getattr(self, name)]
         if missing:
             raise ValueError(
                 f"a codec server for other machines needs {', '.join(map(get_environment_variable, missing))} as well"
