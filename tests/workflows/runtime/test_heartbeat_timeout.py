@@ -39,12 +39,8 @@ async def test_activities_have_the_timeout_of_the_worker(server: WorkflowEnviron
     )
     activities = PatientWorker(server.client, task_queue=SEARCH_QUEUE, activities=[query_tables, manage_corpora])
     async with workflows, activities:
-        for run, request in (
-            (SqlWorkflow.run, SqlRequest(sql="SELECT 1")),
-            (CorpusWorkflow.run, CorpusRequest(action="list")),
-        ):
-            await server.client.execute_workflow(
-                run, request, id=f"{queue}-{run.__qualname__}", task_queue=queue, result_type=None
-            )
+        sql, corpora = SqlRequest(sql="SELECT 1"), CorpusRequest(action="list")
+        await server.client.execute_workflow(SqlWorkflow.run, sql, id=f"{queue}-sql", task_queue=queue)
+        await server.client.execute_workflow(CorpusWorkflow.run, corpora, id=f"{queue}-corpora", task_queue=queue)
 
     assert timeouts == [timedelta(seconds=seconds or DEFAULT_HEARTBEAT_SECONDS), None]
