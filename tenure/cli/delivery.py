@@ -99,13 +99,17 @@ def open_report(result: Result, arguments: Namespace, home: Path) -> None:
         path = folder / f"{quote(result.id, safe='~')[:_MAX_NAME]}.html"
     kind = "html" if arguments.output is None else _format(arguments)
     write_file(path, render_content(result, kind, arguments.citations), private=arguments.output is None)
-    try:
-        opened = webbrowser.open(path.absolute().as_uri())
-    except webbrowser.Error:
-        opened = False
-    if not opened:
+    if not open_in_browser(path):
         raise Unreachable(f"this machine has no browser that can be started; the report is in {path}")
     print_note(f"opened {path}")
+
+
+def open_in_browser(page: Path) -> bool:
+    """Open a file in the browser; return False if this machine has no browser that can be started."""
+    try:
+        return webbrowser.open(page.absolute().as_uri())
+    except webbrowser.Error:
+        return False
 
 
 def _format(arguments: Namespace) -> str:

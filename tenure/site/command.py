@@ -4,16 +4,23 @@ It is not among the commands of `tenure.cli`, because the site calls these comma
 """
 
 import asyncio
+import html
 import socket
-import webbrowser
 from argparse import Namespace
+from pathlib import Path
+from typing import Final
 
+from tenure.cli.delivery import open_in_browser
 from tenure.cli.session.server_target import ServerTarget, ensure_server, locate_server, print_notes
-from tenure.cli.terminal import print_json, print_note
+from tenure.cli.terminal import print_json, print_note, write_file
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener
 from tenure.site.server import serve as serve_site
+from tenure.temporal.gate.listeners import restrict_users
 from tenure.temporal.stack import local
+
+OPEN_FILE: Final = "open.html"
+"""File in the home that leads the browser of `serve --open` to the page."""
 
 
 def serve(arguments: Namespace, settings: Settings) -> int:
@@ -25,15 +32,27 @@ def serve(arguments: Namespace, settings: Settings) -> int:
         link = make_link(place, port)
         _announce(arguments, link, port, "valid for a day; the page ends with the local stack")
         if arguments.open:
-            webbrowser.open(link)
+            open_link(link, settings.home)
     else:
         asyncio.run(_serve(arguments, place))
     return 0
 
 
+def open_link(link: str, home: Path) -> None:
+    """Open a link with a token in the browser, through a private file that leads there.
+
+    Other users of the machine can read the arguments of a browser, so the link is not one of them.
+    """
+    page = home.absolute() / OPEN_FILE
+    content = f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(link)}">\n'
+    write_file(page, content.encode(), private=True)
+    if not open_in_browser(page):
+        print_note("this machine has no browser that can be started: open the link in one")
+
+
 def serve_stack_page(listener: socket.socket) -> None:
     """Serve the page of the home of the settings on a socket until the process is asked to stop."""
-    asyncio.run(_serve_until_stopped(locate_server(Settings()), listener))
+    asyncio.run(_serve_until_stopped(locate_server(Settings()), restrict_users(listener)))
 
 
 async def _serve(arguments: Namespace, place: ServerTarget) -> None:
@@ -43,7 +62,7 @@ async def _serve(arguments: Namespace, place: ServerTarget) -> None:
         async with serve_site(place, listener) as running:
             _announce(arguments, link, port, "valid for a day; Ctrl-C ends")
             if arguments.open:
-                await asyncio.to_thread(webbrowser.open, link)
+                await asyncio.to_thread(open_link, link, place.settings.home)
             await running
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tenure.cli.errors import Unreachable
 from tenure.cli.session.server_target import ServerTarget
@@ -24,12 +26,53 @@ from tenure.site.messages import ErrorReply
 from tenure.site.openapi import build_description
 from tenure.site.service import Service
 from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
+from tenure.temporal.gate.http_server import Timeouts
+from tenure.temporal.gate.listeners import listen
 
 MAX_BODY_BYTES = 1_000_000
 """Maximum size of a request."""
 
+HEAD_SECONDS = Timeouts().header
+"""Time for the line and the headers of a request, counted from the connection or its first byte."""
+
 _MAX_CONNECTIONS = 128
 _STOP_SECONDS = 2
+
+
+class _TimedProtocol(H11Protocol):
+    """HTTP/1.1 that closes a connection whose request line and headers do not arrive in time.
+
+    Uvicorn bounds only the time between two requests, so half-sent heads would occupy its connections for ever.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the time of the first request."""
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Handle a part of a request; the time counts from its first byte, not from the last one."""
+        super().data_received(data)
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the time limit."""
+        self._forget_head()
+        super().connection_lost(exc)
+
+    def _watch_head(self) -> None:
+        """Keep the time limit while a head is incomplete."""
+        if self.conn.their_state is not h11.IDLE:
+            self._forget_head()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _forget_head(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 def build_app(place: ServerTarget, port: int) -> AccessGate:
@@ -62,22 +105,17 @@ def make_link(place: ServerTarget, port: int) -> str:
 
 
 def open_listener(port: int) -> socket.socket:
-    """Return a socket that listens on a port of the loopback interface.
+    """Return a socket that listens on a port of the loopback interface for this user.
 
     Raises:
         Unreachable: another program uses the port.
     """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        return listen(HOST, port)
     except OSError as error:
-        listener.close()
         if error.errno not in (errno.EADDRINUSE, errno.EACCES):
             raise
         raise Unreachable(f"port {port} is not available ({os.strerror(error.errno)}): choose one by --port") from error
-    listener.listen(_MAX_CONNECTIONS)
-    return listener
 
 
 @asynccontextmanager
@@ -96,7 +134,7 @@ async def run_app(app: ASGIApp, listener: socket.socket) -> AsyncIterator[asynci
         access_log=False,
         log_config=None,
         log_level="warning",
-        http="h11",
+        http=_TimedProtocol,
         ws="none",
         lifespan="off",
         loop="none",

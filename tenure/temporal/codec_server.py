@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import os
 import signal
-import socket
 import ssl
 import sys
 import threading
@@ -39,8 +38,8 @@ from tenure.temporal.gate.http_server import (
     Timeouts,
     make_text_response,
 )
-from tenure.temporal.gate.peers import PeerTable
-from tenure.temporal.gate.sockets import CODEC_SOCKET, get_socket_address
+from tenure.temporal.gate.listeners import listen, listen_in_home
+from tenure.temporal.gate.sockets import CODEC_SOCKET
 from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
 
 MAX_CONCURRENT_REQUESTS = 4
@@ -56,8 +55,6 @@ HEALTH_PATH = "/healthz"
 """Path that needs no token and shows nothing but that the server runs."""
 
 LINK_COMMAND = "python -m tenure.temporal.codec_server --link"
-
-_ROOT = 0
 
 
 class RemoteAccess(NamedTuple):
@@ -119,15 +116,14 @@ class CodecServer:
         self._codec, self._timeouts, self._remote = codec, timeouts, remote
         self._tls = _load_certificate(remote) if remote else None
         with ExitStack() as opened:
-            self._listener = opened.enter_context(socket.create_server((remote.host if remote else HOST, port)))
+            self._listener = opened.enter_context(listen(remote.host if remote else HOST, port))
             self.port: int = self._listener.getsockname()[1]
             self._key = remote.token if remote else load_key(home)
-            self._own = opened.enter_context(_listen_in_home(home))
+            self._own = opened.enter_context(listen_in_home(home, CODEC_SOCKET))
             opened.pop_all()
         origins = remote.origins if remote else [f"http://{name}:{ui_port}" for name in (HOST, "localhost")]
         hint = f"Run `{LINK_COMMAND}` where it runs and open the link that it prints." if remote else HINT
         self._policy = AccessPolicy(self._key, self.port, origins, hint, remote.url if remote else "")
-        self._peers = PeerTable()
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
@@ -151,8 +147,8 @@ class CodecServer:
     async def serve(self) -> None:
         """Serve until the context manager is left, or the task is cancelled."""
         self._loop = asyncio.get_running_loop()
-        port = HttpServer(self._answer, None if self._remote else self._may_connect, self._timeouts, self._tls)
-        own = HttpServer(self._answer_own, None, self._timeouts)
+        port = HttpServer(self._answer, self._timeouts, self._tls)
+        own = HttpServer(self._answer_own, self._timeouts)
         async with port.serve(self._listener), own.serve(self._own):
             self._started.set()
             renewal = asyncio.create_task(self._reload_certificate())
@@ -172,15 +168,6 @@ class CodecServer:
                     known = found
             except OSError as error:
                 structlog.get_logger().warning("the renewed certificate cannot be used", why=str(error))
-
-    def _may_connect(self, accepted: socket.socket) -> bool:
-        """Return whether a connection comes from this user, or from root, which forwards ports for users."""
-        if not self._peers.is_available:
-            return True
-        try:
-            return self._peers.find_user(accepted) in (os.geteuid(), _ROOT)
-        except OSError:
-            return False
 
     async def _answer(self, request: Request) -> Response:
         """Answer a request to the port."""
@@ -332,25 +319,6 @@ def _read_change_times(remote: RemoteAccess) -> tuple[float, float]:
         OSError: a file does not exist.
     """
     return remote.certificate.stat().st_mtime, remote.private_key.stat().st_mtime
-
-
-def _listen_in_home(home: Path) -> socket.socket:
-    """Return a socket that listens in the home, in the place of one that an ended worker left.
-
-    Raises:
-        OSError: the home cannot be written.
-    """
-    address = get_socket_address(home, CODEC_SOCKET)
-    Path(address).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    try:
-        listener.bind(address)
-        Path(address).chmod(0o600)
-        listener.listen()
-    except OSError:
-        listener.close()
-        raise
-    return listener
 
 
 def _list_cors_headers(request: Request, origin: str) -> tuple[tuple[str, str], ...]:

@@ -1,10 +1,16 @@
 """Test who reaches the site: over real HTTP, with requests as other programs and other pages send them."""
 
 import asyncio
+import stat
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from tenure.site import server
 from tenure.site.access import CONTENT_SECURITY_POLICY
+from tenure.site.command import OPEN_FILE, open_link
 from tests.site.conftest import Site
 
 STATIC = "/static/site.css"
@@ -157,3 +163,68 @@ async def test_a_home_without_a_stack_is_explained(idle_site: Site) -> None:
     assert (page.status_code, api.status_code) == (503, 503)
     assert "client.py up" in page.text
     assert "client.py up" in api.json()["error"]
+
+
+async def test_half_sent_heads_are_closed(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests whose head does not arrive in time are closed, also if it trickles in, and the page serves others."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
+    held = [await asyncio.open_connection("127.0.0.1", idle_site.port) for _ in range(160)]
+    for _, writer in held[1:]:
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n")
+
+    async def trickle(writer: asyncio.StreamWriter) -> None:
+        while not writer.is_closing():
+            writer.write(b"x: y\r\n")
+            await asyncio.sleep(0.05)
+
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+        for _, writer in held[-3:]:
+            group.create_task(trickle(writer))
+        for reader, writer in held:
+            with suppress(ConnectionResetError):
+                assert await reader.read() == b""
+            writer.close()
+    async with idle_site.client() as client:
+        answer = await client.get(STATIC)
+
+    assert answer.status_code == 200
+
+
+async def test_a_slow_answer_has_no_time_limit_of_a_head(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit ends with the head: a connection that is used again is not closed by its first request."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
+    async with idle_site.client() as client:
+        first = await client.get(STATIC)
+        await asyncio.sleep(0.6)
+        second = await client.get(STATIC)
+
+    assert (first.status_code, second.status_code) == (200, 200)
+
+
+def test_the_token_is_no_argument_of_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other users can read the arguments of a browser: they name a private file, which holds the link."""
+    arguments = tmp_path / "arguments"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$@" > "{arguments}"\n', encoding="utf-8")
+    script.chmod(0o700)
+    monkeypatch.setattr(webbrowser, "_tryorder", ["test"])
+    monkeypatch.setattr(webbrowser, "_browsers", {"test": [None, webbrowser.GenericBrowser(str(script))]})
+
+    open_link("http://127.0.0.1:1/?token=a.b", tmp_path)
+
+    page = tmp_path / OPEN_FILE
+    assert arguments.read_text() == f"{page.as_uri()}\n"
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert 'content="0;url=http://127.0.0.1:1/?token=a.b"' in page.read_text()
+
+
+def test_a_machine_without_a_browser_gets_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The link has been printed already, so the command only says what to do with it."""
+    monkeypatch.setattr(webbrowser, "_tryorder", [])
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+
+    open_link("http://127.0.0.1:1/?token=a.b", tmp_path)
+
+    assert "open the link in one" in capsys.readouterr().err

@@ -22,8 +22,9 @@ from pathlib import Path
 from tenure.private_files import PRIVATE_UMASK
 from tenure.temporal.gate.access import HOST, AccessPolicy, load_key
 from tenure.temporal.gate.http_server import HttpServer
+from tenure.temporal.gate.listeners import listen, listen_in_home
 from tenure.temporal.gate.network import end_with_parent, isolate_network
-from tenure.temporal.gate.peers import Address, PeerTable
+from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.relay import forward
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 from tenure.temporal.gate.web_ui import CODEC_PATH, WebUi
@@ -34,11 +35,9 @@ READY_PATH = "/ready"
 REFUSED_HOST = "refused.invalid"
 """Only host name that the server's HTTP interface accepts, so that it accepts none of a browser."""
 
-_ROOT = 0
 _MAX_PREFACE_BYTES = 8192
 _PREFACE_SECONDS = 10.0
 _STOP_SECONDS = 12.0
-_BACKLOG = 256
 
 Accept = Callable[[socket.socket], Awaitable[None]]
 
@@ -50,31 +49,26 @@ class Gate:
         home: the home.
         server: address of the Temporal server.
         web_ui: address of its web UI.
-        peers: table of the connections in the machine's network.
         obstacle: reason why the server is not in a network of its own, empty if it is.
 
     Raises:
         OSError: the home's key cannot be read.
     """
 
-    def __init__(self, home: Path, server: Address, web_ui: Address, peers: PeerTable, obstacle: str) -> None:
-        self._home, self._server, self._web_ui, self._peers, self._obstacle = home, server, web_ui, peers, obstacle
+    def __init__(self, home: Path, server: Address, web_ui: Address, obstacle: str) -> None:
+        self._home, self._server, self._web_ui, self._obstacle = home, server, web_ui, obstacle
         self._key = load_key(home)
-        self._reported: set[int | None] = set()
 
     async def serve(self, grpc: socket.socket, http: socket.socket, own: socket.socket) -> None:
         """Serve three listening sockets until cancelled."""
         policy = AccessPolicy(self._key, http.getsockname()[1])
-        server = HttpServer(WebUi(policy, self._web_ui, self._home), self._may_use_web_ui)
+        server = HttpServer(WebUi(policy, self._web_ui, self._home))
         async with server.serve(http):
-            await asyncio.gather(_accept_all(grpc, self._forward_checked), _accept_all(own, self._serve_own))
+            await asyncio.gather(_accept_all(grpc, self._forward), _accept_all(own, self._serve_own))
 
-    async def _forward_checked(self, accepted: socket.socket) -> None:
-        """Forward a connection of the same user to the Temporal server."""
-        if self._is_of(accepted, {os.geteuid()}):
-            await forward(accepted, self._server)
-        else:
-            accepted.close()
+    async def _forward(self, accepted: socket.socket) -> None:
+        """Forward a connection to the Temporal server."""
+        await forward(accepted, self._server)
 
     async def _serve_own(self, accepted: socket.socket) -> None:
         """Serve a connection over the Unix socket: an HTTP `CONNECT`, or the question whether the server answers."""
@@ -119,26 +113,6 @@ class Gate:
         except (OSError, TimeoutError):
             return False
 
-    def _may_use_web_ui(self, accepted: socket.socket) -> bool:
-        """Return whether a connection may send requests: root forwards ports for users, which need the cookie then."""
-        return self._is_of(accepted, {os.geteuid(), _ROOT})
-
-    def _is_of(self, accepted: socket.socket, users: set[int]) -> bool:
-        """Return whether one of some users opened a connection; every user if the system hides it."""
-        if not self._peers.is_available:
-            return True
-        try:
-            user = self._peers.find_user(accepted)
-        except OSError:
-            return False  # the client has gone
-        if user in users:
-            return True
-        if user not in self._reported:
-            self._reported.add(user)
-            named = "an unknown user" if user is None else f"user {user}"
-            _report(f"connections of {named} are refused")
-        return False
-
 
 async def run(listeners: Sequence[socket.socket], gate: Gate, command: Sequence[str]) -> int:
     """Start the server, and serve until it ends or this process is asked to stop; return the exit code."""
@@ -175,11 +149,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(argv)
     os.umask(PRIVATE_UMASK)
     try:
-        listeners = [_listen(chosen.port), _listen(chosen.ui_port), _listen_own(chosen.home)]
-        peers = PeerTable()
+        # Before the isolation: the tables of their users are those of the machine's network.
+        grpc, http = listen(HOST, chosen.port, allows_root=False), listen(HOST, chosen.ui_port)
+        own = listen_in_home(chosen.home, GATE_SOCKET)
+        for listener in (grpc, own):
+            listener.setblocking(False)
         obstacle = isolate_network()
         server, web_ui = _choose_addresses(is_isolated=not obstacle)
-        gate = Gate(chosen.home, server, web_ui, peers, obstacle)
+        gate = Gate(chosen.home, server, web_ui, obstacle)
     except OSError as error:
         _report(f"the gate cannot start ({error.strerror or error})")
         return 1
@@ -187,36 +164,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         _report(f"other users of this machine can reach the Temporal server: {obstacle}")
     command = [*chosen.command, *_build_address_options(server, web_ui, chosen.ui_port if chosen.codec else 0)]
     try:
-        return asyncio.run(run(listeners, gate, command))
+        return asyncio.run(run((grpc, http, own), gate, command))
     finally:
         with suppress(OSError):
             Path(get_socket_address(chosen.home, GATE_SOCKET)).unlink()
-
-
-def _listen(port: int) -> socket.socket:
-    """Return a socket that listens on a port of the loopback interface.
-
-    Raises:
-        OSError: the port is in use.
-    """
-    listener = socket.create_server((HOST, port), backlog=_BACKLOG)
-    listener.setblocking(False)
-    return listener
-
-
-def _listen_own(home: Path) -> socket.socket:
-    """Return a socket that listens in the home.
-
-    Raises:
-        OSError: the home cannot be written.
-    """
-    address = get_socket_address(home, GATE_SOCKET)
-    Path(address).unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address)
-    listener.listen(_BACKLOG)
-    listener.setblocking(False)
-    return listener
 
 
 def _choose_addresses(*, is_isolated: bool) -> tuple[Address, Address]:
@@ -246,8 +197,10 @@ async def _accept_all(listener: socket.socket, serve: Accept) -> None:
     while True:
         try:
             accepted, _ = await loop.sock_accept(listener)
+        except ConnectionAbortedError:
+            continue
         except OSError:
-            await asyncio.sleep(0.1)  # no descriptor is free, or the client has gone already
+            await asyncio.sleep(0.1)  # no descriptor is free
             continue
         accepted.setblocking(False)
         task = asyncio.create_task(_serve_one(serve, accepted))

@@ -112,7 +112,6 @@ class Request(RequestHead):
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-PeerCheck = Callable[[socket.socket], bool]
 
 
 class HttpServer:
@@ -120,7 +119,6 @@ class HttpServer:
 
     Args:
         handler: returns the response to a request, or raises `HttpError`.
-        accepts: decides whether a connection is served; None serves every connection.
         timeouts: time limits.
         tls: encryption of connections over the network; None for none.
     """
@@ -128,11 +126,10 @@ class HttpServer:
     def __init__(
         self,
         handler: Handler,
-        accepts: PeerCheck | None = None,
         timeouts: Timeouts | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._handler, self._accepts, self._timeouts, self._tls = handler, accepts, timeouts or Timeouts(), tls
+        self._handler, self._timeouts, self._tls = handler, timeouts or Timeouts(), tls
         self._connections = 0
 
     @asynccontextmanager
@@ -154,8 +151,7 @@ class HttpServer:
             yield
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        accepted: socket.socket = writer.get_extra_info("socket")
-        if self._connections >= MAX_CONNECTIONS or (self._accepts is not None and not self._accepts(accepted)):
+        if self._connections >= MAX_CONNECTIONS:
             writer.transport.abort()
             return
         self._connections += 1

@@ -33,12 +33,17 @@ class PeerTable:
         """Whether the system reveals the owners of connections."""
         return bool(self._tables)
 
+    def close(self) -> None:
+        """Close the table."""
+        while self._tables:
+            os.close(self._tables.pop())
+
     def find_user(self, accepted: socket.socket) -> int | None:
-        """Return the user id of the process that opened an accepted IPv4 connection, None if it is unknown.
+        """Return the user id of the process that opened an accepted connection, None if it is unknown.
 
         Only a connection whose other end is still open counts: the kernel forgets the owner of a closed one.
         """
-        near, far = accepted.getsockname(), accepted.getpeername()
+        near, far = accepted.getsockname()[:2], accepted.getpeername()[:2]
         for _ in range(_ATTEMPTS):
             for table in self._tables:
                 if (user := _find_row(_read_all(table), far, near)) is not None:
@@ -88,5 +93,7 @@ def _find_row(text: str, local: Address, remote: Address) -> int | None:
 
 def _encode(address: Address) -> str:
     """Return an address as the kernel's table shows it."""
-    (number,) = struct.unpack("=I", socket.inet_aton(address[0]))
-    return f"{number:08X}:{address[1]:04X}"
+    family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+    # Words of 32 bits in the byte order of the machine: 127.0.0.1 is 0100007F on most machines.
+    words = struct.iter_unpack("=I", socket.inet_pton(family, address[0]))
+    return f"{''.join(f'{word:08X}' for (word,) in words)}:{address[1]:04X}"

@@ -22,6 +22,7 @@ from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
 from tenure.temporal.gate.http_server import HttpServer
+from tenure.temporal.gate.listeners import listen
 from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.web_ui import WebUi
 
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if chosen.link:
             print(build_link(key, f"http://{HOST}:{settings.ui_port}"))
             return 0
-        listener = socket.create_server((chosen.listen, settings.ui_port))
+        listener = listen(chosen.listen, settings.ui_port)
     except OSError as error:
         print(f"error: the web UI cannot be served ({error})", file=sys.stderr)
         return 1

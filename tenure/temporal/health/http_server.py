@@ -7,7 +7,6 @@ import asyncio
 import faulthandler
 import json
 import os
-import socket
 import sys
 import threading
 from contextlib import suppress
@@ -18,6 +17,7 @@ import structlog
 
 from tenure.settings import Settings
 from tenure.temporal.gate.http_server import HttpError, HttpServer, Request, Response, Timeouts
+from tenure.temporal.gate.listeners import listen
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.health.probe import LIVE_PATH, READY_PATH
 from tenure.temporal.health.record import remove_record, save_record
@@ -35,8 +35,7 @@ class HealthServer:
     def __init__(self, settings: Settings, monitor: WorkerMonitor) -> None:
         self._home, self._monitor = settings.home.absolute(), monitor
         try:
-            family = socket.AF_INET6 if ":" in settings.health_host else socket.AF_INET
-            self._listener = socket.create_server((settings.health_host, settings.health_port), family=family)
+            self._listener = listen(settings.health_host, settings.health_port)
         except OSError as error:
             raise ValueError(
                 f"TENURE_HEALTH_PORT: {settings.health_host}:{settings.health_port} cannot be used "
@@ -68,7 +67,7 @@ class HealthServer:
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
-        async with HttpServer(self._answer, None, _TIMEOUTS).serve(self._listener):
+        async with HttpServer(self._answer, _TIMEOUTS).serve(self._listener):
             self._started.set()
             await self._stop.wait()
 

@@ -16,7 +16,7 @@ async def serving(handler: Handler, timeouts: Timeouts | None = None) -> AsyncIt
     """Serve a handler and yield its port."""
     listener = socket.create_server(("127.0.0.1", 0))
     port: int = listener.getsockname()[1]
-    async with HttpServer(handler, None, timeouts).serve(listener):
+    async with HttpServer(handler, timeouts).serve(listener):
         yield port
 
 
