@@ -62,10 +62,14 @@ class EncryptionCodec(PayloadCodec):
         return await _transform(payloads, self.decrypt)
 
     def encrypt(self, payload: Payload) -> Payload:
-        """Return the encrypted payload, which reveals nothing but its length."""
+        """Return the encrypted payload."""
+        return self.encrypt_with(self._current, payload)
+
+    def encrypt_with(self, key: str, payload: Payload) -> Payload:
+        """Return the payload encrypted with a key, which reveals nothing but its length."""
         nonce = secrets.token_bytes(NONCE_BYTES)
-        name = self._current.encode()
-        sealed = self._ciphers[self._current].encrypt(nonce, payload.SerializeToString(), _associated_data(name))
+        name = key.encode()
+        sealed = self._ciphers[key].encrypt(nonce, payload.SerializeToString(), _associated_data(name))
         return Payload(metadata={"encoding": ENCODING, _KEY_ID: name}, data=nonce + sealed)
 
     def decrypt(self, payload: Payload) -> Payload:

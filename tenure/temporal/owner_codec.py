@@ -2,7 +2,8 @@
 
 Everyone who reaches a Temporal server can read every history, without asking a worker. A payload of a workflow whose id
 contains an owner is therefore encrypted with a key derived from the owner's token: the worker knows the keys of all
-owners, and a client only its own.
+owners, and a client only its own. A payload that could be an owner's is never stored without a key: without a
+context, or for an owner whose token is unknown, it is refused.
 """
 
 import hashlib
@@ -27,6 +28,10 @@ _PREFIX = "owner:"
 """Prefix of the key ids of owners; ids in the settings contain no colon."""
 
 
+class MissingOwnerKey(ValueError):
+    """A payload was not encrypted because the key of its owner is unknown."""
+
+
 class OwnerCodec(EncryptionCodec, WithSerializationContext):
     """Payload codec that encrypts with the key of the owner of a workflow.
 
@@ -41,7 +46,7 @@ class OwnerCodec(EncryptionCodec, WithSerializationContext):
         super().__init__({**(keys or {}), **own})
         self._owners = frozenset(tokens)
         self._default = f"{_PREFIX}{owner}" if owner else next(iter(keys or {}), "")
-        self._current = self._default
+        self._key: str | None = self._default if owner else None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
@@ -52,20 +57,32 @@ class OwnerCodec(EncryptionCodec, WithSerializationContext):
         keys = settings.encryption_keys
         if not tokens:
             return None
-        return cls(tokens, settings.owner, parse_encryption_keys(keys.get_secret_value()) if keys else None)
+        return cls(
+            tokens,
+            settings.owner or settings.default_owner,
+            parse_encryption_keys(keys.get_secret_value()) if keys else None,
+        )
 
     def with_context(self, context: SerializationContext) -> Self:
         """Return a codec for the payloads of a workflow or activity."""
-        owner = None
-        if isinstance(context, WorkflowSerializationContext | ActivitySerializationContext):
-            owner = get_owner(context.workflow_id or "")
         bound = copy(self)
-        bound._current = f"{_PREFIX}{owner}" if owner in self._owners else self._default
+        if isinstance(context, WorkflowSerializationContext | ActivitySerializationContext) and context.workflow_id:
+            owner = get_owner(context.workflow_id)
+            if owner is None:
+                bound._key = self._default
+            else:
+                bound._key = f"{_PREFIX}{owner}" if owner in self._owners else None
         return bound
 
     def encrypt(self, payload: Payload) -> Payload:
-        """Return the encrypted payload, or the payload itself if no key applies."""
-        return super().encrypt(payload) if self._current else payload
+        """Return the encrypted payload; without any key, that of a workflow without an owner stays as it is.
+
+        Raises:
+            MissingOwnerKey: its owner is unknown.
+        """
+        if self._key is None:
+            raise MissingOwnerKey("a payload is not stored, because no known owner's key encrypts it")
+        return self.encrypt_with(self._key, payload) if self._key else payload
 
     def decrypt(self, payload: Payload) -> Payload:
         """Return the decrypted payload, or the payload itself if it is not encrypted.

@@ -1,21 +1,27 @@
 """Histories of owners on a real server, read with and without the token of their owner."""
 
+import asyncio
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from temporalio import activity, workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import Client
-from temporalio.converter import WorkflowSerializationContext
+from temporalio.converter import ActivitySerializationContext, WorkflowSerializationContext
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
+from activities.model_call_tracking import _record_progress
 from activities.ownership import Owners
 from tenure.contracts.run.control import RunCommand
+from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import RunRequest
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.owner_client import OwnerClientInterceptor
-from tenure.temporal.owner_codec import OwnerCodec
+from tenure.temporal.owner_codec import MissingOwnerKey, OwnerCodec
 from tests.conftest import serving_at
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
@@ -65,10 +71,72 @@ def test_workflows_without_an_owner_keep_the_keys_of_the_settings() -> None:
     keys = {"k": bytes(32)}
 
     assert bound(OwnerCodec(TOKENS), "maintenance-1").encrypt(PLAIN) == PLAIN
-    assert bound(OwnerCodec(TOKENS), "eve~run").encrypt(PLAIN) == PLAIN
-    assert OwnerCodec(TOKENS, keys=keys).encrypt(PLAIN).metadata["tenure-key-id"] == b"k"
+    assert bound(OwnerCodec(TOKENS, keys=keys), "maintenance-1").encrypt(PLAIN).metadata["tenure-key-id"] == b"k"
     assert OwnerCodec({"ann": TOKENS["ann"]}, "ann", keys).encrypt(PLAIN).metadata["tenure-key-id"] == b"owner:ann"
     assert OwnerCodec(TOKENS).decrypt(PLAIN) == PLAIN
+
+
+def test_a_payload_without_a_known_owner_is_refused() -> None:
+    """Neither plain text nor a key that all owners have takes the place of the owner's key."""
+    for codec in (OwnerCodec(TOKENS), OwnerCodec(TOKENS, keys={"k": bytes(32)})):
+        for unbound in (
+            codec,
+            bound(codec, "eve~run"),
+            bound(bound(codec, "ann~run"), "eve~run/section-1"),
+            codec.with_context(ActivitySerializationContext("default", "1", "ask", "queue", None, None, False)),
+        ):
+            with pytest.raises(MissingOwnerKey):
+                unbound.encrypt(PLAIN)
+
+
+def test_runs_from_before_owners_get_the_key_of_the_default_owner() -> None:
+    """An id without an owner belongs to `TENURE_DEFAULT_OWNER`."""
+    codec = OwnerCodec.from_settings(Settings(_env_file=None, owners=TOKENS, default_owner="bob"))  # type: ignore[arg-type]
+    assert codec is not None
+    assert bound(codec, "research-1").encrypt(PLAIN).metadata["tenure-key-id"] == b"owner:bob"
+    assert bound(codec, "ann~research-1").encrypt(PLAIN).metadata["tenure-key-id"] == b"owner:ann"
+
+
+@workflow.defn(name="RecordingWorkflow")
+class RecordingWorkflow:
+    """Workflow with one activity that records the id of a response."""
+
+    @workflow.run
+    async def run(self) -> None:
+        """Run the activity."""
+        await workflow.execute_activity("record", start_to_close_timeout=timedelta(minutes=5))
+
+
+async def test_the_record_of_a_response_is_encrypted_for_the_owner(server: WorkflowEnvironment) -> None:
+    """The heartbeat that records a background response says nothing to others, and its owner reads it."""
+    recorded, release = asyncio.Event(), asyncio.Event()
+
+    @activity.defn
+    async def record() -> None:
+        await _record_progress(CallProgress(role="writer", response_id="resp_rye"))
+        recorded.set()
+        await release.wait()
+
+    worker = client_of(server, Settings(_env_file=None, owners=TOKENS))  # type: ignore[arg-type]
+    queue = f"records-{uuid4().hex[:8]}"
+    async with Worker(
+        worker,
+        task_queue=queue,
+        workflows=[RecordingWorkflow],
+        activities=[record],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        run = await worker.start_workflow("RecordingWorkflow", id=f"ann~{queue}", task_queue=queue)
+        await recorded.wait()
+        description = await run.describe()
+        release.set()
+        await run.result()
+
+    details = description.raw_description.pending_activities[0].heartbeat_details.payloads
+    assert [payload.metadata["tenure-key-id"] for payload in details] == [b"owner:ann"]
+    assert b"resp_rye" not in description.raw_description.SerializeToString()
+    [read] = await make_data_converter(settings_of("ann")).decode(details, [CallProgress])
+    assert read == CallProgress(role="writer", response_id="resp_rye")
 
 
 @slow
