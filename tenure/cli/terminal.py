@@ -5,8 +5,10 @@ reader. It does so for files and pipes as well, since their content is shown lat
 """
 
 import os
+import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,32 +93,59 @@ def check_writable(path: Path | None) -> None:
     """
     if path is None:
         return
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder: create it, or choose another path")
-    if path.is_dir() or not os.access(folder, os.W_OK):
+    is_stream = _is_stream(path)
+    target = path.absolute() if is_stream else Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent} is not a folder: create it, or choose another path")
+    written = [target] if is_stream else [each for each in (target.parent, target) if os.path.lexists(each)]
+    if target.is_dir() or not all(os.access(each, os.W_OK) for each in written):
         raise UsageError(f"{path} cannot be written: name a file in a folder you can write")
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file atomically; other users may not read a private one.
+    """Write a file; other users may not read a private one.
+
+    A regular file is replaced atomically, under the name that links lead to, and keeps its owner and its permissions.
+    A device, a pipe and the file of standard output are written into.
 
     Raises:
         CommandError: the system refuses.
     """
-    path = path.absolute()
-    draft = ""
     try:
-        descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if _is_stream(path):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+                file.write(content)
+        else:
+            _replace_file(Path(os.path.realpath(path)), content, private=private)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written ({error.strerror}): choose another file with -o") from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether a path leads to a device, a pipe or the file of standard output, none of which is replaced."""
+    if not path.exists() or path.is_dir():
+        return False
+    status = path.stat()
+    with suppress(OSError):  # standard output is closed
+        if os.path.samestat(status, os.fstat(1)):
+            return True
+    return not stat.S_ISREG(status.st_mode)
+
+
+def _replace_file(path: Path, content: bytes, *, private: bool) -> None:
+    former = path.stat() if os.path.lexists(path) else None
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        if not private:
-            Path(draft).chmod(0o666 & ~_umask())
+            if former and os.geteuid() == 0:
+                os.fchown(descriptor, former.st_uid, former.st_gid)
+            if not private:
+                os.fchmod(descriptor, stat.S_IMODE(former.st_mode) if former else 0o666 & ~_umask())
         Path(draft).replace(path)
-    except OSError as error:
-        if draft:
-            Path(draft).unlink(missing_ok=True)
-        raise CommandError(f"{path} cannot be written ({error.strerror}): choose another file with -o") from error
+    except OSError:
+        Path(draft).unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

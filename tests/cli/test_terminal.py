@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,102 @@ def test_a_file_is_replaced_atomically(tmp_path: Path) -> None:
 
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    """A file that only its owner reads, or a script, is the same to others after the write; a private one is closed."""
+    target = tmp_path / "report.md"
+    for mode in (0o600, 0o640, 0o755):
+        target.write_text("old")
+        target.chmod(mode)
+
+        write_file(target, b"new")
+
+        assert stat.S_IMODE(target.stat().st_mode) == mode
+    write_file(target, b"secret", private=True)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_followed(tmp_path: Path, exists: bool) -> None:
+    """A chain of relative links stays, and the file that it names gets the text, whether or not it exists."""
+    (tmp_path / "data").mkdir()
+    target, link = tmp_path / "data" / "report.md", tmp_path / "link.md"
+    (tmp_path / "data" / "inner.md").symlink_to("report.md")
+    link.symlink_to("data/inner.md")
+    if exists:
+        target.write_text("old")
+
+    check_writable(link)
+    write_file(link, b"new")
+
+    assert link.is_symlink() and (tmp_path / "data" / "inner.md").is_symlink()
+    assert target.read_text() == "new" and not target.is_symlink()
+    assert len(list((tmp_path / "data").iterdir())) == 2
+
+
+def test_a_loop_of_links_is_no_file(tmp_path: Path) -> None:
+    """Links that lead to each other are reported in one line and stay."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+
+    with pytest.raises(UsageError, match="cannot be written"):
+        check_writable(tmp_path / "a")
+    with pytest.raises(CommandError, match="cannot be written"):
+        write_file(tmp_path / "a", b"new")
+    assert (tmp_path / "a").is_symlink() and (tmp_path / "b").is_symlink()
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_pipe_is_written_into(tmp_path: Path, linked: bool) -> None:
+    """The reader of a named pipe receives the text, and the pipe stays one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to("pipe")
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+
+    check_writable(tmp_path / "link" if linked else pipe)
+    write_file(tmp_path / "link" if linked else pipe, b"new")
+    reader.join(30)
+
+    assert received == [b"new"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root creates devices")
+def test_a_device_is_written_into(tmp_path: Path) -> None:
+    """A device of this folder, with the numbers of the null device, is still one after a report went into it."""
+    device = tmp_path / "null"
+    try:
+        os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        device.open("wb").close()
+    except PermissionError:
+        pytest.skip("this system opens no device here")
+
+    check_writable(device)
+    write_file(device, b"new")
+
+    assert stat.S_ISCHR(device.stat().st_mode)
+    assert device.read_bytes() == b""
+
+
+def test_the_file_of_standard_output_is_appended_to(tmp_path: Path) -> None:
+    """A log that standard output goes to keeps its earlier lines."""
+    log = tmp_path / "log"
+    log.write_text("earlier\n")
+    program = "from pathlib import Path\nfrom tenure.cli.terminal import check_writable, write_file\n"
+    program += "check_writable(Path('/dev/stdout'))\nwrite_file(Path('/dev/stdout'), b'new')"
+    with log.open("ab") as output:
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=output,
+            check=True,
+        )
+
+    assert log.read_text() == "earlier\nnew"
 
 
 def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -106,8 +106,8 @@ def restore_backup(folder: Path, home: Path) -> Backup:
         _check_space(partial, backup.total_bytes)
         for name, expected in backup.files.items():
             source = folder / name
-            if not source.resolve().is_relative_to(folder.resolve()):
-                raise BackupError(f"{folder / MANIFEST} names {name}, which is outside of the backup")
+            if not _is_inner(name) or not source.resolve().is_relative_to(folder.resolve()):
+                raise BackupError(f"{folder / MANIFEST} names {name!r}, which is outside of the backup")
             if not source.is_file() or _copy_file(source, partial / name) != expected:
                 raise BackupError(f"{source} is missing or damaged: restore from another backup")
         if home.exists():
@@ -138,6 +138,13 @@ def _iterate_files(home: Path) -> Iterator[str]:
 
 def _is_skipped(name: str) -> bool:
     return name in _SKIPPED_NAMES or name.endswith(_SKIPPED_SUFFIXES)
+
+
+def _is_inner(name: str) -> bool:
+    """Return whether a name is a path of a file of a home as `create_backup` writes it."""
+    parts = PurePosixPath(name).parts
+    allowed = not any(part == ".." or "\0" in part or _is_skipped(part) for part in parts)
+    return bool(parts) and name == "/".join(parts) and allowed
 
 
 def _copy(source: Path, target: Path) -> BackupFile | None:

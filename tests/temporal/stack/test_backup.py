@@ -101,6 +101,43 @@ def test_a_copy_is_private_and_has_no_state_of_processes(home: Path, tmp_path: P
     assert not any(stat.S_IMODE(path.stat().st_mode) & 0o077 for path in private)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../escaped",
+        "../copy/artifacts/plot.svg",
+        "artifacts/../../copy/artifacts/plot.svg",
+        "{copy}/artifacts/plot.svg",
+        "/etc/hostname",
+        "./artifacts/plot.svg",
+        "artifacts//plot.svg",
+        "artifacts/plot.svg\0",
+        "logs/plot.svg",
+        "stack.json",
+        "link/hostname",
+        "",
+        ".",
+    ],
+)
+def test_a_manifest_that_names_other_paths_is_refused(home: Path, tmp_path: Path, name: str) -> None:
+    """Nothing is written outside of the new home, also not if the named content exists with the right hash."""
+    copy, target = tmp_path / "copy", tmp_path / "new" / "target"
+    create_backup(home, copy)
+    target.parent.mkdir()
+    (copy / "logs").mkdir()
+    for other in ("logs/plot.svg", "stack.json", "../escaped"):
+        (copy / other).write_bytes((copy / "artifacts" / "plot.svg").read_bytes())
+    (copy / "link").symlink_to("/etc")
+    manifest = json.loads((copy / MANIFEST).read_text())
+    manifest["files"] = {name.format(copy=copy): manifest["files"]["artifacts/plot.svg"]}
+    (copy / MANIFEST).write_text(json.dumps(manifest))
+    before = sorted(tmp_path.rglob("*"))
+
+    with pytest.raises(BackupError, match="outside of the backup"):
+        restore_backup(copy, target)
+    assert before == sorted(tmp_path.rglob("*"))
+
+
 def test_a_damaged_copy_is_not_restored(home: Path, tmp_path: Path) -> None:
     """A changed, missing or foreign file stops the restoration before the home exists."""
     copy, target = tmp_path / "copy", tmp_path / "target"
