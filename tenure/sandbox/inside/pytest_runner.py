@@ -43,7 +43,16 @@ def main(job: dict[str, Any], report: int) -> int:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     # Files of the working folder belong to the program.
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = "/proc/none"
-    arguments = ["-c", "/dev/null", f"--rootdir={FOLDER}", "--noconftest", "-p", "no:cacheprovider", "-q"]
+    # An empty file, so that no configuration is searched for; /dev/null is a device, which root can replace.
+    arguments = [
+        "-c",
+        str(Path(__file__).with_name("__init__.py")),
+        f"--rootdir={FOLDER}",
+        "--noconftest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+    ]
     arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
     # Assertions are rewritten by the runner: pytest's own hook would read test files from disk.
     arguments += ["--assert=plain"]
