@@ -151,7 +151,6 @@ def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> Res
         steps=tuple(step(one) for one in reasoning.steps),
         conclusion=step(reasoning.conclusion) if reasoning.conclusion else None,
         answer=flatten(reasoning.answer),
-        confidence=reasoning.confidence,
         rejected=reasoning.rejected,
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.answers import AnsweredQuestion, abstains, contains_answer, judge_report, load_questions
 from benchmarks.support.datasets import Question, collection
-from tenure.contracts.result.result import Evaluation
+from tenure.contracts.result.result import EvaluatedPart, Evaluation
 from tests.report.samples import full
 
 RESULT = full()
@@ -48,11 +48,11 @@ def test_a_report_is_judged_by_its_supporting_passages() -> None:
 
 def test_an_abstention_names_what_is_missing() -> None:
     """A report abstains if it gives no short answer and says that a part is not answered, or has no evidence."""
-    complete = Evaluation(consistency=1, completeness=1, factuality=1, overall=1)
-    silent = RESULT.model_copy(update={"short_answer": None, "evaluation": complete})
+    silent = RESULT.model_copy(update={"short_answer": None, "evaluation": None})
+    missing = Evaluation(parts=(EvaluatedPart(part="Why?", answered="no"),))
 
     assert not abstains(silent)
-    assert abstains(silent.model_copy(update={"evaluation": complete.model_copy(update={"missing": ("Why?",)})}))
+    assert abstains(silent.model_copy(update={"evaluation": missing}))
     assert abstains(silent.model_copy(update={"status": "no_evidence"}))
 
 

@@ -11,6 +11,7 @@ from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile, StoredArtifact
 from tenure.contracts.result.result import (
     CritiqueRecord,
+    EvaluatedPart,
     Evaluation,
     Result,
     ResultAttempt,
@@ -158,7 +159,13 @@ def full(**changes: object) -> Result:
                 ),
             ),
         ),
-        "evaluation": Evaluation(consistency=0.9, completeness=0.75, factuality=1.0, overall=0.88),
+        "evaluation": Evaluation(
+            parts=(
+                EvaluatedPart(part="Why does the sea rise?", answered="yes"),
+                EvaluatedPart(part="When is it still?", answered="partly"),
+            ),
+            issues=("Too short.",),
+        ),
     }
     return result.model_copy(update=shown | changes)
 

@@ -28,7 +28,7 @@ from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.changes import CitedStatement, QuotedSource, ReportChanges, RevisedStatement
 from tenure.contracts.result.programs import CodeDraft
-from tenure.contracts.result.result import Evaluation, Result, ResultCitation, ResultClaim
+from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result, ResultCitation, ResultClaim
 from tenure.report.assemble import assemble_result
 from tenure.report.diff.comparison import compare_results
 from tenure.report.diff.markdown import render_diff
@@ -120,7 +120,7 @@ def documents(draw: st.DrawFn) -> Result:
                 Contradiction(a=draw(citations()), b=draw(citations()), severity="low")
                 for _ in range(draw(st.integers(0, 2)))
             ),
-            evaluation=Evaluation(consistency=1, completeness=0, factuality=1, overall=0.5, missing=("Part1",)),
+            evaluation=Evaluation(parts=(EvaluatedPart(part="Part1", answered="no"),)),
             numbered_sources=draw(st.sampled_from(((), (SourceId("s3"), SourceId("s5"))))),
             code=draw(st.sampled_from((None, CodeDraft()))),
             status=draw(st.sampled_from(("done", "finished_early", "cancelled", "failed", "no_evidence"))),

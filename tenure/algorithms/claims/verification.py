@@ -214,13 +214,3 @@ def mark_unconfirmed(text: str, drafts: Sequence[Draft]) -> str:
         if is_unconfirmed(claim) and claim.text in text:
             text = text.replace(claim.text, f"{claim.text} {UNCONFIRMED}")
     return text
-
-
-def compute_factuality(drafts: Sequence[Draft]) -> float | None:
-    """Return the share of supported claims; None if there are no claims that need passages.
-
-    A tainted claim does not count as supported: the text that taints it may have asked for the verdict.
-    """
-    claims = [claim for claim in list_claims(drafts) if needs_sources(claim)]
-    supported = sum(claim.status == "supported" and not claim.tainted for claim in claims)
-    return supported / len(claims) if claims else None

@@ -343,14 +343,14 @@ def build_memories(
 def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[str], origin: MemoryOrigin) -> NewMemory:
     outcome = _OUTCOMES.get(result.status, "partial")
     score = round(entry.score / entry.tasks, 3) if entry.tasks else 0.0
-    overall = result.evaluation.overall if result.evaluation else 0.0
+    is_answered = outcome == "answered" and not (result.evaluation and result.evaluation.missing)
     return NewMemory(
         text=(
             f"“{result.question}”: {entry.tasks} {entry.query_type} searches with strategy {entry.strategy} found "
             f"{_format_passage_count(entry.accepted)}; outcome: {outcome}."
         ),
         origin=origin,
-        valence=round(2 * overall - 1, 3) if outcome == "answered" else -0.5,
+        valence=1.0 if is_answered else -0.5,
         details=EpisodeDetails(
             question=shorten(result.question, MAX_EPISODE_QUESTION),
             query_type=entry.query_type,

@@ -177,10 +177,7 @@ def flatten_tree(tree: Sequence[ReasoningStep]) -> tuple[ReasoningStep, ...]:
 
 
 def select_majority(lines: Sequence[Reasoning]) -> Reasoning | None:
-    """Return the line of reasoning with the most frequent answer, and the outvoted answers; None without any answer.
-
-    The confidence is the share of its votes, or the confidence of the line itself if only one line has an answer.
-    """
+    """Return the line of reasoning with the most frequent answer, and the outvoted answers; None without any answer."""
     votes_by_answer = count_votes([line.answer for line in lines])
     if not votes_by_answer:
         return None
@@ -201,10 +198,7 @@ def select_majority(lines: Sequence[Reasoning]) -> Reasoning | None:
         for group in others
     ]
     steps = (*lines[best].steps, *(step.model_copy(update={"kind": "answer", "follows": ()}) for step in agreeing))
-    confidence = round(majority.share, 3) if votes > 1 else lines[best].confidence
-    return lines[best].model_copy(
-        update={"steps": steps[:MAX_REASONING_STEPS], "confidence": confidence, "rejected": tuple(rejected)}
-    )
+    return lines[best].model_copy(update={"steps": steps[:MAX_REASONING_STEPS], "rejected": tuple(rejected)})
 
 
 def to_drafts(reasoning: Reasoning) -> tuple[Draft, ...]:
@@ -216,7 +210,7 @@ def to_drafts(reasoning: Reasoning) -> tuple[Draft, ...]:
 def apply_verification(reasoning: Reasoning, checked: Sequence[Draft]) -> Reasoning | None:
     """Return a line of reasoning with the results of its verification; None if too few sentences remain.
 
-    A step that follows from a removed step is removed as well. The confidence is multiplied by the supported share.
+    A step that follows from a removed step is removed as well.
 
     Args:
         reasoning: the line of reasoning.
@@ -234,17 +228,9 @@ def apply_verification(reasoning: Reasoning, checked: Sequence[Draft]) -> Reason
     conclusion: ReasoningStep | None = None
     if old_conclusion and claim and all(earlier in numbers for earlier in old_conclusion.follows):
         conclusion = _renumber_step(old_conclusion, claim, numbers)
-    remaining = [step.claim for step in (*steps, *([conclusion] if conclusion else []))]
-    if len(remaining) < MIN_SENTENCES:
+    if len(steps) + bool(conclusion) < MIN_SENTENCES:
         return None
-    share = sum(remaining_claim.status == "supported" for remaining_claim in remaining) / len(claims)
-    return reasoning.model_copy(
-        update={
-            "steps": tuple(steps),
-            "conclusion": conclusion,
-            "confidence": round(reasoning.confidence * share, 3),
-        }
-    )
+    return reasoning.model_copy(update={"steps": tuple(steps), "conclusion": conclusion})
 
 
 def _renumber_step(step: ReasoningStep, claim: Claim, numbers: Mapping[int, int]) -> ReasoningStep:

@@ -214,8 +214,8 @@ class SectionDraft(Contract):
 class ReportAssessment(Contract):
     """Self-evaluation of a report."""
 
-    evaluation: Evaluation
-    """Scores and issues."""
+    evaluation: Evaluation | None
+    """Verdict of the model; None if no model has judged the report."""
     critiques: tuple[Critique, ...] = ()
     """Suggested improvements, by section."""
 
@@ -256,7 +256,7 @@ class ReportDraft(Contract):
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions."""
     evaluation: Evaluation | None = None
-    """Self-evaluation; None if there was none."""
+    """Verdict of a model on the report; None if no model has judged it."""
     critiques: tuple[CritiqueRecord, ...] = ()
     """Critiques and their outcomes."""
     decisions: tuple[str, ...] = ()

@@ -62,7 +62,7 @@ class ResearchEffort(Contract):
     compares_sources: bool = True
     """Whether contradictions between sources are looked for; otherwise rules look for plain ones."""
     reflects: bool = True
-    """Whether the whole report is criticised and revised; otherwise it is written once and rules evaluate it."""
+    """Whether the whole report is criticised and revised; otherwise it is written once."""
     checks_front: bool = True
     """Whether the model checks the abstract against its passages; otherwise rules do."""
     max_calls: int | None = Field(default=None, ge=1)

@@ -182,8 +182,6 @@ class ResultReasoning(Contract):
     """Conclusion from the steps; null if nothing is concluded."""
     answer: str = ""
     """Conclusion in a few words, if there is one."""
-    confidence: float = Field(ge=0, le=1)
-    """Confidence in the conclusion."""
     rejected: tuple[RejectedThought, ...] = ()
     """Thoughts that were not followed, or outvoted answers."""
 
@@ -194,27 +192,31 @@ class ResultReasoning(Contract):
         return tuple(step.claim for step in said)
 
 
-class Evaluation(Contract):
-    """Self-evaluation, each score from 0 to 1; null for a score that cannot be given."""
+class EvaluatedPart(Contract):
+    """A part of the question, as a model judges the report."""
 
-    consistency: float | None
-    """Freedom from internal contradictions; null if there are no two versions of the answer to compare."""
-    completeness: float | None
-    """Share of the question that is answered; null if no part of the question can be judged."""
-    completeness_error: float | None = None
-    """Mean error of such estimates of completeness on questions with known answers; null if a model judged."""
-    factuality: float | None
-    """Share of claims that are supported; null without claims."""
-    overall: float
-    """Mean of the given scores."""
-    parts: int = 0
-    """Number of parts of the question that were judged."""
-    missing: tuple[str, ...] = ()
-    """Parts of the question that no source answers, or without a model may not answer."""
+    part: str
+    """The part of the question."""
+    answered: Literal["yes", "partly", "no"]
+    """Whether the report answers it."""
+
+
+class Evaluation(Contract):
+    """Verdict of a model on the report."""
+
+    parts: tuple[EvaluatedPart, ...] = ()
+    """Parts of the question."""
+    contradictions: tuple[str, ...] = ()
+    """Statements of the report that cannot both be true."""
     issues: tuple[str, ...] = ()
-    """Problems of the report."""
-    suggestions: tuple[str, ...] = ()
-    """Suggested improvements."""
+    """Other errors of the report."""
+    before_revision: bool = False
+    """Whether the report was revised because of this verdict, and no model has judged the revision."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Parts of the question that the report does not answer."""
+        return tuple(part.part for part in self.parts if part.answered == "no")
 
 
 class ResultDisputeSource(Contract):
@@ -362,7 +364,7 @@ class Result(Contract):
     feedback: tuple[FeedbackRecord, ...] = ()
     """Feedback received during the run and its outcomes."""
     evaluation: Evaluation | None = None
-    """Self-evaluation; null if there is none."""
+    """Verdict of a model on the report; null if no model has judged it."""
     code: str = ""
     """Program as one text, with file names if there are several; empty for a report."""
     files: tuple[SourceFile, ...] = ()

@@ -54,7 +54,6 @@ class LimitFields(BudgetFields):
     length: ReportLength = limit_field("length")
     max_section_revisions: int = limit_field("max_section_revisions")
     max_report_revisions: int = limit_field("max_report_revisions")
-    min_evaluation_score: float = limit_field("min_evaluation_score")
     language: str = limit_field("language")
     reasoning: ReasoningChoice | None = limit_field("reasoning")
     reasoning_samples: int = limit_field("reasoning_samples")

@@ -164,12 +164,6 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         maximum=10,
         option=Option("--report-revisions", "maximum number of versions of the whole report"),
     ),
-    "min_evaluation_score": Limit(
-        0.6,
-        "Overall score of the self-evaluation below which a report is refined once more; 0 for never.",
-        minimum=0,
-        maximum=1,
-    ),
     "language": Limit(
         "",
         "Language of reports, by its name or code; empty for that of the question.",

@@ -190,7 +190,7 @@ def _compare_figures(a: Result, b: Result) -> Iterator[ChangedMetric]:
 
 def _read_figures(result: Result) -> dict[str, float]:
     """Return the figures of a report by name."""
-    usage, scores, proof = result.usage, result.evaluation, result.verification
+    usage, verdict, proof = result.usage, result.evaluation, result.verification
     named: dict[str, float | None] = {
         "statements": float(sum(len(section.claims) for section in result.sections)),
         "sources": float(len(result.sources)),
@@ -199,7 +199,7 @@ def _read_figures(result: Result) -> dict[str, float]:
         "critical path in model calls": float(usage.critical_path),
         "tokens": float(usage.tokens_in + usage.tokens_out),
         "cost in USD": usage.cost_usd,
-        "evaluation": scores.overall if scores else None,
+        "parts of the question without an answer": float(len(verdict.missing)) if verdict else None,
         "tests passed": float(proof.passed) if proof else None,
         **{f"coverage of “{topic}”": coverage for topic, coverage in result.coverage.items()},
     }

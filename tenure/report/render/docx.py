@@ -215,7 +215,6 @@ class _DocumentBuilder:
             "Coverage of each topic, before the research and after every cycle": page.coverage,
             "Information gain": (page.gain,) if page.gain else (),
             "Budget": page.budget,
-            "Self-evaluation": page.evaluation,
         }
         if not any(groups.values()):
             return

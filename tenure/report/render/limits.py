@@ -7,7 +7,7 @@ described in the report's last part.
 from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.text.dates import normalize_date
-from tenure.contracts.result.result import Result, ResultClaim
+from tenure.contracts.result.result import Evaluation, Result, ResultClaim
 from tenure.report.render.escaping import flatten
 
 MAX_NAMED_SOURCES = 8
@@ -26,18 +26,19 @@ def list_evidence_limits(result: Result) -> tuple[str, ...]:
 
 
 def describe_no_answer(result: Result) -> str:
-    """Return the remark on a report that answers no part of its question; empty for any other report."""
+    """Return the remark on a report that a model finds to answer no part of its question; empty for any other one."""
     evaluation = result.evaluation
-    if (
-        not evaluation
-        or not result.sections
-        or result.short_answer
-        or not 0 < evaluation.parts <= len(evaluation.missing)
-    ):
+    if not evaluation or not result.sections or result.short_answer:
         return ""
-    if evaluation.completeness_error is None:
-        return "The sources do not answer the question. The closest statements follow."
-    return "It is not certain that the sources answer the question. The closest statements follow."
+    if not evaluation.parts or len(evaluation.missing) < len(evaluation.parts):
+        return ""
+    return f"{judge_phrase(evaluation)}, this report does not answer its question. The closest statements follow."
+
+
+def judge_phrase(evaluation: Evaluation) -> str:
+    """Return the beginning of a sentence that tells a verdict of the model."""
+    of = " on the version before the last revision" if evaluation.before_revision else ""
+    return f"By the verdict of the model{of}"
 
 
 def _list_suspicious(result: Result) -> Iterator[str]:
@@ -85,8 +86,7 @@ def _limits(result: Result) -> Iterator[str]:
     if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
         yield f"The evidence on {_listed(thin)} is thin."
     if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
-        kind = "no source answers" if result.evaluation.completeness_error is None else "may not be answered"
-        yield f"Parts of the question that {kind}: {_listed(result.evaluation.missing)}."
+        yield f"{judge_phrase(result.evaluation)}, nothing here answers {_listed(result.evaluation.missing)}."
     if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."

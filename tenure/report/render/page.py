@@ -291,7 +291,6 @@ class ReportPage:
     coverage: tuple[FigureView, ...]
     gain: FigureView | None
     budget: tuple[FigureView, ...]
-    evaluation: tuple[FigureView, ...]
     how_to_check: str
     references: tuple[ReferenceView, ...]
     provenance: tuple[Remark, ...]

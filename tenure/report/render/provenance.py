@@ -4,18 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.result.result import Evaluation, Result
+from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.escaping import escape, flatten, format_code_span
-from tenure.report.render.limits import UNCONFIRMED, list_all_claims
+from tenure.report.render.limits import UNCONFIRMED, judge_phrase, list_all_claims
 from tenure.report.render.marks import STATUS_WORDS
 
-SCORE_MEANINGS = {
-    "consistency": "agreement of several retellings of the answer",
-    "completeness": "parts of the question that are answered",
-    "factuality": "sentences that their quotes support",
-}
-"""Meanings of the scores of a self-evaluation; the overall score is their mean."""
 MIN_SHARED_STEMS = 0.7
 """Minimum share of the words of a sentence that a remark contains if it repeats the sentence."""
 MAX_SKIPPED_SHOWN = 20
@@ -94,13 +88,6 @@ def _coverage(result: Result) -> Iterator[str]:
         yield f"Coverage, by the number and relevance of the passages found on a topic: {shares}"
 
 
-def list_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Return the scores of a self-evaluation that could be given, by name; the overall score only of several."""
-    named = {name: getattr(evaluation, name) for name in SCORE_MEANINGS}
-    given = {name: score for name, score in named.items() if score is not None}
-    return {**given, "overall": evaluation.overall} if len(given) > 1 else given
-
-
 def mark_doubt(text: str, result: Result) -> str:
     """Return a remark of the evaluation, marked if it repeats a sentence that its sources do not support."""
     stems = set(stem_words(text))
@@ -112,19 +99,13 @@ def mark_doubt(text: str, result: Result) -> str:
 
 
 def _evaluation(result: Result) -> Iterator[str]:
-    if scores := result.evaluation:
-        named = list_scores(scores)
-        yield "Self-evaluation: " + ", ".join(f"{name} {score:.0%}" for name, score in named.items())
-        meanings = "; ".join(f"{name}: {SCORE_MEANINGS[name]}" for name in named if name in SCORE_MEANINGS)
-        if meanings:
-            yield f"Meaning of the scores: {meanings}."
-        if scores.completeness_error is not None:
-            yield (
-                "Self-evaluation: the completeness is an estimate without a model; such estimates differ by "
-                f"{100 * scores.completeness_error:.0f} percentage points on average from the share of known answers."
-            )
-        yield from (f"Self-evaluation: {escape(mark_doubt(issue, result))}" for issue in scores.issues)
-        yield from (f"Suggestion: {escape(mark_doubt(suggestion, result))}" for suggestion in scores.suggestions)
+    if not (verdict := result.evaluation):
+        return
+    if verdict.parts:
+        parts = "; ".join(f"“{escape(one.part)}”: {one.answered}" for one in verdict.parts)
+        yield f"{judge_phrase(verdict)}, these parts of the question are answered: {parts}"
+    for remark in (*verdict.contradictions, *verdict.issues):
+        yield f"{judge_phrase(verdict)}: {escape(mark_doubt(remark, result))}"
 
 
 def _skipped(result: Result) -> Iterable[str]:

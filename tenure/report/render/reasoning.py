@@ -44,8 +44,8 @@ KINDS: Mapping[StepKind, str] = {
 
 
 def describe_method(reasoning: ResultReasoning) -> str:
-    """Return the reasoning method and its confidence."""
-    return f"{HOW[reasoning.strategy]}; estimated probability that the conclusion is right: {reasoning.confidence:.0%}."
+    """Return the reasoning method."""
+    return f"{HOW[reasoning.strategy]}."
 
 
 def label(step: ResultStep, *, concludes: bool = False) -> str:
@@ -61,7 +61,7 @@ def label(step: ResultStep, *, concludes: bool = False) -> str:
 
 def describe_alternatives(thought: RejectedThought) -> str:
     """Return the discarded alternatives with their scores and reasons."""
-    return f"{flatten(thought.text)} ({thought.score:.0%}; {flatten(thought.reason)})"
+    return f"{flatten(thought.text)} ({flatten(thought.reason)})"
 
 
 def to_text(reasoning: ResultReasoning, named: CitationMarks) -> str:

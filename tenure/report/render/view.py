@@ -63,7 +63,7 @@ from tenure.report.render.page import (
     ThoughtView,
 )
 from tenure.report.render.program import render_files, render_program_body
-from tenure.report.render.provenance import list_scores, render_provenance
+from tenure.report.render.provenance import render_provenance
 from tenure.report.render.references import collect_uses, sort_sources_by_label
 from tenure.report.render.sources.links import build_text_fragment, choose_base, format_path, is_web
 from tenure.report.render.sources.places import describe_place
@@ -144,7 +144,6 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
         coverage=tuple(_coverage(result)),
         gain=_gain(result.information_gain),
         budget=tuple(_budget(result)),
-        evaluation=tuple(_evaluation(result)),
         how_to_check=QUOTES_NOTE,
         references=tuple(_references(result, base, style, setter)),
         provenance=parse_remarks(render_provenance(result)),
@@ -270,8 +269,7 @@ def _before(citation: ResultCitation) -> str:
 
 
 def _verdict(claim: ResultClaim) -> str:
-    words = STATUS_WORDS[claim.status] or "supported"
-    return words if claim.confidence is None else f"{words}, confidence {claim.confidence:.0%}"
+    return STATUS_WORDS[claim.status] or "supported"
 
 
 def _summary(result: Result) -> str:
@@ -388,11 +386,3 @@ def _budget(result: Result) -> Iterator[FigureView]:
             yield FigureView(resource.capitalize(), words, figures.draw_meter((amount or 0) / limit, words), words)
         elif amount:
             yield FigureView(resource.capitalize(), f"{amount:,g} {_UNITS[resource]}, no limit", "", "")
-
-
-def _evaluation(result: Result) -> Iterator[FigureView]:
-    if result.evaluation is None:
-        return
-    for name, score in list_scores(result.evaluation).items():
-        words = f"{name.capitalize()} {score:.0%}"
-        yield FigureView(name.capitalize(), f"{score:.0%}", figures.draw_meter(score, words), words)

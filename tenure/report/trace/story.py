@@ -526,7 +526,7 @@ def _line(output: Any) -> str:
     steps = len(line.steps) + bool(line.conclusion)
     answer = f"; answer “{line.answer}”" if line.answer else ""
     how = line.strategy.replace("_", " ")
-    return f"{how}: {steps} steps, confidence {line.confidence:.0%}{answer}" if steps else f"{how}: nothing to say"
+    return f"{how}: {steps} steps{answer}" if steps else f"{how}: nothing to say"
 
 
 def _hop(output: Any) -> str:

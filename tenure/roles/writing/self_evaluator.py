@@ -1,16 +1,15 @@
-"""Evaluate a finished report: its consistency, completeness and factuality."""
+"""Evaluate a finished report: whether it contradicts itself, and which parts of its question it answers."""
 
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
 
-from tenure.algorithms.claims import self_evaluation
-from tenure.algorithms.claims.verification import compute_factuality, mark_unconfirmed
+from tenure.algorithms.claims.verification import mark_unconfirmed
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Critique, ReportAssessment, SectionDraft
+from tenure.contracts.result.result import EvaluatedPart, Evaluation
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts
@@ -39,10 +38,6 @@ class SelfEvaluatorInput(RoleInput):
     """The question."""
     sections: tuple[SectionDraft, ...] = Field(min_length=1)
     """The sections with checked claims."""
-    written_by_model: bool = False
-    """Whether a model wrote the sections; the fallback estimates no answered parts then, since its estimates are fitted
-    to sentences of documents.
-    """
 
 
 class QuestionComponent(BaseModel):
@@ -54,8 +49,6 @@ class QuestionComponent(BaseModel):
     """The part of the question."""
     addressed: Literal["yes", "partly", "no"]
     """Whether the report answers it."""
-    probability: SkipJsonSchema[float | None] = None
-    """Estimated probability that the report answers it; only without a model."""
 
 
 class SelfEvaluatorOutput(RoleOutput):
@@ -76,77 +69,44 @@ def render(input: SelfEvaluatorInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:
-    """Find contradictions in the report and parts of the question that it does not answer."""
-    claims = [claim.statement for section in input.sections for claim in section.draft.claims]
-    asked = () if input.written_by_model else self_evaluation.list_components(input.question)[:MAX_COMPONENTS]
-    scores = {part: self_evaluation.score_component(part, input.sections, evidence.embed) for part in asked}
-    components = tuple(
-        QuestionComponent(
-            component=part,
-            addressed="yes" if score >= self_evaluation.MIN_ANSWER_SCORE else "no",
-            probability=self_evaluation.estimate_answered(score),
-        )
-        for part, score in scores.items()
-    )
-    missing = [part.component for part in components if part.addressed == "no"]
-    against = self_evaluation.find_self_contradictions(claims, evidence.embed(claims)) if claims else ()
-    return SelfEvaluatorOutput(
-        contradictions=against[:MAX_CONTRADICTIONS],
-        components=components,
-        issues=(*(f"Nothing answers “{part}”." for part in missing), *against)[:MAX_ISSUES],
-    )
-
-
-ANSWERED_SHARES: Final = {"yes": 1.0, "partly": 0.5, "no": 0.0}
-"""Share of a part of the question that is answered, by the judgement of a model."""
+    """Return no verdict: the words of a report do not show whether it answers its question."""
+    return SelfEvaluatorOutput(contradictions=(), components=(), issues=())
 
 
 def assess(input: SelfEvaluatorInput, output: SelfEvaluatorOutput, evidence: Evidence) -> ReportAssessment:
-    """Return the scores: similarity of versions of the answer, share of answered parts, share of supported claims.
+    """Return the verdict and what would improve the report.
 
-    A part that a model finds unanswered is a suggestion with a search for the nearest section. Without a model there
-    are no suggestions: from the same passages the same report would be written again. A model's text that no model has
-    judged gets no consistency: versions made of its own sentences differ by subject, not by truth.
+    A contradiction is a critique of the nearest section, and a part without an answer one with a search. An empty
+    output is no verdict.
     """
+    if output == fallback(input, evidence):
+        return ReportAssessment(evaluation=None)
     drafts = [section.draft for section in input.sections]
-    missing = tuple(part.component for part in output.components if part.addressed == "no")
-    estimates = [part.probability for part in output.components if part.probability is not None]
-    judged = [ANSWERED_SHARES[part.addressed] for part in output.components if part.probability is None]
-    scores = self_evaluation.build_evaluation(
-        None
-        if input.written_by_model and not output.components
-        else _compute_consistency(input, evidence, contradicted=bool(output.contradictions)),
-        self_evaluation.compute_completeness(estimates or judged),
-        compute_factuality(drafts),
-        missing,
+    evaluation = Evaluation(
+        parts=tuple(EvaluatedPart(part=one.component, answered=one.addressed) for one in output.components),
+        contradictions=tuple(mark_unconfirmed(text, drafts) for text in output.contradictions),
+        issues=tuple(mark_unconfirmed(text, drafts) for text in output.issues),
     )
-    suggestions = () if estimates else tuple(_suggest_search(part, input.sections) for part in missing)
-    lists = {
-        "parts": len(output.components),
-        "completeness_error": self_evaluation.COMPLETENESS_ERROR if estimates else None,
-        "issues": tuple(mark_unconfirmed(issue, drafts) for issue in output.issues),
-        "suggestions": tuple(one.critique for one in suggestions),
+    critiques = (
+        *(_criticize(f"Nothing answers “{part}”.", part, input.sections) for part in evaluation.missing),
+        *(_criticize(f"Both cannot be true: {text}", "", input.sections) for text in evaluation.contradictions),
+    )
+    return ReportAssessment(evaluation=evaluation, critiques=critiques)
+
+
+def _criticize(critique: str, query: str, sections: Sequence[SectionDraft]) -> Critique:
+    """Return a critique of the section that shares most words with it: with its heading for a search, else its text."""
+    stems = set(stem_words(critique))
+    shared = {
+        section.topic: len(stems.intersection(stem_words(section.topic if query else join_statements(section))))
+        for section in sections
     }
-    return ReportAssessment(evaluation=scores.model_copy(update=lists), critiques=suggestions)
+    return Critique(topic=max(shared, key=lambda topic: shared[topic]), critique=critique, query=query)
 
 
-def _compute_consistency(input: SelfEvaluatorInput, evidence: Evidence, *, contradicted: bool) -> float | None:
-    """Compare extractive versions of the answer; None without claims."""
-    sections = [section for section in input.sections if section.draft.claims]
-    claims = [claim.text for section in sections for claim in section.draft.claims]
-    if not claims:
-        return None
-    vectors = evidence.embed([input.question, *claims])
-    versions = self_evaluation.build_rephrasings(sections, vectors[1:], vectors[0])
-    return self_evaluation.compute_consistency(evidence.embed(versions), contradicted=contradicted)
-
-
-def _suggest_search(component: str, sections: Sequence[SectionDraft]) -> Critique:
-    """Return a critique of the section whose heading shares most words with an unanswered part of the question."""
-    stems = set(stem_words(component))
-    shared = {section.topic: len(stems.intersection(stem_words(section.topic))) for section in sections}
-    nearest = max(shared, key=lambda topic: shared[topic])
-    return Critique(topic=nearest, critique=f"Nothing answers “{component}”.", query=component)
+def join_statements(section: SectionDraft) -> str:
+    """Return the sentences of a section as one text."""
+    return " ".join(claim.statement for claim in section.draft.claims)
 
 
 ROLE = PostprocessedRole(

@@ -30,14 +30,13 @@ def test_indexes_count_through_all_drafts() -> None:
 
 
 def test_gaps_and_lead_ins_are_not_checked() -> None:
-    """Facts and inferences are compared with passages and count; others only with a citation."""
+    """Facts and inferences are compared with passages; others only with a citation."""
     kinds: tuple[ClaimKind, ...] = ("fact", "inference", "gap", "lead_in")
     cited = draft(*(claim(kind).model_copy(update={"kind": kind}) for kind in kinds))
     text = draft(*cited.claims[:2], *(one.model_copy(update={"citations": ()}) for one in cited.claims[2:]))
 
     assert verification.find_unchecked_claims([text]) == [0, 1]
     assert verification.find_unchecked_claims([cited]) == [0, 1, 2, 3]
-    assert verification.compute_factuality([draft(claim("a", "supported"), text.claims[2])]) == 1.0
 
 
 QUOTE = "The dough of the rye bread has to rise for two hours in a warm kitchen."
@@ -137,12 +136,6 @@ def test_unsupported_claims_are_removed_or_marked() -> None:
     )
 
 
-def test_factuality_is_the_share_of_supported_claims() -> None:
-    """A draft without claims has a factuality of 1."""
-    assert verification.compute_factuality(TEXTS) == 0.2
-    assert verification.compute_factuality([Draft()]) is None
-
-
 def test_a_replacement_keeps_the_place_of_a_claim() -> None:
     """A corrected cell stays in its row and column, and a corrected inference is one."""
     cell = Claim(text="A", label="row", column="column", kind="inference")
@@ -156,10 +149,8 @@ def test_a_replacement_keeps_the_place_of_a_claim() -> None:
 
 
 def test_gaps_and_lead_ins_need_no_support() -> None:
-    """A gap without a citation is neither checked nor counted."""
+    """A gap without a citation and a lead-in are not checked."""
     gap = Claim(text="Not said.", kind="gap")
     draft = Draft(blocks=(Block(claims=(gap, Claim(text="So:", kind="lead_in"), Claim(text="A fact."))),))
 
     assert [verification.needs_sources(claim) for claim in draft.claims] == [False, False, True]
-    assert verification.compute_factuality([draft]) == 0.0
-    assert verification.compute_factuality([Draft(blocks=(Block(claims=(gap,)),))]) is None

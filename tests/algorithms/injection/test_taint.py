@@ -3,14 +3,13 @@
 import pytest
 
 from tenure.algorithms.claims.citations import cite_claim
-from tenure.algorithms.claims.verification import compute_factuality
 from tenure.algorithms.injection.taint import (
     find_suspicious_sources,
     has_tainted_claim,
     is_exposed,
     mark_claims,
 )
-from tenure.contracts.evidence.passages import Block, CheckedClaims, Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, CheckedClaims, Draft, SynthesisDraft
 from tenure.roles.base import RoleInput
 from tests.support.passages import passage
 
@@ -74,11 +73,3 @@ def test_all_statements_but_quotes_are_marked_wherever_they_are() -> None:
     assert checked.claims == (None, FREE.model_copy(update={"tainted": True}))
     assert has_tainted_claim(synthesis) and not has_tainted_claim(draft)
     assert mark_claims("text") == "text"
-
-
-def test_tainted_statements_do_not_raise_the_factuality() -> None:
-    """A statement whose check may have been influenced does not count as supported."""
-    supported = Claim(text="A.", status="supported")
-    tainted = supported.model_copy(update={"tainted": True})
-
-    assert compute_factuality([Draft(blocks=(Block(claims=(supported, tainted)),))]) == 0.5

@@ -46,7 +46,7 @@ from tenure.contracts.research.learning import (
     StrategyOutcome,
 )
 from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, Finding, PlanStep
-from tenure.contracts.result.result import CritiqueRecord, Evaluation, Result, ResultStatus, SourceEntry
+from tenure.contracts.result.result import CritiqueRecord, EvaluatedPart, Evaluation, Result, ResultStatus, SourceEntry
 from tenure.contracts.run.run import RunLimits, Usage
 from tests.support.passages import reference
 
@@ -323,7 +323,7 @@ def result(status: ResultStatus = "done", *critiques: CritiqueRecord) -> Result:
         title="Bread",
         abstract="",
         sources=(SourceEntry(n=1, id="s1", uri="u", title="t", accessed="2026"),),
-        evaluation=Evaluation(consistency=1, completeness=1, factuality=1, overall=0.9),
+        evaluation=Evaluation(parts=(EvaluatedPart(part="How is bread made?", answered="yes"),)),
         critiques=critiques,
         usage=Usage(searches=4),
         status=status,
@@ -346,11 +346,20 @@ def test_run_saves_an_episode_per_strategy() -> None:
     first, second = build_memories(result(), ways, ("bread",), ("c",))
 
     assert first.origin == MemoryOrigin(run=RunId("this"), sources=(SourceId("s1"),), corpora=("c",))
-    assert first.valence == 0.8
+    assert first.valence == 1.0
     assert details(first) == EpisodeDetails(
         question="How is bread made?", strategy="direct", score=0.5, searches=4, queries=("bread",)
     )
     assert second.text != first.text
+
+
+def test_a_report_without_an_answer_is_no_success() -> None:
+    """The verdict that a part of the question is not answered makes the episode a failure; no verdict does not."""
+    missing = Evaluation(parts=(EvaluatedPart(part="How is bread made?", answered="no"),))
+    [failed] = build_memories(result().model_copy(update={"evaluation": missing}), (), (), ("c",))
+    [unjudged] = build_memories(result().model_copy(update={"evaluation": None}), (), (), ("c",))
+
+    assert (failed.valence, unjudged.valence) == (-0.5, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -301,7 +301,7 @@ async def low_score(recorder: Recorder) -> None:
         "issues": ["It is vague."],
     }
     await recorder.run(
-        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))), limit(SHORT, min_evaluation_score=1.0)
+        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))), limit(SHORT, max_report_revisions=2)
     )
 
 

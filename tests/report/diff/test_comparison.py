@@ -94,10 +94,10 @@ def test_conclusions_contradictions_and_figures_are_compared() -> None:
     assert [one.part for one in found.conclusions] == ["abstract", "situation", "complication", "resolution"]
     assert found.conclusions[0].b == ""
     assert len(found.a.contradictions) == 1 and not found.b.contradictions
-    assert [(one.name, one.a, one.b) for one in found.metrics] == [("evaluation", 0.88, None)]
+    assert [(one.name, one.a, one.b) for one in found.metrics] == [("parts of the question without an answer", 0, None)]
     assert compare_results(a, turned).a.contradictions == ()
     text = render_diff(found)
-    assert "**Situation**" in text and ": —" in text and "| evaluation | 0.88 | — |" in text
+    assert "**Situation**" in text and ": —" in text and "| parts of the question without an answer | 0 | — |" in text
 
 
 def test_programs_are_compared_line_by_line() -> None:

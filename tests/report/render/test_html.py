@@ -77,7 +77,7 @@ def test_the_page_is_whole() -> None:
         "notes/tides.md",
         "3 of 10 searches",
         "Information gain by cycle: 0.41, 0.12",
-        "Completeness",
+        "Too short.",
         "ended as done",
     ):
         assert part in words

@@ -6,7 +6,7 @@ import pytest
 
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.web import ProviderUsage, WebPage, WebReport
-from tenure.contracts.result.result import Evaluation, Result
+from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
@@ -42,6 +42,7 @@ def test_sound_evidence_has_no_limits() -> None:
     assert list_evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
 
 
+WINE, COST = EvaluatedPart(part="wine", answered="partly"), EvaluatedPart(part="cost", answered="no")
 DATED = SOUND.sources[0].model_copy(update={"published": "2019-02-03"})
 DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral"})
 
@@ -52,8 +53,8 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
         ({"coverage": {"Whales": 0.0}}, "Nothing was found on “Whales”."),
         ({"coverage": {SOUND.sections[0].topic: 0.2}}, f"The evidence on “{SOUND.sections[0].topic}” is thin."),
         (
-            {"evaluation": Evaluation(consistency=1, completeness=0.5, factuality=1, overall=0.8, missing=("cost",))},
-            "Parts of the question that no source answers: “cost”.",
+            {"evaluation": Evaluation(parts=(WINE, COST))},
+            "By the verdict of the model, nothing here answers “cost”.",
         ),
         ({"sources": changed().sources[:1]}, "The whole report rests on a single source."),
         ({"sources": changed().sources[:2]}, "The whole report rests on 2 sources."),
@@ -195,28 +196,28 @@ def test_the_last_part_lists_providers_and_pages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "remark"),
+    ("before_revision", "judge"),
     [
-        (None, "The sources do not answer the question. The closest statements follow."),
-        (0.1, "It is not certain that the sources answer the question. The closest statements follow."),
+        (False, "By the verdict of the model"),
+        (True, "By the verdict of the model on the version before the last revision"),
     ],
 )
-def test_a_report_without_an_answer_says_so_first(error: float | None, remark: str) -> None:
-    """If no part of the question is answered, the first line says it; the list of limits does not repeat it."""
-    scores: dict[str, Any] = {"consistency": 1, "completeness": 0, "factuality": 1, "overall": 0.5}
-    scores["completeness_error"] = error
-    silent = changed(evaluation=Evaluation(**scores, parts=1, missing=("cost",)))
-    partly = changed(evaluation=Evaluation(**scores, parts=2, missing=("cost",)))
+def test_a_report_without_an_answer_says_so_first(before_revision: bool, judge: str) -> None:
+    """If the model finds no part answered, the first line says it; the list of limits does not repeat it."""
+    verdict = Evaluation(parts=(COST,), before_revision=before_revision)
+    silent, partly = changed(evaluation=verdict), changed(evaluation=verdict.model_copy(update={"parts": (WINE, COST)}))
+    remark = f"{judge}, this report does not answer its question. The closest statements follow."
 
     assert render_markdown(silent).index(remark) < render_markdown(silent).index("## Abstract")
     assert remark in render_html(silent)
     assert not any("cost" in limit for limit in list_evidence_limits(silent))
     assert remark not in render_markdown(partly)
-    assert ("may not be answered" in render_markdown(partly)) is (error is not None)
+    assert f"{judge}, nothing here answers “cost”." in render_markdown(partly)
 
 
-def test_a_short_answer_is_no_silence() -> None:
-    """A report with a short answer is not said to answer nothing."""
-    scores = Evaluation(consistency=1, completeness=0, factuality=1, overall=0.5, parts=1, missing=("cost",))
+def test_a_report_with_a_short_answer_lists_what_the_model_misses() -> None:
+    """A report with a short answer has no such first line, and keeps the verdict among the limits."""
+    answered = changed(evaluation=Evaluation(parts=(COST,)), short_answer=SOUND.abstract_claims[0])
 
-    assert describe_no_answer(changed(evaluation=scores, short_answer=SOUND.abstract_claims[0])) == ""
+    assert describe_no_answer(answered) == describe_no_answer(changed(evaluation=Evaluation(issues=("x",)))) == ""
+    assert "By the verdict of the model, nothing here answers “cost”." in list_evidence_limits(answered)

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft
-from tenure.contracts.result.result import Evaluation, Result, ResultStatus
+from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.markdown import render_markdown
@@ -203,18 +203,11 @@ def test_disagreement_is_shown_with_both_quotes() -> None:
     assert "Contradictions between sources" not in rendered(report())
 
 
-def test_self_evaluation_is_among_the_remarks_at_the_end() -> None:
-    """The scores are in the part on how the report was made."""
-    line = "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%"
+def test_the_verdict_of_the_model_is_among_the_remarks_at_the_end() -> None:
+    """The verdict is in the part on how the report was made."""
+    line = "- By the verdict of the model: Too short."
 
     assert line in render_markdown(full()).split("## How this report was made")[1]
-
-
-def test_a_single_score_has_no_overall_score() -> None:
-    """An overall score of one score would repeat it."""
-    evaluation = Evaluation(consistency=None, completeness=None, factuality=0.9, overall=0.9)
-
-    assert "- Self-evaluation: factuality 90%\n" in rendered(report(evaluation=evaluation))
 
 
 def test_quotes_of_the_synthesis_are_listed() -> None:

@@ -1,5 +1,4 @@
 from tenure.contracts.evidence.corpora import SkippedFile
-from tenure.contracts.result.result import Evaluation
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.limits import list_evidence_limits
@@ -34,25 +33,21 @@ def test_repeated_stand_ins_are_counted() -> None:
     assert "- The fallback answered instead of the model in 3 calls of section writer: the answer was no JSON" in text
 
 
-def test_the_evaluation_lists_its_issues() -> None:
-    """The self-evaluation is one line, and one more for each issue."""
+def test_a_verdict_is_told_as_that_of_the_model() -> None:
+    """Each part of the question and each error is told as the verdict of the model, without a score."""
     result = full()
     assert result.evaluation is not None
-    evaluation = result.evaluation.model_copy(update={"issues": ("Too short.",)})
+    old = result.evaluation.model_copy(update={"before_revision": True, "parts": (), "contradictions": ("A, not A.",)})
 
-    text = render_provenance(full(evaluation=evaluation))
-
-    assert "- Self-evaluation: consistency 90%, completeness 75%, factuality 100%, overall 88%\n" in text
-    assert "- Self-evaluation: Too short." in text
-
-
-def test_an_estimate_states_its_error() -> None:
-    """A completeness without a model names its mean error, and a score that cannot be given is left out."""
-    evaluation = Evaluation(consistency=None, completeness=0.75, completeness_error=0.08, factuality=1.0, overall=0.88)
-    text = render_provenance(full(evaluation=evaluation))
-
-    assert "- Self-evaluation: completeness 75%, factuality 100%, overall 88%\n" in text
-    assert "such estimates differ by 8 percentage points on average" in text
+    assert (
+        "- By the verdict of the model, these parts of the question are answered: “Why does the sea rise?”: yes; "
+        "“When is it still?”: partly\n- By the verdict of the model: Too short.\n"
+    ) in render_provenance(result)
+    assert (
+        "- By the verdict of the model on the version before the last revision: A, not A.\n"
+        "- By the verdict of the model on the version before the last revision: Too short.\n"
+    ) in render_provenance(full(evaluation=old))
+    assert "verdict" not in render_provenance(full(evaluation=None))
 
 
 def test_the_evaluation_does_not_vouch_for_doubtful_sentences() -> None:
@@ -60,15 +55,14 @@ def test_the_evaluation_does_not_vouch_for_doubtful_sentences() -> None:
     result = full()
     assert result.evaluation is not None
     issues = ("It rightly says that the sea is wide.", "Too short.")
-    evaluation = result.evaluation.model_copy(
-        update={"issues": issues, "suggestions": ("Say that the sea never rises.",)}
-    )
+    contradictions = ("Here the sea never rises.",)
+    evaluation = result.evaluation.model_copy(update={"issues": issues, "contradictions": contradictions})
 
     text = render_provenance(full(evaluation=evaluation))
 
-    assert r"- Self-evaluation: It rightly says that the sea is wide. [not confirmed]" in text
-    assert r"- Suggestion: Say that the sea never rises. [contradicted]" in text
-    assert "- Self-evaluation: Too short.\n" in text
+    assert r"the model: It rightly says that the sea is wide. [not confirmed]" in text
+    assert r"the model: Here the sea never rises. [contradicted]" in text
+    assert "the model: Too short.\n" in text
 
 
 def test_pictures_are_counted_and_not_missed() -> None:

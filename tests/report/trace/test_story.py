@@ -235,7 +235,7 @@ def test_every_reasoning_call_is_listed() -> None:
         ("thought_evaluator", "scores 0.70"),
         ("hop_reasoner", "found “Bread rises.”; next “Why?”"),
         ("hop_reasoner", "found nothing"),
-        ("reasoner", "self consistency: 1 steps, confidence 50%; answer “hours”"),
+        ("reasoner", "self consistency: 1 steps; answer “hours”"),
         ("reasoner", "multi hop: nothing to say"),
     ]
     assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in render_trace(trace)

@@ -1,8 +1,7 @@
-"""Tests of the self-evaluator's fallback and of the scores computed from an evaluation."""
+"""Tests of the self-evaluator's fallback and of the use of a model's verdict."""
 
-from tenure.algorithms.claims.self_evaluation import COMPLETENESS_ERROR
 from tenure.contracts.evidence.passages import Block, Claim, Draft
-from tenure.contracts.research.report import SectionDraft
+from tenure.contracts.research.report import ReportAssessment, SectionDraft
 from tenure.roles.writing.self_evaluator import (
     SelfEvaluatorInput,
     SelfEvaluatorOutput,
@@ -21,52 +20,34 @@ BREAD = section("Bread", Claim(text="Bread rises for hours.", status="supported"
 QUESTION = "For how many hours does bread rise, and how is wine made in cellars?"
 
 
-def test_the_fallback_names_unanswered_parts() -> None:
-    """A part of the question that no sentence answers is an issue; it causes no other generation of the report."""
+def test_without_a_model_there_is_no_verdict() -> None:
+    """The fallback judges nothing and asks for no other generation of the report."""
     given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,))
-    found = assess(given, fallback(given, EVIDENCE), EVIDENCE)
 
-    assert found.evaluation.missing == ("How is wine made in cellars?",)
-    assert 0.0 < (found.evaluation.completeness or 0.0) < 1.0
-    assert (found.evaluation.completeness_error, found.evaluation.factuality) == (COMPLETENESS_ERROR, 0.5)
-    assert "wine" in found.evaluation.issues[0]
-    assert (found.critiques, found.evaluation.suggestions) == ((), ())
+    assert assess(given, fallback(given, EVIDENCE), EVIDENCE) == ReportAssessment(evaluation=None)
 
 
-def test_the_fallback_estimates_nothing_about_a_text_of_a_model() -> None:
-    """Of a text that a model wrote, the fallback gives the checked sentences only, and names no unanswered part."""
-    given = SelfEvaluatorInput(question=QUESTION, sections=(BREAD,), written_by_model=True)
-    found = assess(given, fallback(given, EVIDENCE), EVIDENCE).evaluation
-
-    assert (found.consistency, found.completeness, found.completeness_error) == (None, None, None)
-    assert (found.factuality, found.overall, found.parts, found.missing, found.issues) == (0.5, 0.5, 0, (), ())
-
-
-def test_a_report_without_claims_has_no_consistency() -> None:
-    """Without claims there are no versions of the answer and no false statements."""
-    given = SelfEvaluatorInput(question="How does bread rise?", sections=(section("Bread"),))
-
-    assert assess(given, fallback(given, EVIDENCE), EVIDENCE).evaluation.consistency is None
-
-
-def test_a_models_answer_is_scored_by_the_program() -> None:
-    """Contradictions and components come from the model; versions of the answer and verdicts are computed."""
+def test_the_verdict_of_the_model_asks_for_a_revision() -> None:
+    """A part without an answer is searched for in the nearest section, and a contradiction is a critique of its own."""
     answers = {"bread": "yes", "yeast": "partly", "wine in Bread": "no"}
     said = SelfEvaluatorOutput.model_validate(
         {
-            "contradictions": ["It rises and does not rise."],
+            "contradictions": ["Bread rises for hours, and does not."],
             "components": [{"component": name, "addressed": answer} for name, answer in answers.items()],
             "issues": ["Too short."],
         }
     )
     given = SelfEvaluatorInput(question=QUESTION, sections=(section("Wine"), BREAD))
     found = assess(given, said, EVIDENCE)
-    calm = assess(given, said.model_copy(update={"contradictions": ()}), EVIDENCE)
 
-    assert (found.evaluation.completeness, found.evaluation.completeness_error) == (0.5, None)
-    assert (found.evaluation.issues, found.evaluation.missing) == (("Too short.",), ("wine in Bread",))
-    assert (found.evaluation.consistency or 0) < (calm.evaluation.consistency or 0)
-    assert [(one.topic, one.query) for one in found.critiques] == [("Wine", "wine in Bread")]
+    assert found.evaluation is not None
+    assert {one.part: one.answered for one in found.evaluation.parts} == answers
+    assert (found.evaluation.missing, found.evaluation.issues) == (("wine in Bread",), ("Too short.",))
+    assert found.evaluation.contradictions == said.contradictions
+    assert [(one.topic, one.critique, one.query) for one in found.critiques] == [
+        ("Wine", "Nothing answers “wine in Bread”.", "wine in Bread"),
+        ("Bread", "Both cannot be true: Bread rises for hours, and does not.", ""),
+    ]
 
 
 def test_unsupported_sentences_stay_marked() -> None:
@@ -76,4 +57,5 @@ def test_unsupported_sentences_stay_marked() -> None:
     said = SelfEvaluatorOutput(contradictions=(), components=(), issues=("“Bread rises for a week.” is odd.",))
 
     assert "Bread rises for a week. [not confirmed]" in render(given, EVIDENCE)[1].content
-    assert assess(given, said, EVIDENCE).evaluation.issues == ("“Bread rises for a week. [not confirmed]” is odd.",)
+    evaluation = assess(given, said, EVIDENCE).evaluation
+    assert evaluation is not None and evaluation.issues == ("“Bread rises for a week. [not confirmed]” is odd.",)

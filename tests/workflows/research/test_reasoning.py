@@ -41,7 +41,6 @@ def build_request(reasoning: ReasoningChoice | None) -> RunRequest:
             max_cycles=1,
             max_report_revisions=0,
             max_section_revisions=0,
-            min_evaluation_score=0,
             reasoning=reasoning,
         ),
     )
@@ -104,7 +103,7 @@ async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> Non
 
 @slow
 async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
-    """Each sample has sources of its own, and the majority's answer is given with its share of the votes."""
+    """Each sample has sources of its own, and the majority's answer is given."""
 
     async def reasoner(prompt: str) -> Reply:
         text = "It takes hours." if 'source="Bread"' in prompt else "It takes some hours."
@@ -116,7 +115,7 @@ async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
     assert len(prompts) == 2
     assert not any('source="Bread"' in prompt and 'source="Cheese"' in prompt for prompt in prompts)
     assert result.reasoning is not None
-    assert (result.reasoning.answer, result.reasoning.confidence) == ("hours", 1.0)
+    assert result.reasoning.answer == "hours"
 
 
 @slow

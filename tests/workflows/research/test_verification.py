@@ -7,6 +7,7 @@ import pytest
 
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.report.render.markdown import render_markdown
 from tenure.roles.writing.abstract_writer import MAX_SENTENCES
 from tests.conftest import Serving
 from tests.support.tiers import slow
@@ -94,11 +95,11 @@ async def test_a_refuted_claim_is_corrected_in_the_same_call(serving: Serving) -
 
 @slow
 async def test_quotes_need_no_check(serving: Serving) -> None:
-    """Without a model every claim is a quote: no claim is checked, and the report is still evaluated."""
+    """Without a model every claim is a quote: no claim is checked, and the report has no verdict."""
     result = await run(serving, None, MemoryKnowledge(KITCHEN))
 
     assert "claim_checker" not in result.usage.by_role
-    assert result.evaluation is not None and result.evaluation.factuality == 1.0
+    assert result.evaluation is None and "self_evaluator" not in result.usage.by_role
     assert all(claim.status == "supported" for section in result.sections for claim in section.claims)
 
 
@@ -127,44 +128,65 @@ COMPLEX = says({**ROUTE, "complexity": "complex"})
 ONE_CYCLE = LIMITS.model_copy(update={"max_cycles": 1})
 
 
+QUESTION = "How long does bread rise?"
+NOTHING_ANSWERED = {
+    "contradictions": [],
+    "components": [{"component": QUESTION, "addressed": "no"}],
+    "issues": [],
+}
+REVISABLE = ONE_CYCLE.model_copy(update={"max_report_revisions": 2})
+
+
 @slow
-async def test_a_report_below_the_required_score_is_revised_once(serving: Serving) -> None:
-    """An unanswered part of the question is searched for once; the revision is evaluated without a model."""
-    weak = {
-        "contradictions": ["It rises and falls."],
-        "components": [{"component": "How long does bread rise?", "addressed": "no"}],
-        "issues": [],
-    }
-    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(weak)))
+async def test_an_unanswered_part_is_searched_for_once(serving: Serving) -> None:
+    """The report is revised once for the parts without an answer; the verdict of the model on the revision stays."""
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(NOTHING_ANSWERED)))
     knowledge = MemoryKnowledge(KITCHEN)
-    result = await run(serving, chat, knowledge, ONE_CYCLE)
+    result = await run(serving, chat, knowledge, REVISABLE)
 
-    assert chat.count("self_evaluator") == 1 and chat.count("section_reviewer") == 1
-    assert "How long does bread rise?" in [search.query for search in knowledge.searches]
-    assert [record.critique for record in result.critiques] == ["Nothing answers “How long does bread rise?”."]
-    assert result.evaluation is not None and result.evaluation.completeness_error is not None
+    assert chat.count("self_evaluator") == 2 and chat.count("section_reviewer") == 1
+    assert QUESTION in [search.query for search in knowledge.searches]
+    assert [record.critique for record in result.critiques] == [f"Nothing answers “{QUESTION}”."]
+    assert result.evaluation is not None and result.evaluation.missing == (QUESTION,)
+    assert not result.evaluation.before_revision
+    assert "By the verdict of the model, this report does not answer its question." in render_markdown(result)
 
 
 @slow
-async def test_a_required_score_of_zero_needs_no_revision(serving: Serving) -> None:
-    """A weak report stays unchanged."""
-    weak = {**GOOD_REPORT, "components": [{"component": "How long does bread rise?", "addressed": "no"}]}
-    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(weak)))
-    result = await run(
-        serving, chat, MemoryKnowledge(KITCHEN), ONE_CYCLE.model_copy(update={"min_evaluation_score": 0})
-    )
+@pytest.mark.parametrize(
+    ("second", "missing", "before_revision"),
+    [(GOOD_REPORT, (), False), ({"contradictions": [], "components": [], "issues": []}, (QUESTION,), True)],
+)
+async def test_a_no_of_the_model_ends_with_a_yes_of_the_model_only(
+    serving: Serving, second: dict[str, Any], missing: tuple[str, ...], before_revision: bool
+) -> None:
+    """After a revision a new verdict replaces the first one; without one, the first one is told as the older."""
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=in_turn(NOTHING_ANSWERED, second)))
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN), REVISABLE)
+
+    assert result.evaluation is not None
+    assert (result.evaluation.missing, result.evaluation.before_revision) == (missing, before_revision)
+    told = "By the verdict of the model on the version before the last revision, this report does not answer"
+    assert (told in render_markdown(result)) is before_revision
+
+
+@slow
+async def test_the_last_allowed_version_is_not_revised(serving: Serving) -> None:
+    """A report that has reached the maximum number of versions keeps its verdict."""
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(NOTHING_ANSWERED)))
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN), ONE_CYCLE)
 
     assert chat.count("self_evaluator") == 1 and chat.count("section_reviewer") == 0
-    assert result.critiques == ()
+    assert result.critiques == () and result.evaluation is not None and result.evaluation.missing == (QUESTION,)
 
 
 @slow
 @pytest.mark.parametrize(("complexity", "calls"), [("simple", 0), ("moderate", 0), ("complex", 1)])
 async def test_only_reports_that_are_worth_it_are_read_again(serving: Serving, complexity: str, calls: int) -> None:
-    """Only a complex report is reflected on and evaluated by a model; all have scores."""
+    """Only a complex report is reflected on and evaluated, by a model; no other has a verdict."""
     chat = ScriptedChat(story(router=says({**ROUTE, "complexity": complexity})))
     limits = ONE_CYCLE.model_copy(update={"has_model": True})
     result = await run(serving, chat, MemoryKnowledge(KITCHEN), limits)
 
     assert (chat.count("report_reflector"), chat.count("self_evaluator")) == (calls, calls)
-    assert result.evaluation is not None and not [one for one in result.fallbacks if one.role == "self_evaluator"]
+    assert (result.evaluation is not None) is bool(calls)

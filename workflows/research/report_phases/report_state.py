@@ -50,7 +50,7 @@ class ReportState:
     disputes_resolved: bool = False
     """Whether primary or newer sources were looked for on all disputes."""
     evaluation: Evaluation | None = None
-    """The last evaluation; None before the first."""
+    """The last verdict of a model; None if no model has judged the report."""
     notes: tuple[str, ...] = ()
     """Notes for readers on how the report was made."""
     sent_feedback: frozenset[tuple[str, str]] = frozenset()

@@ -73,48 +73,41 @@ async def _call_reflector(context: ReportContext) -> ReportReflectorOutput:
 
 
 async def evaluate(context: ReportContext) -> None:
-    """Evaluate the report and compare its sources; a report below the required score is revised once."""
+    """Evaluate the report and compare its sources; a report that the model finds wanting is revised once."""
     if context.parent.is_finishing or not context.state.written_sections:
         return
     context.report_progress("reflect", "the report is evaluated")
     try:
         # With a model, the sources were compared while the sections were written.
         comparing = () if context.state.sources_compared else (compare_sources(context),)
-        critiques, *_ = await asyncio.gather(_evaluate(context, by_rule=not context.state.has_no_critique), *comparing)
+        critiques, *_ = await asyncio.gather(_evaluate(context), *comparing)
         if not context.state.disputes_resolved:
             await resolve_disputes(context)
-        if critiques and not context.parent.is_finishing:
+        if context.state.evaluation and critiques and not context.parent.is_finishing:
             await write_generation(context, critiques)
-            await _evaluate(context, by_rule=True)
+            # Without another verdict, readers see that this one is of the version before.
+            context.update(evaluation=context.state.evaluation.model_copy(update={"before_revision": True}))
+            await _evaluate(context)
     except ActivityError as error:
         if is_cancelled_exception(error):
             raise
         context.add_notes([f"The evaluation of the report failed: {describe_failure(error)}"])
 
 
-async def _evaluate(context: ReportContext, *, by_rule: bool) -> tuple[Critique, ...]:
-    """Evaluate the report; return what would improve it if its score is too low and enough budget is left.
-
-    Args:
-        context: the report.
-        by_rule: whether no model is asked, since its last critique has just been followed.
-    """
-    replaced = {fallback.role for fallback in context.clients.record.fallbacks}
+async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
+    """Have the model judge a report without critiques; return what would improve it if the limits allow a revision."""
+    state, limits = context.state, context.request.limits
+    if not state.has_no_critique:
+        return ()
     output = await context.clients.models.ask(
         self_evaluator.ROLE,
-        SelfEvaluatorInput(
-            question=context.request.question,
-            sections=context.state.written_sections,
-            written_by_model=context.request.limits.has_model and "section_writer" not in replaced,
-        ),
-        summary=f"generation {context.state.revisions}",
-        by_rule=by_rule or not context.effort.reflects,
+        SelfEvaluatorInput(question=context.request.question, sections=state.written_sections),
+        summary=f"generation {state.revisions}",
     )
-    context.update(evaluation=output.evaluation)
-    is_good = output.evaluation.overall >= context.request.limits.min_evaluation_score
-    if is_good or not context.effort.reflects or context.parent.control.running_low:
+    context.update(evaluation=output.evaluation or state.evaluation)
+    if state.revisions >= limits.max_report_revisions or context.parent.control.running_low:
         return ()
-    followed, _ = manuscript.resolve_critiques(output.critiques, context.state.topics, _max_sections(context))
+    followed, _ = manuscript.resolve_critiques(output.critiques, state.topics, _max_sections(context))
     return followed
 
 
