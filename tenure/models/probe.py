@@ -188,7 +188,10 @@ async def _fetch_model_list(settings: Settings) -> list[_ListedModel]:
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     base_url = validate_base_url(settings.openai_base_url)
     async with openai.AsyncOpenAI(
-        api_key=validate_key(key) or NO_KEY, base_url=base_url, max_retries=0, timeout=PROBE_TIMEOUT_SECONDS / 4
+        api_key=validate_key(key) or NO_KEY,
+        base_url=base_url,
+        max_retries=0,
+        http_client=openai.DefaultAsyncHttpxClient(timeout=PROBE_TIMEOUT_SECONDS / 4, follow_redirects=False),
     ) as client:
         try:
             reply = await client.get("/models", cast_to=httpx.Response)

@@ -95,6 +95,16 @@ async def test_a_failure_names_the_setting_to_fix(fault: Fault, answered: bool, 
     assert "\n" not in found.problem and KEY not in found.problem
 
 
+async def test_a_redirected_list_of_models_is_not_read() -> None:
+    """The key stays with the server of the settings, and the size of the context stays unknown."""
+    with ModelServer(models={"large": 1000}) as server, ModelServer(models={"large": 32_000}) as other:
+        server.fail(Fault(status=307, headers={"Location": f"{other.base_url}/models"}), method="GET")
+        found = await probe_chat_models(configured(server, model="large", fast_model="large"))
+
+        assert {trial.context_tokens for trial in found} == {None}
+        assert other.requests == []
+
+
 async def test_an_invalid_url_is_reported() -> None:
     """An invalid setting is the problem of every model."""
     (found,) = await probe_chat_models(Settings(_env_file=None, openai_base_url="localhost:1234"))

@@ -81,7 +81,8 @@ def classify_error(
             return error
     if status == 413:
         return _build_overflow_error(server, message, request.route)
-    return server.build_rejection(status, message, request.route.model, request.route.resolve_setting())
+    location = headers.get("location", "")
+    return server.build_rejection(status, message, request.route.model, request.route.resolve_setting(), location)
 
 
 def _classify_bad_request(server: ModelEndpoint, message: str, request: OpenAIRequest) -> ModelError | None:

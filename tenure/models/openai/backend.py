@@ -74,8 +74,9 @@ class OpenAIBackend(ABC):
             timeout=timeout,
             max_retries=0,
             # The library accepts clients of httpx and of its successor, but declares only the latter. With an httpx
-            # client all connection errors are httpx's, also those in the middle of a body.
-            http_client=cast(Any, http_client or TracedClient(timeout=timeout, follow_redirects=True)),
+            # client all connection errors are httpx's, also those in the middle of a body. A redirect is not followed:
+            # it would send the prompt to a server that the settings do not name.
+            http_client=cast(Any, http_client or TracedClient(timeout=timeout, follow_redirects=False)),
         )
         self._server = ModelEndpoint(format_host(self._client), key)
         self._capability_cache = CapabilityCache(f"{self._server.host}{self._client.base_url.path}", capabilities_file)

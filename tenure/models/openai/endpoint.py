@@ -73,10 +73,17 @@ class ModelEndpoint:
             f"{self.host}: {model} does not support {setting}; change it: {self.redact(message)}", status=400
         )
 
-    def build_rejection(self, status: int, message: str, model: str, setting: str) -> RequestRejected:
+    def build_rejection(
+        self, status: int, message: str, model: str, setting: str, location: str = ""
+    ) -> RequestRejected:
         """Return the exception for a permanent error, with the setting to check."""
         key, base_url = self.names
         match status:
+            case 301 | 302 | 303 | 307 | 308:
+                advice = (
+                    f"it redirects to {self.redact(location)}, which is not followed, so that no other server receives "
+                    f"the request; set {base_url} to the server that is meant"
+                )
             case 401:
                 advice = f"{key} is not accepted" if self._key else f"a key is needed: set {key}"
             case 403:

@@ -104,7 +104,7 @@ class EndpointClient:
         message = format_error_body(body)
         transport_error = server.build_transport_error(status, message, headers)
         return transport_error or server.build_rejection(
-            status, message, self._config.model, self._config.model_setting
+            status, message, self._config.model, self._config.model_setting, headers.get("location", "")
         )
 
     def _connect(self) -> openai.OpenAI:
@@ -114,6 +114,7 @@ class EndpointClient:
                     api_key=self._api_key or NO_KEY,
                     base_url=self._base_url,
                     max_retries=0,
-                    timeout=self._config.timeout,
+                    # A redirect would send documents to a server that the settings do not name.
+                    http_client=openai.DefaultHttpxClient(timeout=self._config.timeout, follow_redirects=False),
                 )
             return self._client

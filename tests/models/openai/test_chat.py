@@ -167,6 +167,19 @@ async def test_limits_reset_counts_after_429_only(server: ModelServer, chat: Ope
     assert waits == [360.0, None]
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_refused(server: ModelServer, chat: OpenAIChat, status: int) -> None:
+    """The prompt and the key stay with the server of the settings; the error names the setting and the target."""
+    with ModelServer() as other:
+        server.fail(Fault(status=status, headers={"Location": f"{other.base_url}/chat/completions"}))
+        error = await failure(chat)
+
+        assert isinstance(error, RequestRejected)
+        assert f"it redirects to {other.base_url}/chat/completions" in str(error)
+        assert "OPENAI_BASE_URL" in str(error)
+        assert other.requests == []
+
+
 async def test_dropped_connection_is_a_transport_error(server: ModelServer, chat: OpenAIChat) -> None:
     """A connection that ends without a response is retryable and has no status."""
     server.fail(Fault(drop=True))

@@ -212,3 +212,13 @@ def test_another_vector_size_is_rejected(server: Server) -> None:
 
     with pytest.raises(UnexpectedVectors):
         model.embed(["a"])
+
+
+def test_a_redirect_is_refused() -> None:
+    """The documents stay with the server of the settings."""
+    with ModelServer() as server, ModelServer() as other:
+        server.fail(Fault(status=308, headers={"Location": f"{other.base_url}/embeddings"}))
+        model = OpenAIEmbeddings("m", api_key=KEY, base_url=server.base_url, timeout=10)
+        with pytest.raises(RequestRejected, match=f"it redirects to {other.base_url}/embeddings.*OPENAI_BASE_URL"):
+            model.embed(["a document"])
+        assert other.requests == []

@@ -51,6 +51,17 @@ def test_the_request_follows_the_protocol(server: ModelServer) -> None:
     assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
+def test_a_redirect_is_refused(server: ModelServer) -> None:
+    """The documents stay with the server of the settings."""
+    with ModelServer() as other:
+        server.fail(Fault(status=307, headers={"Location": f"{other.base_url}/rerank"}))
+        error = failure(server)
+
+        assert isinstance(error, RequestRejected)
+        assert f"it redirects to {other.base_url}/rerank" in str(error) and "TENURE_RERANK_BASE_URL" in str(error)
+        assert other.requests == []
+
+
 def test_no_documents_need_no_request(server: ModelServer) -> None:
     """Without documents no request is sent."""
     assert endpoint(server).score(QUERY, []) == []

@@ -377,3 +377,13 @@ async def test_an_unrequested_tool_call_is_parsed(server: ModelServer, chat: Ope
     completion = await ask(chat)
     assert Title.model_validate_json(completion.text).title
     assert completion.usage == TokenUsage(*server.tokens)
+
+
+async def test_a_redirect_is_refused(server: ModelServer, chat: OpenAIResponses) -> None:
+    """Neither the prompt nor a later question about the response reaches another server."""
+    with ModelServer() as other:
+        for method in ("POST", "GET"):
+            server.fail(Fault(status=307, headers={"Location": f"{other.base_url}/responses"}), method=method)
+            with pytest.raises(RequestRejected, match=f"it redirects to {other.base_url}/responses"):
+                await ask(chat)
+        assert other.requests == []
