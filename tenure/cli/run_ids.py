@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
+from tenure.algorithms.text.printable import escape_control_characters
 from tenure.cli.errors import UsageError
 from tenure.contracts.evidence.web import WEB_PREFIX
 
@@ -14,7 +15,7 @@ DEFAULT_CORPUS = "manual"
 """Corpus of this repository's `docs/`, used by default."""
 
 _CORPUS = re.compile(r"(?:[a-z][a-z0-9_]{0,39}~)?[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RUN = re.compile(r"[^\s\x00-\x1f]{1,200}")
+_MAX_RUN_LENGTH = 200
 
 
 def make_run_id(question: str, mode: str, *, private: bool = False, suffix: str = "") -> str:
@@ -61,7 +62,7 @@ def check_corpus(name: str, *, made: bool = False) -> str:
     Raises:
         UsageError: the name is invalid.
     """
-    if not _CORPUS.fullmatch(name) and not (made and name.startswith(WEB_PREFIX) and _RUN.fullmatch(name)):
+    if not _CORPUS.fullmatch(name) and not (made and name.startswith(WEB_PREFIX) and _is_run(name)):
         raise UsageError(
             f"{name!r} is not a corpus name: use letters, digits, dots, hyphens and underscores, at most 64"
         )
@@ -74,6 +75,17 @@ def check_run(name: str) -> str:
     Raises:
         UsageError: the id is invalid.
     """
-    if not _RUN.fullmatch(name):
-        raise UsageError(f"{name[:80]!r} is not a run id: use up to 200 characters without spaces")
+    if not _is_run(name):
+        raise UsageError(
+            f"{name[:80]!r} is not a run id: use up to {_MAX_RUN_LENGTH} visible characters without spaces and `../`"
+        )
     return name
+
+
+def _is_run(name: str) -> bool:
+    """Return whether an id shows all of its characters, as it does on pages and in paths, and leads to no folder above.
+
+    Slashes separate the ids of the workflows of a run: `research-0f3a/ask`.
+    """
+    is_visible = name.isprintable() and " " not in name and escape_control_characters(name) == name
+    return is_visible and len(name) <= _MAX_RUN_LENGTH and not {"", ".", ".."} & set(re.split(r"[/\\]", name))

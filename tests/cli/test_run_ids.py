@@ -58,8 +58,42 @@ def test_bad_corpus_names_are_refused(name: str) -> None:
         check_corpus(name)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a\n", "x" * 201])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "a b",
+        "a\tb",
+        "a\u00a0b",
+        "a\x1b[2Jb",
+        "a\u202egnp.exe",
+        "a\u2066b",
+        "a\u200bb",
+        "a\u3164b",
+        "a\ufe0f",
+        "a\ud800",
+        "..",
+        ".",
+        "../up",
+        "run/../other",
+        "run/..",
+        "run\\..\\other",
+        "/etc/passwd",
+        "run/",
+        "run//ask",
+        "x" * 201,
+    ],
+)
 def test_bad_run_ids_are_refused(name: str) -> None:
-    """An id has no spaces and an end."""
-    with pytest.raises(UsageError, match="is not a run id"):
+    """An id with hidden characters, or with a path to another folder, is none; the error shows it."""
+    with pytest.raises(UsageError, match="is not a run id") as caught:
         check_run(name)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "name", ["research-why-0f3a", "ann~nightly/001", "r/ask", "größe-1", "a..b", ".hidden", "x" * 200]
+)
+def test_good_run_ids_are_accepted(name: str) -> None:
+    """Owners, parts of batches, letters of all scripts and dots within a name are allowed."""
+    assert check_run(name) == name

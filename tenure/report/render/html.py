@@ -1,7 +1,7 @@
 """Render a result document as one self-contained HTML page: no script, font or image is loaded.
 
-Jinja escapes all values, and the page's content security policy allows only its style sheet, by hash. A script that
-slipped through would not run, and a style would not be applied.
+Jinja escapes all values without their control and invisible characters, and the page's content security policy allows
+only its style sheet, by hash. A script that slipped through would not run, and a style would not be applied.
 """
 
 from base64 import b64encode
@@ -14,6 +14,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.result import Result
 from tenure.report.render.marks import UNSOURCED, CitationStyle
 from tenure.report.render.page import Remark, ReportPage
@@ -53,9 +54,13 @@ def render_page(template: Template, page: ReportPage, *, documents: str = "", **
 
 @cache
 def make_environment(*folders: Path) -> Environment:
-    """Return the environment of templates in folders, in which all values are escaped."""
+    """Return the environment of templates in folders, in which all values are cleaned and escaped."""
     environment = Environment(
-        loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=FileSystemLoader(folders),
+        autoescape=True,
+        finalize=_clean,
+        undefined=StrictUndefined,
+        trim_blocks=True,
     )
     environment.filters["groupby_kind"] = _group_by_kind
     return environment
@@ -71,6 +76,11 @@ def build_content_security_policy(sheet: str) -> str:
     """Return the content security policy: nothing is loaded or run, and one style sheet is applied."""
     digest = b64encode(sha256(sheet.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def _clean(value: Any) -> Any:
+    """Return a value of a template without characters that act on a terminal or hide words."""
+    return type(value)(remove_control_characters(value)) if isinstance(value, str) else value
 
 
 def _group_by_kind(remarks: Iterable[Remark]) -> Iterator[tuple[str, list[Remark]]]:

@@ -8,10 +8,12 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 import pytest
+from markupsafe import Markup
 
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.report.assemble import assemble_result
-from tenure.report.render.html import render_html
+from tenure.report.render.html import TEMPLATES, make_environment, render_html
 from tests.report.render.test_escaping import ATTACKS
 from tests.report.samples import full, hostile, programmed, report, varied
 
@@ -163,6 +165,18 @@ def test_hostile_words_change_nothing_of_the_page(attack: str) -> None:
 
     assert [e for e in attacked.elements if e not in formats] == [e for e in plain.elements if e not in formats]
     assert {link.split("#")[0] for link in attacked.links} == {"", "https://moon.example/pull?a=1"}
+
+
+def test_characters_that_act_on_a_terminal_or_hide_are_left_out() -> None:
+    """Neither words, nor attributes, nor markup that is passed unescaped bring control characters to a page."""
+    attack = "a\x1b]52;c;aGk=\x07b\x9bc\u202ed\u2066e\u200bf\u00adg\x00h\U000e0041i"
+    html = render_html(hostile(attack)) + render_html(programmed(attack))
+    template = make_environment(TEMPLATES).from_string("{{ a }}|{{ b }}|{{ c|safe }}|<i title='{{ a }}'>")
+    page = template.render(a=attack, b=Markup(f"<b>{attack}</b>"), c=f"<i>{attack}</i>")
+
+    assert page == "a]52;c;aGk=bcdefghi|<b>{0}</b>|<i>{0}</i>|<i title='{0}'>".format("a]52;c;aGk=bcdefghi")
+    assert "a]52;c;aGk=bcdefghi" in html
+    assert html == remove_control_characters(html)
 
 
 def test_a_report_without_evidence_is_a_page_too() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from string import ascii_lowercase
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from tenure.algorithms.text.dates import normalize_date, parse_date_range
 from tenure.contracts.result.result import SourceEntry
@@ -27,7 +28,10 @@ _PARTICLES = frozenset("da de del della den der di do dos du la le ten ter van v
 _YEAR = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d|21\d\d)(?!\d)")
 _WORD = re.compile(r"[^\W\d_]{4,}")
 _TEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{sign: f"\\{sign}" for sign in "&%$#_"},
+    # BibTeX counts braces without regard to backslashes: `\}` would end the field.
+    "{": r"\textbraceleft{}",
+    "}": r"\textbraceright{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
@@ -146,9 +150,9 @@ def _bibtex_entry(key: str, source: SourceEntry, base: PurePath | None) -> str:
         "author": authors,
         "year": parse_year(source.published),
         "date": normalize_date(source.published) if _is_day(source.published) else "",
-        "url": re.sub(r"[{}\\]", lambda sign: f"%{ord(sign[0]):02X}", source.uri) if web else "",
+        "url": quote(source.uri, safe="%/:?#[]@!$&'()*+,;=") if web else "",
         "howpublished": "" if web else _tex(format_path(source.uri, base)),
-        "urldate": source.accessed[:10] if web else "",
+        "urldate": _tex(source.accessed[:10]) if web else "",
     }
     lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
     return f"@misc{{{key},\n{lines}\n}}\n"

@@ -1,6 +1,7 @@
 """Bibliographies: names and dates as documents write them, labels, BibTeX and CSL-JSON."""
 
 import json
+import re
 from pathlib import PurePosixPath
 
 import pytest
@@ -97,7 +98,7 @@ def test_bibtex_holds_what_is_known() -> None:
 
     assert written == (
         "@misc{langa2024more,\n"
-        "  title = {{100 \\% of \\textbackslash{}TeX \\& \\{more\\}}},\n"
+        "  title = {{100 \\% of \\textbackslash{}TeX \\& \\textbraceleft{}more\\textbraceright{}}},\n"
         "  author = {Langa, Łukasz and {Talin}},\n"
         "  year = {2024},\n"
         "  date = {2024-05-01},\n"
@@ -105,6 +106,53 @@ def test_bibtex_holds_what_is_known() -> None:
         "  urldate = {2026-11-20}\n"
         "}\n"
     )
+
+
+def split_bibtex(text: str) -> tuple[str, dict[str, str]]:
+    """Return the key and the fields of the only entry, parsed by the rules of BibTeX: a backslash protects no brace."""
+    assert text.startswith("@misc{") and text.endswith("\n}\n")
+    depth, parts = 0, [""]
+    for character in text[len("@misc{") : -len("}\n")]:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    assert depth == 0
+    key, *fields = parts
+    named = (field.partition(" = ") for field in fields)
+    return key, {name.strip(): value.strip() for name, _, value in named}
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "x}, note = {evil",
+        "x}}\n@misc{evil,\n  title = {y",
+        "{" * 9,
+        "}" * 9,
+        "\\}, note = {evil",
+        "\\input{/etc/passwd} \\write18{id}",
+        '50 % of #1 & $2_3 ~^ "@string{',
+        "a\r\n@comment{b\u2028}\x1b[2J",
+    ],
+)
+def test_hostile_text_stays_in_its_field(attack: str) -> None:
+    """Braces, backslashes and line breaks of a source add no field, no entry and no command of TeX."""
+    hostile = source(
+        title=attack, author=attack, published=attack, accessed=attack, uri=f"https://moon.example/{attack}"
+    )
+    for cited in (hostile, hostile.model_copy(update={"uri": f"/tmp/{attack}"})):
+        text = render_bibtex([cited])
+        key, fields = split_bibtex(text)
+
+        assert key.isalnum()
+        assert set(fields) <= {"title", "author", "year", "date", "url", "howpublished", "urldate"}
+        assert all(value[0] == "{" and value[-1] == "}" and "\n" not in value for value in fields.values())
+        assert {"\\input", "\\write"}.isdisjoint(re.findall(r"\\[a-z]+", text))
+        assert text.count("\n") == len(fields) + 2
+        assert json.loads(render_csl_json([cited]))[0]["id"] == key
 
 
 def test_a_file_is_cited_by_its_path() -> None:
