@@ -30,8 +30,11 @@ import structlog
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
-from temporalio.worker import Interceptor, UnsandboxedWorkflowRunner, Worker, WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.worker import (
+    Interceptor,
+    PollerBehaviorAutoscaling,
+    Worker,
+)
 
 from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
@@ -49,7 +52,6 @@ from activities.tables import TableActivities
 from activities.tools import ToolActivities
 from activities.web import BrowserActivities, WebActivities
 from tenure.document_roots import DocumentRoots
-from tenure.extensions import get_plugin_paths
 from tenure.files.file_store import FileStore
 from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
@@ -90,18 +92,10 @@ from tenure.temporal.stack.source import compute_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
 from tenure.tracing.configuration import TracingUnavailable, configure_tracing
-from workflows.coding.coding import CodingWorkflow
-from workflows.research.research import ResearchWorkflow
-from workflows.research.section import SectionWorkflow
-from workflows.research.spiral import SpiralWorkflow
-from workflows.research.subagent import SubagentWorkflow
-from workflows.run.agent import AgentWorkflow
-from workflows.run.ask import AskWorkflow
-from workflows.run.batch import BatchWorkflow
+from workflows.plugin import WORKFLOWS, create_plugin
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.heartbeat_timeout import HeartbeatTimeoutInterceptor
 from workflows.runtime.observation import ObservationInterceptor, configure_sdk_loggers
-from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
     BROWSER_QUEUE,
@@ -113,50 +107,12 @@ from workflows.runtime.task_queues import (
     TENURE_QUEUE,
     WEB_QUEUE,
 )
-from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
-from workflows.upkeep.consolidation import ConsolidationWorkflow
-from workflows.upkeep.corpus import CorpusWorkflow
-from workflows.upkeep.embed import EmbedWorkflow
-from workflows.upkeep.graph import GraphWorkflow
-from workflows.upkeep.ingest import IngestWorkflow
-from workflows.upkeep.maintenance import MaintenanceWorkflow
-from workflows.upkeep.memory import MemoryWorkflow
-from workflows.upkeep.notify import NotifyWorkflow
-from workflows.upkeep.relate import RelateWorkflow
-from workflows.upkeep.sql import SqlWorkflow
 
 if TYPE_CHECKING:
     from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
     from tenure.knowledge.pages.fetching import PageFetching
     from tenure.tracing.tracer import Tracer
-
-WORKFLOWS = [
-    AgentWorkflow,
-    BatchWorkflow,
-    ResearchWorkflow,
-    SpiralWorkflow,
-    SubagentWorkflow,
-    SectionWorkflow,
-    CodingWorkflow,
-    AskWorkflow,
-    IngestWorkflow,
-    EmbedWorkflow,
-    RelateWorkflow,
-    GraphWorkflow,
-    CorpusWorkflow,
-    SqlWorkflow,
-    MaintenanceWorkflow,
-    MemoryWorkflow,
-    ConsolidationWorkflow,
-    NotifyWorkflow,
-    ArchiveWorkflow,
-    ArchiveSweepWorkflow,
-]
-"""All workflows; they run on the queue of workflows and cheap activities."""
-
-PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", "idna", "pydantic")
-"""Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
 """Time that activities may continue after the worker is asked to stop; calls of models and MCP servers have the time of
@@ -192,25 +148,6 @@ _MAX_BROWSER_ACTIVITIES = 1
 
 _MAX_SANDBOX_ACTIVITIES = max(1, min(4, os.cpu_count() or 1))
 """Concurrent programs: they need the CPU."""
-
-
-def create_workflow_runner() -> SandboxedWorkflowRunner:
-    """Return the workflow sandbox, which finds code that is not deterministic, for tests, replayers and plugins."""
-    # It reloads the workflow files for every run; without byte code they would be compiled each time.
-    sys.dont_write_bytecode = False
-    return SandboxedWorkflowRunner(
-        restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSTHROUGH_MODULES)
-    )
-
-
-def choose_workflow_runner() -> WorkflowRunner:
-    """Return the runner of a worker: the sandbox only if plugins have code for workflows.
-
-    The sandbox reloads the workflow files for every run and costs a quarter of a worker's processor time. All workflows
-    of Tenure run in it in the tests, so what it would find is found there.
-    """
-    has_plugins = any(get_plugin_paths(kind) for kind in ("tools", "strategies"))
-    return create_workflow_runner() if has_plugins else UnsandboxedWorkflowRunner()
 
 
 def build_activities(
@@ -302,11 +239,10 @@ def build_sandbox_worker(
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+        activity_task_poller_behavior=PollerBehaviorAutoscaling(),
+        interceptors=interceptors,
         # Requests to run programs name no passage.
-        interceptors=[
-            OwnerInterceptor(Owners.from_settings(settings), lambda chunks, sources: chunks or sources),
-            *interceptors,
-        ],
+        plugins=[create_plugin(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
         **options,
     )
 
@@ -353,6 +289,7 @@ def build_workers(
     # Searches and ingestion had no queues of their own: runs that began then wait for them here.
     methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
+    plugin = create_plugin(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources))
     return [
         Worker(
             client,
@@ -363,14 +300,12 @@ def build_workers(
             max_concurrent_activities=choose_max_activities(settings, queue),
             max_concurrent_workflow_tasks=_MAX_WORKFLOW_TASKS,
             max_task_queue_activities_per_second=rate.get(queue),
-            workflow_runner=choose_workflow_runner(),
+            workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
+            activity_task_poller_behavior=PollerBehaviorAutoscaling(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
             max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-            interceptors=[
-                OwnerInterceptor(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources)),
-                HeartbeatTimeoutInterceptor(settings.heartbeat_seconds),
-                *interceptors,
-            ],
+            interceptors=[HeartbeatTimeoutInterceptor(settings.heartbeat_seconds), *interceptors],
+            plugins=[plugin],
             **options,
         )
         for queue in queues

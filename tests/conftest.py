@@ -43,18 +43,10 @@ from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
-from worker import (
-    WORKFLOWS,
-    build_activities,
-    build_archive_activities,
-    build_browser_activities,
-    build_sandbox_activities,
-    choose_workflow_runner,
-    create_workflow_runner,
-)
+from worker import build_activities, build_archive_activities, build_browser_activities, build_sandbox_activities
+from workflows.plugin import WORKFLOWS, create_plugin, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
-from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
 
 # Generated cases take as long as they take: a busy machine is no bug. Only `--all` draws new ones in every run, so
@@ -228,9 +220,8 @@ class Stage:
         histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
         replayer = Replayer(
             workflows=WORKFLOWS,
-            workflow_runner=prepared_once(),
             data_converter=DATA_CONVERTER,
-            interceptors=[OwnerInterceptor(NO_OWNERS, lambda chunks, sources: ())],
+            plugins=[create_plugin(NO_OWNERS, lambda chunks, sources: (), prepared_once())],
         )
         await replayer.replay_workflows(_each(histories))
 
@@ -303,11 +294,10 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     workflows=WORKFLOWS if queue == TENURE_QUEUE else [],
                     activities=methods[queue],
                     activity_executor=threads,
-                    # The replay after the test runs the same code in the sandbox.
-                    workflow_runner=choose_workflow_runner(),
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
-                    interceptors=[OwnerInterceptor(owners, knowledge.corpora.find_corpora)],
+                    # The replay after the test runs the same code in the workflow sandbox.
+                    plugins=[create_plugin(owners, knowledge.corpora.find_corpora)],
                 )
                 for queue in methods
             ]

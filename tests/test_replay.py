@@ -30,7 +30,7 @@ from tests.histories.storage import (
     write_recording,
 )
 from tests.support.tiers import exhaustive, slow
-from worker import WORKFLOWS
+from workflows.plugin import WORKFLOWS
 from workflows.research.reasoning import REASONING_STRATEGIES
 from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.tool_registry import TOOLS

@@ -14,8 +14,6 @@ from uuid import uuid4
 import pytest
 from temporalio import workflow
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import UnsandboxedWorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 import worker
 from activities.mcp import McpActivities
@@ -31,7 +29,6 @@ from tests.support.tiers import slow
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import (
-    WORKFLOWS,
     build_activities,
     build_archive_activities,
     build_browser_activities,
@@ -40,12 +37,12 @@ from worker import (
     build_web_activities,
     choose_max_activities,
     choose_shutdown_timeout,
-    choose_workflow_runner,
     extend_workflow_tasks,
     main,
     parse_queues,
     prepare_home,
 )
+from workflows.plugin import WORKFLOWS
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.task_queues import (
     ALL_QUEUES,
@@ -301,12 +298,3 @@ def test_a_refused_version_ends_the_worker_with_one_line(
 
     assert main(["--versioned"]) == 4
     assert "set TENURE_WORKER_VERSIONING=off" in capsys.readouterr().err
-
-
-def test_only_plugins_run_in_the_workflow_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests run the workflows of Tenure in the sandbox, but not those who add tools and strategies to them."""
-    assert isinstance(choose_workflow_runner(), UnsandboxedWorkflowRunner)
-
-    monkeypatch.setattr(worker, "get_plugin_paths", lambda kind: ("plugins/tools",) if kind == "tools" else ())
-
-    assert isinstance(choose_workflow_runner(), SandboxedWorkflowRunner)

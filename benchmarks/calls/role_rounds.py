@@ -65,7 +65,7 @@ class RoundsWorkflow(ControllableWorkflow):
 
 async def serve(queue: str) -> None:
     """Execute the workflow until the process is ended."""
-    from worker import choose_workflow_runner
+    from workflows.plugin import choose_workflow_runner
 
     client = await connect(Settings())
     await Worker(client, task_queue=queue, workflows=[RoundsWorkflow], workflow_runner=choose_workflow_runner()).run()

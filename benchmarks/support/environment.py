@@ -11,7 +11,8 @@ from temporalio.worker import Worker
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.temporal.archive.archiver import RunArchiver
 from tests.support.temporal_server import run_temporal_server
-from worker import WORKFLOWS, build_archive_activities, choose_workflow_runner
+from worker import build_archive_activities
+from workflows.plugin import WORKFLOWS, choose_workflow_runner
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 

@@ -24,8 +24,7 @@ from tenure.cli.main import leave
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import prepared_once
 from tests.histories.storage import get_name, read_recording
-from worker import WORKFLOWS
-from workflows.runtime.owner_proofs import OwnerInterceptor
+from workflows.plugin import WORKFLOWS, create_plugin
 
 
 class HiddenNondeterminism(Exception):
@@ -57,9 +56,8 @@ async def replay(histories: Sequence[WorkflowHistory], converter: DataConverter 
     """
     replayer = Replayer(
         workflows=WORKFLOWS,
-        workflow_runner=prepared_once(),
         data_converter=converter,
-        interceptors=[OwnerInterceptor(Owners({"ann": "a" * 32}), lambda chunks, sources: ())],
+        plugins=[create_plugin(Owners({"ann": "a" * 32}), lambda chunks, sources: (), prepared_once())],
     )
     for history in histories:
         await replayer.replay_workflow(history)

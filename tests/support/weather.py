@@ -22,7 +22,8 @@ from tenure.settings import Settings
 from tests.model_server import ModelServer
 from tests.support.schema_instance import Json
 from tests.support.worlds import KITCHEN, MemoryKnowledge
-from worker import WORKFLOWS, build_activities, create_workflow_runner
+from worker import build_activities
+from workflows.plugin import WORKFLOWS, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
 

@@ -7,6 +7,7 @@ archives the runs that could not do so themselves (`tenure/temporal/schedules.py
 import asyncio
 
 from temporalio import workflow
+from temporalio.common import VersioningBehavior
 from temporalio.exceptions import FailureError
 
 from workflows.runtime.activity_options import execute_activity
@@ -17,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest
 
 
-@workflow.defn
+@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
 class ArchiveWorkflow:
     """Workflow that archives one run."""
 
@@ -27,7 +28,7 @@ class ArchiveWorkflow:
         return await execute_activity(ArchiveActivities.archive_run, request, summary=f"archive {request.run}")
 
 
-@workflow.defn
+@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
 class ArchiveSweepWorkflow:
     """Workflow that archives all ended runs that the archive lacks."""
 

@@ -4,6 +4,7 @@ The corpus can be searched as soon as everything is read; the workflow ends when
 """
 
 from temporalio import workflow
+from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import execute_activity
 
@@ -12,7 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.corpora import EmbedRequest, IngestReport, IngestRequest
 
 
-@workflow.defn
+@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
 class IngestWorkflow:
     """Workflow that reads documents into a corpus."""
 

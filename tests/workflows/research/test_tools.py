@@ -35,7 +35,7 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source,
 from tests.workflows.research.test_table_questions import PLOT, SQL, Tabular
 from tests.workflows.runtime.test_web_client import BREAD, LOST, OTHER, PAGES, Outside
 from tests.workflows.using_tools import Used, Uses, UsingTools
-from worker import create_workflow_runner
+from workflows.plugin import create_workflow_runner
 from workflows.research.tool_registry import TOOLS
 
 pytestmark = pytest.mark.timeout(120)

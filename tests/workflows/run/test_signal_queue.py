@@ -14,7 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from tests.conftest import Serving
     from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
     from tests.workflows.run.test_agent import REQUEST, until
-    from worker import create_workflow_runner
+    from workflows.plugin import create_workflow_runner
     from workflows.run.signal_queue import MAX_QUEUED_BYTES, MAX_SIGNALS_PER_TASK, SignalQueue
 
 MAX_QUEUED = 50

@@ -8,7 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 from tenure.contracts.base import Contract
 from tenure.contracts.run.run import ControlState, Feedback
 from tests.support.workers import PatientWorker
-from worker import create_workflow_runner
+from workflows.plugin import create_workflow_runner
 from workflows.runtime.control import ControllableWorkflow
 
 

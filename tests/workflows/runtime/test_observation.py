@@ -19,7 +19,7 @@ from tests.support.meters import RecordingMeter
 from tests.support.otlp import Collector
 from tests.support.workers import PatientWorker
 from tests.workflows.runtime.observed import InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
-from worker import create_workflow_runner
+from workflows.plugin import create_workflow_runner
 from workflows.runtime.observation import ObservationInterceptor
 
 

@@ -13,7 +13,7 @@ from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import WorkflowUsage
 from tests.histories.recorder import wait_for_event
 from tests.support.workers import PatientWorker
-from worker import create_workflow_runner
+from workflows.plugin import create_workflow_runner
 from workflows.runtime.progress import ProgressReporter
 
 

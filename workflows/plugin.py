@@ -1,0 +1,85 @@
+"""List the workflows, and bundle the parts that workers and replayers of them share."""
+
+import sys
+
+from temporalio.plugin import SimplePlugin
+from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+
+from activities.ownership import FindCorpora, Owners
+from tenure.extensions import get_plugin_paths
+from workflows.coding.coding import CodingWorkflow
+from workflows.research.research import ResearchWorkflow
+from workflows.research.section import SectionWorkflow
+from workflows.research.spiral import SpiralWorkflow
+from workflows.research.subagent import SubagentWorkflow
+from workflows.run.agent import AgentWorkflow
+from workflows.run.ask import AskWorkflow
+from workflows.run.batch import BatchWorkflow
+from workflows.runtime.owner_proofs import OwnerInterceptor
+from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
+from workflows.upkeep.consolidation import ConsolidationWorkflow
+from workflows.upkeep.corpus import CorpusWorkflow
+from workflows.upkeep.embed import EmbedWorkflow
+from workflows.upkeep.graph import GraphWorkflow
+from workflows.upkeep.ingest import IngestWorkflow
+from workflows.upkeep.maintenance import MaintenanceWorkflow
+from workflows.upkeep.memory import MemoryWorkflow
+from workflows.upkeep.notify import NotifyWorkflow
+from workflows.upkeep.relate import RelateWorkflow
+from workflows.upkeep.sql import SqlWorkflow
+
+WORKFLOWS = [
+    AgentWorkflow,
+    BatchWorkflow,
+    ResearchWorkflow,
+    SpiralWorkflow,
+    SubagentWorkflow,
+    SectionWorkflow,
+    CodingWorkflow,
+    AskWorkflow,
+    IngestWorkflow,
+    EmbedWorkflow,
+    RelateWorkflow,
+    GraphWorkflow,
+    CorpusWorkflow,
+    SqlWorkflow,
+    MaintenanceWorkflow,
+    MemoryWorkflow,
+    ConsolidationWorkflow,
+    NotifyWorkflow,
+    ArchiveWorkflow,
+    ArchiveSweepWorkflow,
+]
+"""All workflows; they run on the queue of workflows and cheap activities."""
+
+PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", "idna", "pydantic")
+"""Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
+
+
+def create_workflow_runner() -> SandboxedWorkflowRunner:
+    """Return the workflow sandbox, which finds code that is not deterministic, for tests, replayers and plugins."""
+    # It reloads the workflow files for every run; without byte code they would be compiled each time.
+    sys.dont_write_bytecode = False
+    return SandboxedWorkflowRunner(
+        restrictions=SandboxRestrictions.default.with_passthrough_modules(*PASSTHROUGH_MODULES)
+    )
+
+
+def choose_workflow_runner() -> WorkflowRunner:
+    """Return the runner of a worker: the sandbox only if plugins have code for workflows.
+
+    The sandbox reloads the workflow files for every run and costs a quarter of a worker's processor time. All workflows
+    of Tenure run in it in the tests, so what it would find is found there.
+    """
+    has_plugins = any(get_plugin_paths(kind) for kind in ("tools", "strategies"))
+    return create_workflow_runner() if has_plugins else UnsandboxedWorkflowRunner()
+
+
+def create_plugin(owners: Owners, find_corpora: FindCorpora, runner: WorkflowRunner | None = None) -> SimplePlugin:
+    """Return the part that workers and replayers share: the runner of workflows and the checks of owners."""
+    return SimplePlugin(
+        "tenure",
+        interceptors=[OwnerInterceptor(owners, find_corpora)],
+        workflow_runner=runner or choose_workflow_runner(),
+    )
