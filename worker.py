@@ -88,7 +88,7 @@ from tenure.temporal.shutdown import (
     stop_workers,
     wait_for_stop,
 )
-from tenure.temporal.stack.source import compute_build_id
+from tenure.temporal.stack.source import get_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
 from tenure.tracing.configuration import TracingUnavailable, configure_tracing
@@ -367,7 +367,8 @@ async def serve(
         settings: settings of the worker.
         queues: task queues to serve.
         build_id: version of the code, or an empty text for a worker without versioning.
-        becomes_current: whether new runs use this version once the server accepts it.
+        becomes_current: whether new runs use this version once the server accepts it, unless another version has
+            replaced it: a worker that starts again in a rolling update or after a crash takes nothing back.
 
     Raises:
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.
@@ -408,6 +409,9 @@ async def serve(
             if chromium is not None:
                 running.push_async_callback(chromium.aclose)
             versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
+            # Workers of programs may not ask: their gate allows polling only.
+            asks = bool(build_id) and (becomes_current or TENURE_QUEUE in queues)
+            is_earlier = asks and await is_earlier_version(client, build_id)
             roots = DocumentRoots(settings.document_roots, settings.home)
             knowledge = prepare_knowledge(settings, recorder, CodecCipher.from_settings(settings), roots.select)
             workers = build_workers(
@@ -433,7 +437,7 @@ async def serve(
                 _log_serving(workers, settings, build_id)
                 preparations.append(asyncio.to_thread(knowledge.get))
             if TENURE_QUEUE in queues:
-                preparations.append(_schedule_upkeep(client, settings, build_id))
+                preparations.append(_schedule_upkeep(client, settings, is_earlier=is_earlier))
             await asyncio.gather(*preparations)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
@@ -442,7 +446,7 @@ async def serve(
             routing = (
                 # This process serves all that it can; workers of some queues wait for the workers of the others.
                 make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
-                if becomes_current
+                if becomes_current and not is_earlier
                 else check_version(client, settings, build_id, served)
             )
             await wait_for_stop(stop, routing, serve_while_needed(settings))
@@ -459,9 +463,9 @@ def _log_serving(workers: Sequence[Worker], settings: Settings, build_id: str) -
     )
 
 
-async def _schedule_upkeep(client: Client, settings: Settings, build_id: str) -> None:
+async def _schedule_upkeep(client: Client, settings: Settings, *, is_earlier: bool) -> None:
     """Schedule the upkeep, unless this worker serves the last runs of an earlier version."""
-    if not (build_id and await is_earlier_version(client, build_id)):
+    if not is_earlier:
         await schedule_upkeep(client, settings)
 
 
@@ -496,7 +500,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--make-current",
         action="store_true",
-        help="with --versioned, which it implies: new runs use this version as soon as its workers serve all queues",
+        help="with --versioned, which it implies: new runs use this version as soon as its workers serve all queues, "
+        "unless a later version has replaced it",
     )
     return parser
 
@@ -509,7 +514,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         configure_logging(settings.log_level, settings.log_format)
         configure_sdk_loggers()
         is_versioned = settings.worker_versioning and (chosen.versioned or chosen.make_current)
-        build_id = compute_build_id() if is_versioned else ""
+        build_id = get_build_id() if is_versioned else ""
         becomes_current = is_versioned and chosen.make_current
         asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
     except (ServerUnreachable, StoreUnreachable, VersioningRefused) as error:

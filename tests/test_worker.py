@@ -22,7 +22,7 @@ from tenure.settings import Settings
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.temporal.deployment import VersioningRefused
-from tenure.temporal.stack.source import compute_build_id
+from tenure.temporal.stack.source import get_build_id
 from tests.roles.cases import CASES
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
@@ -265,8 +265,8 @@ def test_metrics_that_cannot_be_served_are_reported(
     ("options", "setting", "expected"),
     [
         ([], "on", ("", False)),
-        (["--versioned"], "on", (compute_build_id(), False)),
-        (["--make-current"], "on", (compute_build_id(), True)),
+        (["--versioned"], "on", (get_build_id(), False)),
+        (["--make-current"], "on", (get_build_id(), True)),
         (["--make-current"], "off", ("", False)),
     ],
 )

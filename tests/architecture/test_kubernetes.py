@@ -35,8 +35,11 @@ from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker, WorkerDeploymentConfig
 
+from tenure import __version__
 from tenure.files.file_store import FileStore, FileStoreUnreachable
 from tenure.settings import Settings
+from tenure.temporal.deployment import DEPLOYMENT_NAME
+from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.architecture.test_deployment import SERVICES, setting_names
 from tests.support.object_store import object_store
 from tests.support.tiers import slow
@@ -46,9 +49,15 @@ from workflows.runtime import task_queues
 ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "deploy" / "kubernetes"
 OVERLAYS = ("base", "overlays/fleet", "overlays/temporal")
+SUFFIX = "-" + __version__.replace(".", "-")
+"""End of the names of this version's Deployments."""
 KUBERNETES_VERSION = "1.34"
 """Version whose schemas the manifests follow; the fields of the sandbox worker need 1.33."""
 
+
+VERSION_LABEL = "app.kubernetes.io/version"
+VERSION_FIELDS = {"nameSuffix", "labels", "images", "configurations", "replacements"}
+"""Fields of a Kustomization with which workers of several versions run at the same time."""
 
 SCALED_OBJECT: dict[str, Any] = {
     "type": "object",
@@ -132,7 +141,7 @@ def merge(base: Any, patch: Any) -> Any:
 def build(folder: Path) -> list[dict[str, Any]]:
     """Build the resources of a folder: the part of Kustomize that the manifests use, and no other."""
     (plan,) = load_documents(folder / "kustomization.yaml")
-    assert set(plan) <= {"apiVersion", "kind", "resources", "configMapGenerator", "patches"}
+    assert set(plan) <= {"apiVersion", "kind", "resources", "configMapGenerator", "patches", *VERSION_FIELDS}
     found: list[dict[str, Any]] = []
     for name in plan.get("resources", ()):
         path = folder / name
@@ -146,7 +155,27 @@ def build(folder: Path) -> list[dict[str, Any]]:
         for change in load_documents(folder / patch["path"]):
             (at,) = [at for at, resource in enumerate(found) if describe(resource) == describe(change)]
             found[at] = merge(found[at], change)
+    if "nameSuffix" in plan:
+        assert set(plan) >= VERSION_FIELDS
+        found = [set_version(resource, plan) for resource in found]
     return found
+
+
+def set_version(resource: dict[str, Any], plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a Deployment or scaler with the name, the labels and the image of a version."""
+    labels, spec = plan["labels"][0]["pairs"], resource["spec"]
+    metadata = {**resource["metadata"], "name": resource["metadata"]["name"] + plan["nameSuffix"]}
+    metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    if resource["kind"] == "ScaledObject":
+        spec["scaleTargetRef"]["name"] += plan["nameSuffix"]
+        for trigger in spec["triggers"]:
+            trigger["metadata"]["workerDeploymentBuildId"] = labels[VERSION_LABEL]
+    else:
+        spec["selector"]["matchLabels"] |= labels
+        spec["template"]["metadata"]["labels"] |= labels
+        (image,), (container,) = plan["images"], spec["template"]["spec"]["containers"]
+        container["image"] = f"{image['name']}:{image['newTag']}"
+    return {**resource, "metadata": metadata}
 
 
 @cache
@@ -168,8 +197,10 @@ def templates() -> Iterator[tuple[tuple[str, str, str], dict[str, Any]]]:
 
 
 def workers() -> dict[str, dict[str, Any]]:
-    """Return the pods of workers, by the names of their Deployments."""
-    return {name: pod for (_, _, name), pod in templates() if pod["containers"][0]["name"] == "worker"}
+    """Return the pods of workers, by the names of their Deployments without the version."""
+    return {
+        name.removesuffix(SUFFIX): pod for (_, _, name), pod in templates() if pod["containers"][0]["name"] == "worker"
+    }
 
 
 def queues_of(pod: dict[str, Any]) -> list[str]:
@@ -227,18 +258,39 @@ def test_every_worker_is_scaled_by_the_backlog_of_its_queues() -> None:
     scalers = {scaled["spec"]["scaleTargetRef"]["name"]: scaled for scaled in rendered(kind="ScaledObject")}
     (client,) = [one for one in rendered(kind="ConfigMap") if one["metadata"]["name"] == "temporal-client"]
 
-    assert scalers.keys() == workers().keys()
+    assert scalers.keys() == {name + SUFFIX for name in workers()}
     for name, pod in workers().items():
-        triggers = [trigger["metadata"] for trigger in scalers[name]["spec"]["triggers"]]
+        triggers = [trigger["metadata"] for trigger in scalers[name + SUFFIX]["spec"]["triggers"]]
         assert [trigger["taskQueue"] for trigger in triggers] == queues_of(pod)
         assert {trigger["endpoint"] for trigger in triggers} == {client["data"]["TEMPORAL_ADDRESS"]}
         assert {trigger["namespace"] for trigger in triggers} == {client["data"]["TEMPORAL_NAMESPACE"]}
         for trigger in triggers:
             runs_workflows = trigger["taskQueue"] == task_queues.TENURE_QUEUE
             assert trigger["queueTypes"] == ("workflow,activity" if runs_workflows else "activity")
+            # Tasks of a version are counted under its name only.
+            assert (trigger["workerDeploymentName"], trigger["workerDeploymentBuildId"]) == (
+                DEPLOYMENT_NAME,
+                __version__,
+            )
         # The autoscaler owns the number: applying the manifests again must not reset it.
-        (deployment,) = [one for one in rendered(kind="Deployment") if one["metadata"]["name"] == name]
+        (deployment,) = [one for one in rendered(kind="Deployment") if one["metadata"]["name"] == name + SUFFIX]
         assert "replicas" not in deployment["spec"]
+
+
+def test_workers_of_two_versions_run_next_to_each_other() -> None:
+    """A version has Deployments, pods and scalers of its own, and each worker serves the version of its label."""
+    for name, pod in workers().items():
+        (deployment,) = [one for one in rendered(kind="Deployment") if one["metadata"]["name"] == name + SUFFIX]
+        (container,) = pod["containers"]
+        (build_id,) = [one for one in container["env"] if one["name"] == BUILD_ID_VARIABLE]
+        pods = deployment["spec"]["template"]["metadata"]["labels"]
+        assert deployment["spec"]["selector"]["matchLabels"] == pods
+        assert pods[VERSION_LABEL] == __version__
+        assert container["image"] == f"tenure-worker:{__version__}"
+        assert build_id["valueFrom"] == {"fieldRef": {"fieldPath": f"metadata.labels['{VERSION_LABEL}']"}}
+        # New runs use the version when its workers serve all queues; one of them is enough to ask for that.
+        runs_workflows = task_queues.TENURE_QUEUE in queues_of(pod)
+        assert container["args"][2:] == ["--make-current" if runs_workflows else "--versioned"]
 
 
 def test_workers_have_more_time_to_stop_than_they_need() -> None:
@@ -251,7 +303,7 @@ def test_workers_are_restarted_when_they_stand_still() -> None:
     """Each worker answers its probes on the health port, on an address that the node reaches."""
     for pod in workers().values():
         (container,) = pod["containers"]
-        variables = {one["name"]: one["value"] for one in container["env"]}
+        variables = {one["name"]: one.get("value") for one in container["env"]}
         assert container["ports"] == [{"name": "health", "containerPort": int(variables["TENURE_HEALTH_PORT"])}]
         assert variables["TENURE_HEALTH_HOST"] == "0.0.0.0"
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
@@ -265,7 +317,10 @@ def test_a_drained_node_takes_one_worker_of_a_kind() -> None:
         for one in rendered(kind="PodDisruptionBudget")
     }
     pods = {
-        (one["metadata"]["namespace"], tuple(one["spec"]["template"]["metadata"]["labels"].items()))
+        (
+            one["metadata"]["namespace"],
+            tuple(item for item in one["spec"]["template"]["metadata"]["labels"].items() if item[0] != VERSION_LABEL),
+        )
         for one in rendered(kind="Deployment")
         if one["metadata"]["namespace"] != "temporal"
     }
@@ -280,7 +335,7 @@ def test_containers_have_no_more_rights_than_they_need() -> None:
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] > 0
         assert pod["automountServiceAccountToken"] is False
-        assert (profile == "Unconfined") == (name == "sandbox-worker")
+        assert (profile == "Unconfined") == (name.removesuffix(SUFFIX) == "sandbox-worker")
         for container in pod["containers"]:
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
             assert container["securityContext"]["allowPrivilegeEscalation"] is False

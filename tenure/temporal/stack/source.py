@@ -6,6 +6,7 @@ library stays in memory. The hash does not depend on the folder of the source, s
 """
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,9 @@ PLUGIN_KINDS = ("roles", "tools", "strategies", "search_providers", "document_fo
 SUFFIXES = frozenset({".py", ".toml", ".json", ".jinja", ".css", ".js", ".typ"})
 """Suffixes of the files that a worker reads."""
 
+BUILD_ID_VARIABLE = "TEMPORAL_WORKER_BUILD_ID"
+"""Environment variable that names the version of a worker; Temporal's controller for Kubernetes sets the same one."""
+
 _HASH_LETTERS = 12
 """Letters of the hash in a build id: few enough to be readable."""
 
@@ -53,9 +57,17 @@ def make_build_id(source_hash: str) -> str:
     return f"{tenure.__version__}-{source_hash[:_HASH_LETTERS]}"
 
 
+def get_build_id() -> str:
+    """Return the name of the version that this process runs: that of its environment, or one computed from its files.
+
+    On Kubernetes a label of the image names it, since autoscalers read the backlog of a version by its name.
+    """
+    return os.environ.get(BUILD_ID_VARIABLE) or _compute_build_id()
+
+
 @cache
-def compute_build_id() -> str:
-    """Return the name of the version that this process runs; the files are read once."""
+def _compute_build_id() -> str:
+    """Return the build id of the source; the files are read once."""
     return make_build_id(compute_source_hash())
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 
 from tenure.extensions import PLUGINS_VARIABLE
 from tenure.installation import ROOT
-from tenure.temporal.stack.source import compute_source_hash, iterate_files, make_build_id
+from tenure.temporal.stack.source import BUILD_ID_VARIABLE, compute_source_hash, iterate_files, make_build_id
 
 VERSIONS_FOLDER = "versions"
 
@@ -53,7 +53,7 @@ class StoredVersion:
     @property
     def environment(self) -> dict[str, str]:
         """Environment variables of a worker that runs this copy, whatever plugins are set now."""
-        return {PLUGINS_VARIABLE: os.pathsep.join(map(str, self.plugins))}
+        return {PLUGINS_VARIABLE: os.pathsep.join(map(str, self.plugins)), BUILD_ID_VARIABLE: self.build_id}
 
     def build_command(self, *options: str) -> tuple[str, ...]:
         """Return the command that starts a worker of this version."""
