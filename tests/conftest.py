@@ -21,7 +21,6 @@ from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Replayer
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
@@ -44,7 +43,7 @@ from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
 from worker import build_activities, build_archive_activities, build_browser_activities, build_sandbox_activities
-from workflows.plugin import WORKFLOWS, create_plugin, create_workflow_runner
+from workflows.plugin import WORKFLOWS, create_plugin, create_replayer, create_workflow_runner
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.runtime.task_queues import BROWSER_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE, WEB_QUEUE
@@ -218,12 +217,7 @@ class Stage:
         if not self._started:
             return
         histories = [history for handle in self._started async for history in load_family(self.client, handle.id)]
-        replayer = Replayer(
-            workflows=WORKFLOWS,
-            data_converter=DATA_CONVERTER,
-            plugins=[create_plugin(NO_OWNERS, lambda chunks, sources: (), prepared_once())],
-        )
-        await replayer.replay_workflows(_each(histories))
+        await create_replayer(DATA_CONVERTER, prepared_once()).replay_workflows(_each(histories))
 
     async def terminate(self) -> None:
         """End the runs a failed test leaves open, which the workers of the next test would take up."""

@@ -534,6 +534,13 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         action="store_true",
         help="let new runs use the version of this installation, once its workers poll",
     )
+    versions.add_argument(
+        "--move",
+        dest="run",
+        type=parse_text,
+        metavar="ID",
+        help="let a run continue under the version of this installation, if its code can replay the run",
+    )
     serve = _add(
         commands,
         "serve",

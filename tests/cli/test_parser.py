@@ -34,7 +34,7 @@ COMMANDS = {
     "mcp": ["--http", "--port", "8000"],
     "search": ["rye bread", "--limit", "3"],
     "status": [],
-    "versions": ["--make-current"],
+    "versions": ["--make-current", "--move", "r"],
     "doctor": [],
     "completion": ["fish"],
     "ingest": ["docs"],

@@ -17,14 +17,12 @@ from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowHistory
 from temporalio.converter import DataConverter, PayloadCodec
-from temporalio.worker import Replayer
 
-from activities.ownership import Owners
 from tenure.cli.main import leave
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import prepared_once
 from tests.histories.storage import get_name, read_recording
-from workflows.plugin import WORKFLOWS, create_plugin
+from workflows.plugin import create_replayer
 
 
 class HiddenNondeterminism(Exception):
@@ -54,11 +52,7 @@ async def replay(histories: Sequence[WorkflowHistory], converter: DataConverter 
     Raises:
         Exception: a workflow makes other decisions than it has recorded.
     """
-    replayer = Replayer(
-        workflows=WORKFLOWS,
-        data_converter=converter,
-        plugins=[create_plugin(Owners({"ann": "a" * 32}), lambda chunks, sources: (), prepared_once())],
-    )
+    replayer = create_replayer(converter, prepared_once())
     for history in histories:
         await replayer.replay_workflow(history)
 

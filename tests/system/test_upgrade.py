@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from temporalio.client import Client
+import yaml
+from temporalio.client import Client, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
-from benchmarks.durability.source_copy import SourceCopy, change_algorithm, reorder_workflow
+from benchmarks.durability.source_copy import ROOT, SourceCopy, change_algorithm, reorder_workflow
 from benchmarks.durability.upgrade import (
     HELD_ROLE,
     LIMITS,
@@ -27,25 +29,20 @@ from benchmarks.durability.upgrade import (
     write_documents,
 )
 from benchmarks.durability.upgrade import UpgradedRun as Ended
+from tenure.cli.session.versions import list_code_versions
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
 from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
+from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.model_server import ModelServer
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, exhaustive, slow
 from workflows.run.agent import AgentWorkflow
-from workflows.runtime.task_queues import (
-    BROWSER_QUEUE,
-    EMBED_QUEUE,
-    INGEST_QUEUE,
-    MODEL_QUEUE,
-    SEARCH_QUEUE,
-    TENURE_QUEUE,
-    WEB_QUEUE,
-)
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 VERSION_ATTRIBUTE = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
+MANIFESTS = ROOT / "deploy" / "kubernetes" / "version"
 RUNS = 20 if RUN_ALL else 3
 
 pytestmark = [slow, pytest.mark.timeout(900)]
@@ -101,55 +98,70 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
     assert result.usage.model_calls == answers
 
 
-async def test_a_fleet_split_by_queues_changes_its_version(tmp_path: Path) -> None:
-    """Workers of single queues are one version together: runs of two versions finish next to each other."""
+async def test_a_rolling_update_of_a_cluster_serves_two_versions(tmp_path: Path) -> None:
+    """Workers as the manifests start them: runs of two versions finish under their own, and none is taken back."""
     with ModelServer() as model:
         home = {**model.environment, "TENURE_HOME": str(tmp_path / "home"), "TENURE_DOCUMENT_ROOTS": str(tmp_path)}
         earlier = SourceCopy(tmp_path / "earlier", home)
         later = SourceCopy(tmp_path / "later", home)
         reorder_workflow(later)
         async with run_temporal_server() as server:
-            client, seen = server.client, list[str]()
-            request = _request(tmp_path)
+            client, request = server.client, _request(tmp_path)
+            handles: list[WorkflowHandle[AgentWorkflow, Result]] = []
+
+            async def start_run() -> None:
+                number = len(handles)
+                handles.append(
+                    await client.start_workflow(
+                        AgentWorkflow.run, request, id=f"fleet-{number}", task_queue=TENURE_QUEUE
+                    )
+                )
+                await _wait_for_held_calls(model, number + 1)
+
             async with AsyncExitStack() as running:
                 with model.hold(HELD_ROLE):
-                    handles = []
-                    for number, copy in enumerate((earlier, later)):
-                        await running.enter_async_context(_fleet(copy, client))
-                        await _wait_for_another_version(client, seen)
-                        handles.append(
-                            await client.start_workflow(
-                                AgentWorkflow.run, request, id=f"fleet-{number}", task_queue=TENURE_QUEUE
-                            )
-                        )
-                        await _wait_for_held_calls(model, number + 1)
+                    for copy, version in ((earlier, "0.1.0"), (later, "0.2.0")):
+                        await running.enter_async_context(_deploy(copy, client, version))
+                        await _wait_for_version(client, version)
+                        await start_run()
+                    # The autoscaler adds pods of the earlier version too, and a node may restart them.
+                    await running.enter_async_context(_deploy(earlier, client, "0.1.0"))
+                    await _wait_for_workers(client, "0.1.0", 2)
+                    await start_run()
                 results = [await asyncio.wait_for(handle.result(), 300) for handle in handles]
                 versions = [
                     (await handle.describe()).typed_search_attributes.get(VERSION_ATTRIBUTE) for handle in handles
                 ]
 
-    assert [result.status for result in results] == ["done", "done"]
-    assert versions == [f"tenure:{build_id}" for build_id in seen]
+    assert [result.status for result in results] == ["done"] * 3
+    assert versions == ["tenure:0.1.0", "tenure:0.2.0", "tenure:0.2.0"]
     assert all(entry.delivered for entry in model.billed)
 
 
 @asynccontextmanager
-async def _fleet(copy: SourceCopy, client: Client) -> AsyncIterator[None]:
-    """Run two workers of a copy of the source, of which each serves other queues."""
-    queues = f"{MODEL_QUEUE},{WEB_QUEUE},{BROWSER_QUEUE}"
-    bulk = f"{TENURE_QUEUE},{SEARCH_QUEUE},{INGEST_QUEUE},{EMBED_QUEUE}"
-    options = ((bulk, "--make-current"), (queues, "--versioned"))
-    environment = copy.environment | {"TEMPORAL_ADDRESS": client.service_client.config.target_host}
-    with (copy.source / "workers.log").open("ab") as log:
-        workers = [
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, str(copy.source / "worker.py"), "--queues", served, option),
-                env=environment,
-                stdout=log,
-                stderr=log,
+async def _deploy(copy: SourceCopy, client: Client, version: str) -> AsyncIterator[None]:
+    """Run one worker of each Deployment for a version, but that of programs, which needs its own namespaces."""
+    environment = copy.environment | {
+        "TEMPORAL_ADDRESS": client.service_client.config.target_host,
+        BUILD_ID_VARIABLE: version,
+    }
+    deployments = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(MANIFESTS.glob("*-worker.yaml"))]
+    deployments.append(yaml.safe_load((MANIFESTS / "worker.yaml").read_text(encoding="utf-8")))
+    workers = []
+    for deployment in deployments:
+        name = deployment["metadata"]["name"]
+        if name == "sandbox-worker":
+            continue
+        (container,) = deployment["spec"]["template"]["spec"]["containers"]
+        with (copy.source / f"{name}.log").open("ab") as log:
+            workers.append(
+                await asyncio.create_subprocess_exec(
+                    *(sys.executable, str(copy.source / "worker.py"), *container["args"]),
+                    env=environment,
+                    stdout=log,
+                    stderr=log,
+                )
             )
-            for served, option in options
-        ]
     try:
         yield
     finally:
@@ -159,18 +171,71 @@ async def _fleet(copy: SourceCopy, client: Client) -> AsyncIterator[None]:
             await worker.wait()
 
 
-async def _wait_for_another_version(client: Client, seen: list[str]) -> None:
-    """Wait until a version is current that is not among those seen, and add it."""
+async def _wait_for_version(client: Client, build_id: str) -> None:
+    """Wait until new runs use a version."""
     async with asyncio.timeout(180):
-        while (build_id := await read_current_build_id(client)) in ("", *seen):  # noqa: ASYNC110 - the server knows
+        while await read_current_build_id(client) != build_id:  # noqa: ASYNC110 - the server knows
             await asyncio.sleep(0.2)
-    seen.append(build_id)
+
+
+async def _wait_for_workers(client: Client, build_id: str, count: int) -> None:
+    """Wait until a number of workers of a version poll for workflows."""
+
+    async def count_workers() -> int:
+        return sum(one.workers for one in await list_code_versions(client) if one.build_id == build_id)
+
+    async with asyncio.timeout(180):
+        while await count_workers() != count:  # noqa: ASYNC110 - the server knows
+            await asyncio.sleep(0.2)
 
 
 async def _wait_for_held_calls(model: ModelServer, count: int) -> None:
     async with asyncio.timeout(180):
         while sum(call.schema_name == HELD_ROLE for call in model.in_flight) < count:  # noqa: ASYNC110
             await asyncio.sleep(0.1)
+
+
+async def test_a_run_with_a_fault_continues_under_the_corrected_version(tmp_path: Path) -> None:
+    """A run whose code fails is moved to corrected code that fits its history, and never to code that does not."""
+    with ModelServer() as model:
+        copy = SourceCopy(tmp_path / "copy", model.environment)
+        line, fault = '        mode: TaskMode = "CODE"\n', '        raise RuntimeError("a fault")\n'
+        copy.edit("workflows/run/agent.py", line, fault + line)
+        try:
+            await asyncio.to_thread(copy.run, "up")
+            client = await copy.connect()
+            handle = await client.start_workflow(
+                AgentWorkflow.run, _request(tmp_path / "copy"), id="faulty", task_queue=TENURE_QUEUE
+            )
+            await _wait_for_failing_task(handle)
+            with pytest.raises(RuntimeError, match=r"ended with 1: error: no run missing is running"):
+                await _run(copy, "versions", "--move", "missing")
+            copy.edit("workflows/run/agent.py", fault, "")
+            with pytest.raises(RuntimeError, match=r"this installation has version .*: start its workers with"):
+                await _run(copy, "versions", "--move", "faulty")
+            reorder_workflow(copy)
+            await _run(copy, "up")
+            with pytest.raises(RuntimeError, match=r"the history of faulty does not fit version .*: the run stays"):
+                await _run(copy, "versions", "--move", "faulty")
+            shutil.copy2(ROOT / "workflows/run/agent.py", copy.source / "workflows/run/agent.py")
+            await _run(copy, "up")
+            said = await _run(copy, "versions", "--move", "faulty")
+            result = await asyncio.wait_for(handle.result(), 300)
+            version = (await handle.describe()).typed_search_attributes.get(VERSION_ATTRIBUTE)
+            current = load(copy.home).build_id
+        finally:
+            await asyncio.to_thread(copy.run, "down")
+
+    assert "faulty continues under the current version (1 workflow moved)" in said
+    assert (result.status, version) == ("done", f"tenure:{current}")
+    assert all(entry.delivered for entry in model.billed)
+
+
+async def _wait_for_failing_task(handle: WorkflowHandle[AgentWorkflow, Result]) -> None:
+    """Wait until a task of a workflow has failed and is repeated."""
+    async with asyncio.timeout(180):
+        while (await handle.describe()).raw_description.pending_workflow_task.attempt < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.2)
 
 
 @exhaustive

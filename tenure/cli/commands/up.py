@@ -14,7 +14,7 @@ from tenure.cli.session.connection import open_session
 from tenure.cli.session.monitor import count_polling_workers
 from tenure.cli.session.server_target import locate_server
 from tenure.cli.session.server_target import start_missing as bring_up
-from tenure.cli.session.versions import CodeVersion, list_code_versions, make_installed_version_current
+from tenure.cli.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
 from tenure.cli.terminal import print_json, print_line, print_note, print_table
 from tenure.settings import Settings
 from tenure.temporal import connection
@@ -37,7 +37,7 @@ def start_stack(arguments: Namespace, settings: Settings) -> int:
 
 def show_versions(arguments: Namespace, settings: Settings) -> int:
     """Run `versions`."""
-    found = asyncio.run(_list_versions(settings, make_current=arguments.make_current))
+    found = asyncio.run(_list_versions(settings, make_current=arguments.make_current, run_id=arguments.run))
     if arguments.json:
         print_json({"versions": [version.model_dump(mode="json") for version in found]})
     elif found:
@@ -47,11 +47,14 @@ def show_versions(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-async def _list_versions(settings: Settings, *, make_current: bool) -> list[CodeVersion]:
-    """Return the versions that the server knows, after a change if one is wanted."""
+async def _list_versions(settings: Settings, *, make_current: bool, run_id: str | None) -> list[CodeVersion]:
+    """Return the versions that the server knows, after the changes that are wanted."""
     client = await open_session(locate_server(settings))
     if make_current:
         await make_installed_version_current(client)
+    if run_id is not None:
+        count = await move_run(client, run_id)
+        print_note(f"{run_id} continues under the current version ({count} workflow{'s' if count != 1 else ''} moved)")
     return await list_code_versions(client)
 
 

@@ -10,14 +10,16 @@ from temporalio.service import RPCError, RPCStatusCode
 _MAX_WORKFLOWS = 40
 
 
-async def describe_run_tree(client: Client, run_id: str) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
-    """Yield the descriptions of a run and its open descendants.
+async def describe_run_tree(
+    client: Client, run_id: str, limit: int = _MAX_WORKFLOWS
+) -> AsyncIterator[DescribeWorkflowExecutionResponse]:
+    """Yield the descriptions of a run and its open descendants, at most `limit` of them.
 
     Raises:
         RPCError: the server does not answer.
     """
     waiting = [WorkflowExecution(workflow_id=run_id)]
-    for _ in range(_MAX_WORKFLOWS):
+    for _ in range(limit):
         if not waiting:
             return
         request = DescribeWorkflowExecutionRequest(namespace=client.namespace, execution=waiting.pop(0))

@@ -1,6 +1,7 @@
-"""Ask the server which versions of the code are in use, and let new runs use the installed one."""
+"""Ask the server which versions of the code are in use, and let new runs or a running one use the installed one."""
 
 import asyncio
+import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -8,18 +9,23 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
+from google.protobuf.field_mask_pb2 import FieldMask
 from pydantic import BaseModel, ConfigDict
-from temporalio.api.enums.v1 import TaskQueueType, WorkerDeploymentVersionStatus
+from temporalio.api.enums.v1 import TaskQueueType, WorkerDeploymentVersionStatus, WorkflowExecutionStatus
 from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.api.workflow.v1 import WorkflowExecutionOptions
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest, UpdateWorkflowExecutionOptionsRequest
 from temporalio.client import Client
+from temporalio.common import PinnedVersioningOverride, WorkerDeploymentVersion
 from temporalio.service import RPCError
 
 from tenure.cli.errors import CommandError
+from tenure.cli.session.run_tree import describe_run_tree
 from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.deployment import (
+    DEPLOYMENT_NAME,
     VersioningRefused,
     count_running_workflows,
     describe_deployment,
@@ -30,7 +36,7 @@ from tenure.temporal.deployment import (
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.local import StackStatus
-from tenure.temporal.stack.source import compute_build_id
+from tenure.temporal.stack.source import get_build_id
 from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import ALL_QUEUES, SANDBOX_QUEUE, TENURE_QUEUE
 
@@ -99,7 +105,7 @@ async def make_installed_version_current(client: Client) -> None:
     Raises:
         CommandError: they do not poll in time, or the server refuses.
     """
-    build_id = compute_build_id()
+    build_id = get_build_id()
     try:
         with _explain_refusals():
             await asyncio.wait_for(make_current(client, build_id, [TENURE_QUEUE]), VERSION_TIMEOUT_SECONDS)
@@ -108,6 +114,52 @@ async def make_installed_version_current(client: Client) -> None:
             f"workers of version {build_id} do not poll all task queues of the current version after "
             f"{VERSION_TIMEOUT_SECONDS:.0f} s: start them with --versioned"
         ) from error
+
+
+async def move_run(client: Client, run_id: str) -> int:
+    """Move a run and its open descendants to the version of this installation, and return their number.
+
+    Each history is replayed first by the installed code; if one does not fit, nothing is moved.
+
+    Raises:
+        CommandError: the run has ended or does not fit, or new runs use another version than the installed one.
+    """
+    # Imports the workflows, which no other command needs.
+    from workflows.plugin import create_replayer
+
+    build_id = get_build_id()
+    with _explain_refusals():
+        current = await read_current_build_id(client)
+        if current != build_id:
+            raise CommandError(
+                f"this installation has version {build_id}, and new runs use {current or 'workers without a version'}: "
+                f"start its workers with `{PROGRAM} up`, or run `{PROGRAM} versions --make-current`"
+            )
+        tree = [one.workflow_execution_info async for one in describe_run_tree(client, run_id, sys.maxsize)]
+        if not tree or tree[0].status != WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING:
+            raise CommandError(f"no run {run_id} is running: `{PROGRAM} list --status running` shows those that are")
+        moving = [one.execution for one in tree if one.versioning_info.deployment_version.build_id != build_id]
+        replayer = create_replayer(client.data_converter)
+        for execution in moving:
+            handle = client.get_workflow_handle(execution.workflow_id, run_id=execution.run_id)
+            replayed = await replayer.replay_workflow(await handle.fetch_history(), raise_on_replay_failure=False)
+            if replayed.replay_failure:
+                raise CommandError(
+                    f"the history of {execution.workflow_id} does not fit version {build_id} "
+                    f"({' '.join(str(replayed.replay_failure).split())[:200]}): the run stays with its version"
+                )
+        override = PinnedVersioningOverride(WorkerDeploymentVersion(DEPLOYMENT_NAME, build_id))
+        for execution in moving:
+            await client.workflow_service.update_workflow_execution_options(
+                UpdateWorkflowExecutionOptionsRequest(
+                    namespace=client.namespace,
+                    workflow_execution=execution,
+                    workflow_execution_options=WorkflowExecutionOptions(versioning_override=override._to_proto()),
+                    update_mask=FieldMask(paths=["versioning_override"]),
+                    identity=client.identity,
+                )
+            )
+    return len(moving)
 
 
 async def _count_workers(client: Client) -> Counter[str]:
