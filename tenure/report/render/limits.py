@@ -36,7 +36,7 @@ def describe_no_answer(result: Result) -> str:
 
 
 def judge_phrase(evaluation: Evaluation) -> str:
-    """Return the beginning of a sentence that tells a verdict of the model."""
+    """Return the beginning of a sentence with a verdict of the model."""
     of = " on the version before the last revision" if evaluation.before_revision else ""
     return f"By the verdict of the model{of}"
 

@@ -34,7 +34,7 @@ def test_repeated_stand_ins_are_counted() -> None:
 
 
 def test_a_verdict_is_told_as_that_of_the_model() -> None:
-    """Each part of the question and each error is told as the verdict of the model, without a score."""
+    """Each part of the question and each error is printed as the verdict of the model, without a score."""
     result = full()
     assert result.evaluation is not None
     old = result.evaluation.model_copy(update={"before_revision": True, "parts": (), "contradictions": ("A, not A.",)})

@@ -160,7 +160,7 @@ async def test_an_unanswered_part_is_searched_for_once(serving: Serving) -> None
 async def test_a_no_of_the_model_ends_with_a_yes_of_the_model_only(
     serving: Serving, second: dict[str, Any], missing: tuple[str, ...], before_revision: bool
 ) -> None:
-    """After a revision a new verdict replaces the first one; without one, the first one is told as the older."""
+    """After a revision a new verdict replaces the first one; without one, the first one is marked as the older."""
     chat = ScriptedChat(story(router=COMPLEX, self_evaluator=in_turn(NOTHING_ANSWERED, second)))
     result = await run(serving, chat, MemoryKnowledge(KITCHEN), REVISABLE)
 
