@@ -30,6 +30,9 @@ MIN_TOKEN_LENGTH = 32
 MAX_PROOF_AGE_SECONDS = 300
 """Maximum difference between the time of a proof and the time at which the server received its operation."""
 
+MAX_FAIRNESS_KEY_BYTES = 64
+"""Maximum length of the server for a fairness key, which is the owner or, without one, the run."""
+
 _OWNED = re.compile(rf"(?:.*[^a-z0-9_])?([a-z][a-z0-9_]{{0,39}}){SEPARATOR}", re.DOTALL)
 _SCHEDULE_SUFFIX = re.compile(r"-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 

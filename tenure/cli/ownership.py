@@ -7,7 +7,7 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from tenure.cli.errors import UsageError
-from tenure.ownership import qualify_name
+from tenure.ownership import MAX_FAIRNESS_KEY_BYTES, qualify_name
 from tenure.settings import Settings
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _NAMES_OF_RUNS = ("id", "origin", "a", "b", "run")
 _NAMES_OF_CORPORA = ("corpus", "name")
-_MAX_OWNER_BYTES = 64
-"""Maximum length of a fairness key on the server, in bytes."""
 
 
 def apply_owner(arguments: Namespace, settings: Settings) -> None:
@@ -59,8 +57,8 @@ def parse_ownership(arguments: Namespace) -> "Priority":
     """
     from temporalio.common import Priority
 
-    if arguments.owner is not None and len(arguments.owner.encode()) > _MAX_OWNER_BYTES:
-        raise UsageError(f"--owner may have at most {_MAX_OWNER_BYTES} bytes")
+    if arguments.owner is not None and len(arguments.owner.encode()) > MAX_FAIRNESS_KEY_BYTES:
+        raise UsageError(f"--owner may have at most {MAX_FAIRNESS_KEY_BYTES} bytes")
     return Priority(priority_key=arguments.priority, fairness_key=arguments.owner)
 
 

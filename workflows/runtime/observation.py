@@ -1,4 +1,4 @@
-"""Observe workflows: pass the run, the cycle and the trace on to what they call, and trace the workflows themselves.
+"""Observe workflows: pass run, cycle, trace and fairness key on to what they call, and trace the workflows themselves.
 
 The position of a workflow in a trace is computed from the ids of its execution, so that a replay computes the same one
 and nothing of it is part of the state. Spans are made outside the sandbox by functions of the worker, when an execution
@@ -7,6 +7,7 @@ ends; a replay makes none. Headers of commands are not compared by a replay.
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,6 +29,7 @@ from temporalio.worker import (
 with workflow.unsafe.imports_passed_through():
     from activities.observation import CONTEXT_HEADER, ActivityObserver, RunContext, decode_context, get_run
     from tenure.metrics import MetricRecorder
+    from tenure.ownership import MAX_FAIRNESS_KEY_BYTES
     from tenure.tracing.positions import (
         WorkflowSpan,
         compute_span_id,
@@ -142,6 +144,11 @@ class _ObservedOutbound(WorkflowOutboundInterceptor):
         super().__init__(next)
         self._context = context
 
+    @cached_property
+    def _fairness_key(self) -> str:
+        """Name of the run, in the bytes that a key may have."""
+        return self._context.own.run.encode()[:MAX_FAIRNESS_KEY_BYTES].decode(errors="ignore")
+
     def _add_context(self, headers: Mapping[str, Payload]) -> Mapping[str, Payload]:
         """Return headers with the context; a workflow with cycles has the attribute `cycle`."""
         own = self._context.own
@@ -159,8 +166,10 @@ class _ObservedOutbound(WorkflowOutboundInterceptor):
         return await super().start_child_workflow(input)
 
     def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:
-        """Add the context to an activity."""
+        """Add the context to an activity; without an owner, runs take turns on a queue with a backlog."""
         input.headers = self._add_context(input.headers)
+        if not workflow.info().priority.fairness_key:
+            input.priority = replace(input.priority, fairness_key=self._fairness_key)
         return super().start_activity(input)
 
     def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:

@@ -54,3 +54,16 @@ class WaitingWorkflow:
     @workflow.run
     async def run(self) -> None:
         await workflow.wait_condition(lambda: False)
+
+
+@workflow.defn
+class CrowdWorkflow:
+    """Run that calls many activities at the same time."""
+
+    @workflow.run
+    async def run(self, count: int, queue: str) -> None:
+        name = workflow.info().workflow_id
+        calls = (
+            workflow.execute_activity(note, name, task_queue=queue, start_to_close_timeout=SHORT) for _ in range(count)
+        )
+        await asyncio.gather(*calls)

@@ -7,7 +7,9 @@ from uuid import uuid4
 
 import pytest
 import structlog
+from temporalio import activity
 from temporalio.client import Client, WorkflowFailureError
+from temporalio.common import Priority
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
@@ -18,7 +20,7 @@ from tenure.tracing.tracer import Tracer
 from tests.support.meters import RecordingMeter
 from tests.support.otlp import Collector
 from tests.support.workers import PatientWorker
-from tests.workflows.runtime.observed import InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
+from tests.workflows.runtime.observed import CrowdWorkflow, InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
 from workflows.plugin import create_workflow_runner
 from workflows.runtime.observation import ObservationInterceptor
 
@@ -58,7 +60,7 @@ async def observing(client: Client, queue: str, tracer: Tracer | None) -> AsyncI
     async with PatientWorker(
         client,
         task_queue=queue,
-        workflows=[OuterWorkflow, InnerWorkflow, WaitingWorkflow],
+        workflows=[OuterWorkflow, InnerWorkflow, WaitingWorkflow, CrowdWorkflow],
         activities=[note],
         workflow_runner=create_workflow_runner(),
         interceptors=interceptors,
@@ -105,6 +107,47 @@ async def test_the_cycle_of_a_workflow_reaches_its_activities(server: WorkflowEn
     assert [line.get("cycle") for line in keeper.ids if line["workflow"] == run] == [None]
     assert {line["cycle"] for line in keeper.ids if line["workflow"] == f"{run}/inner"} == {3}
     assert all("trace_id" not in line for line in keeper.ids)
+
+
+async def test_runs_without_owners_take_turns(server: WorkflowEnvironment) -> None:
+    """An activity of a run does not wait for all activities of another run that were scheduled before it."""
+    client, queue = server.client, f"turns-{uuid4().hex[:8]}"
+    called: list[str] = []
+    priorities: set[int | None] = set()
+
+    @activity.defn(name="note")
+    async def record(run: str) -> str:
+        called.append(run)
+        priorities.add(activity.info().priority.priority_key)
+        return run
+
+    async with observing(client, queue, None):
+        runs = [
+            await client.start_workflow(
+                CrowdWorkflow.run,
+                args=[count, f"{queue}-calls"],
+                id=f"{queue}-{count}",
+                task_queue=queue,
+                priority=Priority(priority_key=2),
+            )
+            for count in (100, 1)
+        ]
+        for handle in runs:
+            while not (await handle.describe()).raw_description.pending_activities:
+                pass
+        async with PatientWorker(client, task_queue=f"{queue}-calls", activities=[record], max_concurrent_activities=1):
+            for handle in runs:
+                await handle.result()
+    (scheduled,) = [
+        event.activity_task_scheduled_event_attributes.priority
+        async for event in runs[1].fetch_history_events()
+        if event.HasField("activity_task_scheduled_event_attributes")
+    ]
+
+    assert len(called) == 101
+    assert called.index(runs[1].id) < 20
+    assert scheduled.fairness_key == runs[1].id
+    assert priorities == {2}
 
 
 async def test_a_cancelled_workflow_has_a_span(server: WorkflowEnvironment, collector: Collector) -> None:
