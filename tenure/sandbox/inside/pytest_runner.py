@@ -46,7 +46,7 @@ def main(job: dict[str, Any], report: int) -> int:
     # An empty file, so that no configuration is searched for; /dev/null is a device, which root can replace.
     arguments = [
         "-c",
-        str(Path(__file__).with_name("__init__.py")),
+        str(Path(__file__).with_name("pytest.ini")),
         f"--rootdir={FOLDER}",
         "--noconftest",
         "-p",
