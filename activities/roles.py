@@ -133,9 +133,7 @@ class RoleActivities:
 
     async def _load_evidence(self, request: RoleRequest[I]) -> Evidence:
         passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)
-        return Evidence(
-            passages, self._knowledge.encoder.encode, self._knowledge.encoder.read_tokens, language=request.language
-        )
+        return Evidence(passages, self._knowledge.encoder.encode, language=request.language)
 
 
 class _Exposure(NamedTuple):

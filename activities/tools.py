@@ -9,12 +9,12 @@ from activities.heartbeat import HeartbeatThread
 from activities.passages import load_existing_passages
 from tenure.algorithms.calculator.calculator import calculate
 from tenure.algorithms.calculator.quantities import CalculationError
-from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.citations import cite_claim, cite_decisive_sentences
 from tenure.algorithms.research.observations import NumberedPassage, format_passages
-from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.research.tools import (
     CalculateReply,
     CalculateRequest,
+    CiteReply,
     CiteRequest,
     ExcerptsReply,
     ExcerptsRequest,
@@ -66,8 +66,13 @@ class ToolActivities:
             return self._knowledge.retrieval.find_term(request)
 
     @activity.defn
-    def cite_claim(self, request: CiteRequest) -> Claim:
-        """Return a claim with the quotes of passages that concern it."""
+    def cite_claim(self, request: CiteRequest) -> CiteReply:
+        """Return a claim with the quotes of passages that concern it, and the sentences that state or deny it."""
         with translate_errors(), HeartbeatThread():
             passages = load_existing_passages(self._knowledge, request.passages)
-        return cite_claim(request.claim, range(1, len(passages) + 1), passages)
+        by_verdict = cite_decisive_sentences(request.claim, passages)
+        return CiteReply(
+            claim=cite_claim(request.claim, range(1, len(passages) + 1), passages),
+            supporting=by_verdict["supported"],
+            refuting=by_verdict["refuted"],
+        )

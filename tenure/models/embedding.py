@@ -7,7 +7,7 @@ must change whenever the vectors would: other weights, other quantisation, other
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from tenure.algorithms.text.passage import EncodedTokens, Vectors
+from tenure.algorithms.text.passage import Vectors
 
 
 class EmbeddingModel(Protocol):
@@ -47,13 +47,4 @@ class TokenEmbedder(Protocol):
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token except the special ones."""
-        ...
-
-
-@runtime_checkable
-class TokenReader(Protocol):
-    """Additional interface of an embedding model that also exposes token offsets."""
-
-    def read_tokens(self, texts: Sequence[str]) -> list[EncodedTokens]:
-        """Return the same vectors with the offsets of their tokens in each text."""
         ...

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.injection.taint import has_instructions
-from tenure.algorithms.text.passage import Encoder, Passage, TokenEncoder, Vectors
+from tenure.algorithms.text.passage import Encoder, Passage, Vectors
 from tenure.contracts.messages import FunctionDefinition, Message, Tier
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 
@@ -55,8 +55,6 @@ class Evidence:
     """Passages, best first; the model and the citations refer to them by position, from 1."""
     encode: Encoder = field(default=refuse_to_encode, compare=False)
     """Sentence encoder for the fallback."""
-    tokens: TokenEncoder | None = field(default=None, compare=False)
-    """Token encoder; None if the embedding model does not expose its tokens."""
     history: tuple[Message, ...] = ()
     """Earlier messages of the same conversation, oldest first; a prompt begins with exactly these messages."""
     language: str = ""

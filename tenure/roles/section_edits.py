@@ -81,6 +81,8 @@ class SectionReviewerOutput(RoleOutput):
     """The whole text composed again; only without a model."""
     searches_freely: SkipJsonSchema[bool] = False
     """Whether any number of searches may follow; only without a model."""
+    is_judged: SkipJsonSchema[bool] = True
+    """Whether a sentence without a verdict is supported; without a model it stays unchecked."""
 
 
 def build_review(draft: Draft, output: SectionReviewerOutput, evidence: Evidence) -> SectionReview:
@@ -91,7 +93,7 @@ def build_review(draft: Draft, output: SectionReviewerOutput, evidence: Evidence
     """
     if output.composed is not None:
         return _use_composition(output, output.composed, evidence)
-    judged = _apply_verdicts(draft, output, evidence)
+    judged = _apply_verdicts(draft, output, evidence) if output.is_judged else draft
     edits = _confirm_edits(_cite_edits(output, evidence), evidence)
     edited = apply_edits(judged, edits)
     offered = len(output.replace) + len(output.delete) + len(output.add) + len(output.blocks)

@@ -52,7 +52,7 @@ async def test_missing_passages_have_no_excerpt() -> None:
     cited = environment.run(tools.cite_claim, CiteRequest(claim="Bread rises.", passages=(ref("gone"),)))
 
     assert told.text == "[7] Bread: Bread is made from flour, water, salt and yeast."
-    assert cited.status == "missing_citation"
+    assert cited.claim.status == "missing_citation" and not cited.supporting
 
 
 @dataclass

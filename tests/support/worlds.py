@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -244,8 +244,6 @@ class MemoryKnowledge:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         return encode(texts)
-
-    read_tokens: ClassVar[None] = None
 
     def ingest(
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]

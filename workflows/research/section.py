@@ -20,7 +20,7 @@ from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import Conversation
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.claims.verification import confirm_close_claims, describe_removal
+    from tenure.algorithms.claims.verification import describe_removal
     from tenure.algorithms.control.reflexion import compute_max_revisions, is_repeated_critique
     from tenure.algorithms.research.coverage import compute_coverage
     from tenure.algorithms.writing import manuscript
@@ -156,7 +156,7 @@ class SectionWorkflow(ControllableWorkflow):
             conversation=self.conversation,
         )
         self.shown_passages = len(self.evidence)
-        self.draft = confirm_close_claims(written)
+        self.draft = written
 
     async def _imagine_answer(self) -> str:
         topic = ImaginedTopic(heading=self.request.topic.heading, question=self.request.topic.question)
@@ -217,7 +217,7 @@ class SectionWorkflow(ControllableWorkflow):
         if not is_requested and is_regression(before, review.draft, review.condemned):
             self.note = f"“{heading}” keeps an earlier draft, since the edits of a review made it worse."
             return
-        self.draft = confirm_close_claims(review.draft)
+        self.draft = review.draft
         self.removed = (*self.removed, *(describe_removal(claim, heading) for claim in review.removed))
         if review.refused_edits:
             self.note = f"“{heading}”: edits that named no sentence or no passage were not made."

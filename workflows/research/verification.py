@@ -1,6 +1,6 @@
 """Verify drafts: check and correct claims in one call, judge corrections without a model, remove unsupported claims.
 
-A claim that is a quote of its source, or nearly one, needs no model call, and neither do gaps and lead-ins.
+A claim with the words of its quote needs no model call, and neither do gaps and lead-ins.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ async def verify_drafts(
         by_rule: whether the fallback checks the claims because an answer of a model is not worth its wait.
         written_by_model: whether a model wrote the drafts; the fallback then removes only what is probably wrong.
     """
-    checked = tuple(verification.confirm_close_claims(draft) for draft in drafts)
+    checked = tuple(drafts)
     try:
         checked = await _check_claims(
             clients,

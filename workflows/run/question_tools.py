@@ -105,15 +105,15 @@ class QuestionTools:
         """Return the sentence of the calculator that states the result, as a quote."""
         question = self._session.task.step.query
         sought = f"The calculator answers “{question}” with a result, which it computed from the given numbers alone."
-        claim = await self._clients.execute_activity(
+        cited = await self._clients.execute_activity(
             ToolActivities.cite_claim,
             CiteRequest(claim=sought, passages=evidence.results[:1]),
             summary="the calculation is the answer",
         )
         # A quote of the calculator needs no verification.
         quotes = [
-            claim.model_copy(update={"text": citation.quote, "status": "supported", "confidence": 1.0})
-            for citation in claim.citations
+            cited.claim.model_copy(update={"text": citation.quote, "status": "supported", "confidence": 1.0})
+            for citation in cited.claim.citations
         ]
         return Draft(blocks=(Block(claims=tuple(quotes)),))
 

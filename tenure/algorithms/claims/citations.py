@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from tenure.algorithms.injection.taint import has_instructions
+from tenure.algorithms.text.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
@@ -45,7 +46,7 @@ def cite_claim(
     """Return a claim with one citation per passage that it names.
 
     Numbers without a passage are ignored. A claim without any citation is `invalid_source` if it named a passage, else
-    `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim that repeats a quote verbatim is
+    `missing_citation`; a gap or a lead-in needs none and is `unverified`. A claim with the words of a quote is
     `supported`. A claim that cites a passage with instructions to language models is tainted.
 
     Args:
@@ -64,11 +65,13 @@ def cite_claim(
         if bare.kind not in KINDS_WITH_SOURCES:
             return bare
         return bare.model_copy(update={"status": "invalid_source" if distinct_numbers else "missing_citation"})
-    verbatim = any(_is_verbatim(bare.statement, c.quote, p.title) for c, p in zip(citations, cited, strict=True))
+    is_stated = any(
+        _judge_by_quote(bare.statement, c.quote, p.title) == "supported" for c, p in zip(citations, cited, strict=True)
+    )
     return bare.model_copy(
         update={
-            "status": "supported" if verbatim else "unverified",
-            "confidence": 1.0 if verbatim else None,
+            "status": "supported" if is_stated else "unverified",
+            "confidence": 1.0 if is_stated else None,
             "citations": citations,
             "tainted": any(has_instructions(passage) for passage in cited),
         }
@@ -116,6 +119,15 @@ def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
     return _cite_span(passage, sentence.start, min(sentence.end, sentence.start + MAX_QUOTE_CHARACTERS))
 
 
+def cite_decisive_sentences(claim: str, passages: Sequence[Passage]) -> dict[SupportVerdict, tuple[Citation, ...]]:
+    """Return the sentences of passages that state a claim and those that deny it, by the verdict that they give."""
+    found: dict[SupportVerdict, list[Citation]] = {"supported": [], "refuted": [], "neutral": []}
+    for passage in passages:
+        for sentence in split_sentences(passage.text):
+            found[_judge_by_quote(claim, sentence.text, passage.title)].append(cite_sentence(passage, sentence))
+    return {verdict: tuple(citations) for verdict, citations in found.items()}
+
+
 def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
     """Return a verbatim citation of the part of a passage that resembles a text most.
 
@@ -127,20 +139,11 @@ def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
     return _cite_span(passage, *_find_best_span(text, passage, statement or text))
 
 
-def _is_verbatim(text: str, quote: str, title: str) -> bool:
-    """Return whether a claim consists of whole sentences of a quote, verbatim or as standalone sentences."""
-    quote_sentences = [sentence.text for sentence in split_sentences(quote)] or [quote]
-    windows = {
-        " ".join(quote_sentences[i:j])
-        for i in range(len(quote_sentences))
-        for j in range(i + 1, len(quote_sentences) + 1)
-    }
-    forms = {
-        normalize_sentence(form)
-        for window in windows
-        for form in (window, make_standalone(window, ""), make_standalone(window, title))
-    }
-    return bool(normalize_sentence(text)) and normalize_sentence(text) in forms
+def _judge_by_quote(text: str, quote: str, title: str) -> SupportVerdict:
+    """Return the verdict that the sentences of a quote, as they are or without their connectives, give on a claim."""
+    sentences = [sentence.text for sentence in split_sentences(quote)] or [quote]
+    forms = {form for one in sentences for form in (one, make_standalone(one, ""), make_standalone(one, title))}
+    return judge_claim(text, sorted(forms))
 
 
 def _cite_span(passage: Passage, start: int, end: int) -> Citation:

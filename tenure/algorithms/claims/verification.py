@@ -6,7 +6,6 @@ they are removed or marked, with a log entry.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
@@ -14,7 +13,6 @@ from tenure.algorithms.claims.removal import remove_claims
 from tenure.algorithms.text.details import find_conflicting_details
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import split_words, stem_words
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
@@ -50,47 +48,6 @@ def find_unchecked_claims(drafts: Sequence[Draft]) -> list[int]:
     """Return the indexes of claims that have citations and were not checked."""
     claims = enumerate(list_claims(drafts))
     return [n for n, claim in claims if claim.status == "unverified" and claim.citations]
-
-
-MIN_CLOSENESS: Final = 0.9
-"""Minimum share of a claim's words that occur in its quote in the same order."""
-MIN_QUOTE_COVERAGE: Final = 0.7
-"""Minimum share of the quote's words that a claim close to it has."""
-MIN_COMPARED_STEMS: Final = 5
-"""Minimum number of content words of a claim that is compared with its quote by them."""
-_TURNING_WORDS = frozenset("no not never neither nor none without cannot only except unless if when until".split())
-"""Words that change the meaning of a statement."""
-
-
-def confirm_close_claims(draft: Draft) -> Draft:
-    """Return a draft whose unchecked claims with nearly the words of one of their quotes are supported."""
-    claims = draft.claims
-    close = {n: claims[n] for n in find_unchecked_claims([draft]) if is_close_to_quote(claims[n])}
-    confirmed = {n: claim.model_copy(update={"status": "supported", "confidence": 1.0}) for n, claim in close.items()}
-    return replace_claims([draft], confirmed)[0] if confirmed else draft
-
-
-def is_close_to_quote(claim: Claim) -> bool:
-    """Return whether a claim has nearly the words of one of its quotes, in the same order."""
-    return any(_is_close(claim.statement, citation.quote) for citation in claim.citations)
-
-
-def _is_close(text: str, quote: str) -> bool:
-    stems, quoted = stem_words(text), stem_words(quote)
-    if len(stems) < MIN_COMPARED_STEMS or _list_decisive_words(text) != _list_decisive_words(quote):
-        return False
-    matcher = SequenceMatcher(None, stems, quoted, autojunk=False)
-    shared = sum(match.size for match in matcher.get_matching_blocks())
-    return shared >= MIN_CLOSENESS * len(stems) and shared >= MIN_QUOTE_COVERAGE * len(quoted)
-
-
-def _list_decisive_words(text: str) -> list[str]:
-    """Return the negations, conditions and figures of a text, in order."""
-    return [
-        word
-        for word in split_words(text)
-        if word in _TURNING_WORDS or word.endswith(("n't", "n’t")) or any(letter.isdigit() for letter in word)
-    ]
 
 
 def find_uncited_claims(drafts: Sequence[Draft]) -> list[int]:

@@ -1,6 +1,7 @@
 """Detect the stance of a text towards a position, and the position that a question contains.
 
-The sentence that shares most words with the position represents the text. Four comparisons of the two vote: one of
+The sentence that shares most words with the position represents the text. If it states or denies the position in the
+same words, it decides, as in the check of a claim. Otherwise four comparisons of the two vote: one of
 them is negated and the other is not; their directions of change are opposite; one uses antonyms of the other's words;
 an odd number of words of negation or decrease separates them. The same direction, and negation on both sides, count
 against. Two votes make a contradiction, none makes support, and one leaves the text neutral; a negation alone suffices
@@ -14,6 +15,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
+from tenure.algorithms.text.entailment import compare_with_sentence
 from tenure.algorithms.text.polarity import compare_antonyms, compare_directions, is_polarity_reversed
 from tenure.algorithms.text.questions import split_question
 from tenure.algorithms.text.sentences import Sentence, split_sentences, stem_words
@@ -130,6 +132,9 @@ def _is_quotable(sentence: Sentence) -> bool:
 
 
 def _compare(position: str, sentence: str) -> PassageStance:
+    verdict = compare_with_sentence(position, sentence)
+    if verdict != "neutral":
+        return "supporting" if verdict == "supported" else "contradicting"
     direction = compare_directions(position, [sentence])
     negated = (_is_negated(position), _is_negated(sentence))
     is_near = (

@@ -5,7 +5,6 @@ Passages are never sent through Temporal; activities load them by id, which keep
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +16,6 @@ Vectors = NDArray[np.float32]
 
 Encoder = Callable[[Sequence[str]], Vectors]
 """Encode n texts as n unit vectors; deterministic."""
-
-
-class EncodedTokens(NamedTuple):
-    """Tokens of a text with contextual vectors."""
-
-    vectors: Vectors
-    """Unit vectors, one row per token."""
-    spans: tuple[tuple[int, int], ...]
-    """Start and end offset of each token in the text."""
-    sentence: Vectors | None = None
-    """Unit vector of the whole text, as an `Encoder` of the same model returns it; None if it was not computed."""
-
-
-TokenEncoder = Callable[[Sequence[str]], list[EncodedTokens]]
-"""Encode n texts as contextual token vectors; deterministic."""
 
 
 COLUMNS_PREFIX = "columns: "

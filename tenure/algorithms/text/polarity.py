@@ -7,7 +7,7 @@ negation reverses it. Irony and conclusions from figures are not detected.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from tenure.algorithms.text.sentences import STOP_WORDS, split_words, stem_words
 
@@ -36,12 +36,6 @@ _DOWN = (
 _NEGATION = (
     r"no|not|never|none|nor|neither|without|cannot|\w+n[’']t|unable|hardly|nothing|nobody|rather|unlikely|"
     r"independent(?:ly)?|unrelated|unaffected|unchanged|irrelevant"
-)
-_NEGATION_PHRASE = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|without|cannot|\w+n[’']t|lacks?|lacking|absence|absent|fail(?:s|ed|ure)?|"
-    r"unable|hardly|rarely|unlikely|nothing|nobody|den(?:y|ies|ied)|rather than|instead of|refus(?:e|es|ed)|unrelated|"
-    r"independent(?:ly)?|prevent(?:s|ed)?)\b",
-    re.IGNORECASE,
 )
 _IS_UP, _IS_DOWN, _IS_NEGATION = (re.compile(rf"(?:{one})", re.IGNORECASE) for one in (_UP, _DOWN, _NEGATION))
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
@@ -89,20 +83,6 @@ MAX_ANCHOR_DISTANCE = 6
 """Maximum words between a content word and its direction word."""
 MAX_NEGATION_DISTANCE = 4
 """Maximum words between a negation and the direction word after it."""
-
-
-class NegationPair(NamedTuple):
-    """Presence of negation in a claim and in the most similar text."""
-
-    claim: bool
-    """Whether the claim is negated."""
-    text: bool
-    """Whether the text is negated."""
-
-
-def detect_negations(claim: str, text: str) -> NegationPair:
-    """Detect negation in a claim and in a text."""
-    return NegationPair(bool(_NEGATION_PHRASE.search(claim)), bool(_NEGATION_PHRASE.search(text)))
 
 
 def compare_directions(claim: str, texts: Sequence[str]) -> Agreement:

@@ -165,7 +165,11 @@ def find_ubiquitous_names(texts: Sequence[str]) -> frozenset[str]:
     )
 
 
-_FUNCTION_WORDS = frozenset("the of and is are to that for with by has have it its be been from not".split())
+_FUNCTION_WORDS = frozenset(
+    """the of and is are to that for with by has have it its be been from not which what when where why how does did
+    while than this they their there because between before would should could into about without""".split()
+)
+"""English words that are no words of other European languages; "was", "were" and "these" are German words."""
 _MIN_WORDS = 4
 
 

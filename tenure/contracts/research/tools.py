@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
-from tenure.contracts.evidence.passages import Claim, PassageRef
+from tenure.contracts.evidence.passages import Citation, Claim, PassageRef
 from tenure.contracts.result.programs import StoredArtifact
 
 FactKind = Literal["any", "figures", "dates", "names", "definitions"]
@@ -165,6 +165,17 @@ class CiteRequest(Contract):
     """The claim."""
     passages: tuple[PassageRef, ...]
     """Passages, best first."""
+
+
+class CiteReply(Contract):
+    """A cited claim, with the sentences whose words decide on it."""
+
+    claim: Claim
+    """The claim with the nearest quote of each passage."""
+    supporting: tuple[Citation, ...] = ()
+    """Sentences that state it."""
+    refuting: tuple[Citation, ...] = ()
+    """Sentences that deny it."""
 
 
 class ComparedPoint(Contract):

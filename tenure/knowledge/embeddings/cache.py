@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tenure.algorithms.text.passage import EncodedTokens, TokenEncoder, Vectors
+from tenure.algorithms.text.passage import Vectors
 from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store
-from tenure.models.embedding import EmbeddingModel, TokenEmbedder, TokenReader
+from tenure.models.embedding import EmbeddingModel, TokenEmbedder
 
 _BATCH_TEXTS = 48
 """Texts between two progress reports; about a second on two cores."""
@@ -140,22 +140,6 @@ class CachedSentenceEncoder:
             found.update(computed)
             self._add(computed)
         return np.stack([found[text] for text in texts])
-
-    @property
-    def read_tokens(self) -> TokenEncoder | None:
-        """Function that returns the vector and the position of each token; None if the model exposes no tokens."""
-        model = self._model
-        if not isinstance(model, TokenReader):
-            return None
-
-        def read(texts: Sequence[str]) -> list[EncodedTokens]:
-            encoded = model.read_tokens(texts)
-            # The forward pass that reads the tokens computes the vectors of the texts as well.
-            found = zip(texts, encoded, strict=True)
-            self._add({text: one.sentence for text, one in found if one.sentence is not None})
-            return encoded
-
-        return read
 
     def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tenure.algorithms.text.passage import EncodedTokens, Vectors
+from tenure.algorithms.text.passage import Vectors
 from tenure.models.minilm.weights import ensure_converted_model, find_model
 
 if TYPE_CHECKING:
@@ -72,21 +72,9 @@ class MiniLM:
 
     def embed_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, in order, with a unit row for each token except the special ones."""
-        return [encoded.vectors for encoded in self.read_tokens(texts)]
-
-    def read_tokens(self, texts: Sequence[str]) -> list[EncodedTokens]:
-        """Return the tokens of each text with their vectors and offsets, and the vector of the text, in order."""
-        encodings = self._encode(texts)
-        found = dict(self._states(encodings))
+        found = dict(self._states(self._encode(texts)))
         # The first and the last token are special tokens.
-        return [
-            EncodedTokens(
-                _unit(found[row][1:-1]),
-                tuple(encoding.offsets[1 : len(found[row]) - 1]),
-                _unit(found[row].mean(axis=0)),
-            )
-            for row, encoding in enumerate(encodings)
-        ]
+        return [_unit(found[row][1:-1]) for row in range(len(texts))]
 
     def _encode(self, texts: Sequence[str]) -> "list[Encoding]":
         return self._model().tokenizer.encode_batch(list(texts)) if texts else []

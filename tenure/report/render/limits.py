@@ -97,6 +97,9 @@ def _limits(result: Result) -> Iterator[str]:
     if doubtful := [claim for claim in _claims(result) if claim.status in UNCONFIRMED]:
         said = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
         yield f"{said} not supported by the cited quotes; the marks show which."
+    if unchecked := [claim for claim in _claims(result) if claim.status == "unverified" and claim.citations]:
+        said = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
+        yield f"{said} written by a model and not checked against the cited quotes."
     if result.usage.embedded_share < 1:
         yield "Some searches matched words only, because not all passages were embedded yet."
     yield from list_web_limits(result)

@@ -1,19 +1,19 @@
 """Check whether the passages that a claim cites support it, and correct it if they do not."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
-from tenure.algorithms.claims.support import ClaimJudgement, ClaimWithEvidence, judge_claims
 from tenure.algorithms.claims.verification import (
     MAX_CLAIMS_PER_CALL,
     demote_unsourced_claim,
     find_unchecked_claims,
+    join_source_texts,
     list_conflicts,
     needs_sources,
 )
+from tenure.algorithms.text.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import is_non_english, normalize_sentence, split_sentences, stem_words
@@ -58,8 +58,6 @@ A sentence without a correction stays and is marked as not confirmed. Keep the l
 
 NO_CORRECTIONS_RULE = "Give verdicts only; leave `corrections` empty."
 """Addition to the prompt if a claim is only judged."""
-MAX_RELATED_SENTENCES = 2
-"""Maximum number of sentences that the fallback reads in a cited passage in addition to the quote."""
 
 
 MAX_SENTENCE_CHARACTERS = 2000
@@ -78,8 +76,8 @@ class ClaimCheckerInput(RoleInput):
     may_correct: bool = True
     """Whether unsupported claims are corrected or removed."""
     written_by_model: bool = False
-    """Whether a model has just written the claims from their passages; if no model checks them, they are judged as
-    corrections are.
+    """Whether a model has just written the claims from their passages; if no model checks them, they stay unchecked
+    unless their words decide.
     """
 
 
@@ -90,7 +88,7 @@ class ClaimVerdict(BaseModel):
 
     claim: int
     """Number of the sentence, from 1."""
-    verdict: Literal["supported", "refuted", "neutral"]
+    verdict: SupportVerdict
     """Whether its passages support it."""
     confidence: float = Field(ge=0, le=1)
     """Confidence in the verdict."""
@@ -161,27 +159,27 @@ MIN_SIMILARITY = 0.5
 
 
 def fallback(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput:
-    """Compare words, meaning, direction and details of each claim with its evidence.
+    """Compare the words of each claim with the sentences of its passages.
 
-    A claim that is not in English is neutral, because the fallback cannot read it, unless its source contains it
-    verbatim. An unsupported claim is replaced by the most similar sentence of a passage, or removed.
+    A claim that no sentence states or denies is neutral. An unsupported claim is replaced by the most similar sentence
+    of a passage, or removed.
     """
     if input.written_by_model:
         return ClaimCheckerOutput(verdicts=())
-    found = judge_without_model([(claim, evidence.passages) for claim in input.claims], evidence)
-    verdicts = tuple(
-        ClaimVerdict(claim=n, verdict="neutral", confidence=0.0)
-        if is_non_english(claim.text) and not _is_verbatim(claim)
-        else ClaimVerdict(claim=n, verdict=one.verdict, confidence=round(one.confidence, 3))
-        for n, (claim, one) in enumerate(zip(input.claims, found, strict=True), 1)
-    )
+    judged = [judge_without_model(claim, evidence.passages) for claim in input.claims]
     wrong = {
         n: claim
-        for n, (claim, verdict) in enumerate(zip(input.claims, verdicts, strict=True), 1)
-        if verdict.verdict != "supported" or not claim.citations or list_conflicts(claim, evidence.passages)
+        for n, (claim, verdict) in enumerate(zip(input.claims, judged, strict=True), 1)
+        if verdict != "supported" or not claim.citations or list_conflicts(claim, evidence.passages)
     }
     corrections = quote_similar_sentences(wrong, input.other_sentences, evidence) if input.may_correct else ()
-    return ClaimCheckerOutput(verdicts=verdicts, corrections=tuple(corrections))
+    return ClaimCheckerOutput(
+        verdicts=tuple(
+            ClaimVerdict(claim=n, verdict=verdict, confidence=0.0 if verdict == "neutral" else 1.0)
+            for n, verdict in enumerate(judged, 1)
+        ),
+        corrections=tuple(corrections),
+    )
 
 
 def quote_similar_sentences(
@@ -223,48 +221,21 @@ def quote_similar_sentences(
     return corrections
 
 
-def _is_verbatim(claim: Claim) -> bool:
-    """Return whether one of its quotes contains the claim as a whole."""
-    return any(
-        normalize_sentence(claim.statement) in normalize_sentence(citation.quote) for citation in claim.citations
-    )
-
-
-def judge_without_model(claims: Iterable[tuple[Claim, Sequence[Passage]]], evidence: Evidence) -> list[ClaimJudgement]:
-    """Judge claims without a model."""
-    return judge_claims(
-        [_collect_evidence(claim, passages) for claim, passages in claims], evidence.embed, evidence.tokens
-    )
-
-
-def _collect_evidence(claim: Claim, passages: Sequence[Passage]) -> ClaimWithEvidence:
-    """Return a claim with its quotes and with the sentences near them that share the most words with it."""
+def judge_without_model(claim: Claim, passages: Sequence[Passage]) -> SupportVerdict:
+    """Return the verdict on a claim that the words of its quotes and of its passages give."""
     chunks = {citation.chunk for citation in claim.citations}
-    cited = [passage for passage in passages if passage.chunk in chunks]
-    quotes = [citation.quote for citation in claim.citations]
-    related = [sentence for passage in cited for sentence in _find_related_sentences(claim.statement, passage, quotes)]
-    title = " ".join(dict.fromkeys(passage.title for passage in cited))
-    return ClaimWithEvidence(claim.statement, tuple(dict.fromkeys([*quotes, *related])), title)
-
-
-def _find_related_sentences(claim: str, passage: Passage, quotes: Sequence[str]) -> list[str]:
-    wanted = set(stem_words(claim))
-    shared = {
-        one.text: len(wanted & set(stem_words(one.text)))
-        for one in split_sentences(passage.text)
-        if not any(one.text in quote for quote in quotes)
-    }
-    return [text for text in sorted(shared, key=lambda text: -shared[text])[:MAX_RELATED_SENTENCES] if shared[text]]
+    texts = [passage.text for passage in passages if passage.chunk in chunks]
+    return judge_claim(claim.statement, [*(citation.quote for citation in claim.citations), *texts])
 
 
 def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidence: Evidence) -> CheckedClaims:
     """Return the claims with their verdicts or corrections; a claim without a verdict is not confirmed.
 
     A supported claim whose details conflict with its source is not supported, whatever the verdict, and a supported
-    claim is never corrected. A corrected sentence is judged without a model.
+    claim is never corrected. A corrected sentence has the verdict of its author, unless its words decide otherwise.
     """
     if input.written_by_model and not output.verdicts:
-        return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence)))
+        return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence, is_judged=False)))
     verdicts = {verdict.claim: verdict for verdict in output.verdicts}
     judged = [
         demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages)
@@ -296,38 +267,42 @@ def _apply_verdict(claim: Claim, verdict: ClaimVerdict | None) -> Claim:
     return claim.model_copy(update={"status": verdict.verdict, "confidence": verdict.confidence})
 
 
-MIN_CORRECTION_SUPPORT = 0.2
-"""Minimum probability of support of a corrected sentence.
+MIN_SHARED_WORDS = 0.2
+"""Minimum share of the words of a model's sentence that its passages contain; one with fewer is not confirmed.
 
-Of the supported claims of two sets of judged claims 96 % have more, of the others 85 %; a correction is probably right.
+Of the supported claims of two sets of judged claims 95 % have more, of the others 85 %.
 """
-CORRECTION_ODDS = 9.0
-"""Odds that a correction is supported, before it is compared with its passages."""
 
 
-def confirm_corrections(claims: Sequence[Claim], evidence: Evidence) -> list[Claim]:
-    """Judge sentences without a model that a judge has just written from the passages.
+def confirm_corrections(claims: Sequence[Claim], evidence: Evidence, *, is_judged: bool = True) -> list[Claim]:
+    """Return sentences that a model has just written from the passages, with their status.
 
-    A sentence in another language than English stays unchecked unless it is a quote. Words do not show whether
-    a conclusion follows, so only its details are compared, as those of a sentence that a judge has found supported.
+    A sentence that its passages state is supported. One that they deny, with a detail that they lack, or on something
+    else is not. No rule decides on any other: it has the verdict of its author, or stays unchecked.
+
+    Args:
+        claims: the sentences.
+        evidence: the passages.
+        is_judged: whether their author has judged them, as the author of corrections has.
     """
-    unchecked = find_unchecked_claims([Draft(blocks=(Block(claims=tuple(claims)),))])
-    concluded = [n for n in unchecked if claims[n].kind == "inference"]
-    readable = [n for n in unchecked if n not in concluded and not is_non_english(claims[n].text)]
-    found = judge_without_model([(claims[n], evidence.passages) for n in readable], evidence)
     judged = list(claims)
-    for n in concluded:
-        judged[n] = demote_unsourced_claim(claims[n].model_copy(update={"status": "supported"}), evidence.passages)
-    for n, judgement in zip(readable, found, strict=True):
-        odds = CORRECTION_ODDS * judgement.support
-        probability = odds / (odds + 1.0 - judgement.support)
-        is_supported = judgement.support >= MIN_CORRECTION_SUPPORT
-        update = {
-            "status": "supported" if is_supported else "neutral",
-            "confidence": round(probability if is_supported else 1.0 - probability, 3),
-        }
-        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages)
+    for n in find_unchecked_claims([Draft(blocks=(Block(claims=tuple(claims)),))]):
+        judged[n] = _confirm_sentence(claims[n], evidence.passages, is_judged=is_judged)
     return judged
+
+
+def _confirm_sentence(claim: Claim, passages: Sequence[Passage], *, is_judged: bool) -> Claim:
+    verdict = judge_without_model(claim, passages)
+    if verdict != "neutral":
+        return demote_unsourced_claim(claim.model_copy(update={"status": verdict, "confidence": 1.0}), passages)
+    # Words do not show whether a conclusion follows, and the words of another language do not occur in the passages.
+    is_comparable = claim.kind != "inference" and not is_non_english(claim.text)
+    words = set(stem_words(claim.statement)) if is_comparable else set()
+    shared = words.intersection(stem_words(join_source_texts(claim, passages)))
+    if len(shared) < MIN_SHARED_WORDS * len(words):
+        return claim.model_copy(update={"status": "neutral", "confidence": 0.0})
+    confirmed = demote_unsourced_claim(claim.model_copy(update={"status": "supported"}), passages)
+    return confirmed if is_judged or confirmed.status != "supported" else claim
 
 
 ROLE = PostprocessedRole(

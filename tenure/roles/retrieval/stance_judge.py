@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import cite_nearest, cite_sentence
+from tenure.algorithms.research.tool_choice import extract_claim
 from tenure.algorithms.retrieval.stance import TermWeights, detect_stance, find_stance_sentence, weigh_terms
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.evidence.passages import Citation
@@ -65,20 +66,22 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: StanceJudgeInput, evidence: Evidence) -> StanceJudgeOutput:
-    """Compare the negations of the sentences nearest to the position with those of the position."""
-    weights = weigh_terms(input.position, [passage.text for passage in evidence.passages])
-    sides = (detect_stance(input.position, passage.text, weights) for passage in evidence.passages)
+    """Compare the sentences nearest to the position with it, by their words."""
+    position = extract_claim(input.position) or input.position
+    weights = weigh_terms(position, [passage.text for passage in evidence.passages])
+    sides = (detect_stance(position, passage.text, weights) for passage in evidence.passages)
     return StanceJudgeOutput(stances=tuple(JudgedPassage(passage=n, side=one) for n, one in enumerate(sides, 1)))
 
 
 def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
     """Return the sides with verbatim quotes; a passage counts once, and missing passages are omitted."""
-    weights = weigh_terms(input.position, [passage.text for passage in evidence.passages])
+    position = extract_claim(input.position) or input.position
+    weights = weigh_terms(position, [passage.text for passage in evidence.passages])
     first = {one.passage: one.side for one in reversed(output.stances) if 1 <= one.passage <= len(evidence.passages)}
     return PassageSides(
         stances=tuple(
             PassageSide(
-                passage=number, side=side, citation=_quote(input.position, evidence.passages[number - 1], side, weights)
+                passage=number, side=side, citation=_quote(position, evidence.passages[number - 1], side, weights)
             )
             for number, side in sorted(first.items())
         )

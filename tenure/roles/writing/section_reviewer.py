@@ -7,14 +7,9 @@ are shown.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
-from tenure.algorithms.claims.verification import (
-    find_unchecked_claims,
-    find_uncited_claims,
-)
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import is_non_english, normalize_sentence, split_words, stem_words
+from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.algorithms.writing.composition import ComposedBlock, CompositionRequest, compose
 from tenure.contracts.evidence.passages import Claim, Draft
 from tenure.contracts.messages import Message
@@ -22,8 +17,6 @@ from tenure.contracts.research.report import SectionReview
 from tenure.roles.base import Evidence, PostprocessedRole, mark_passages, wrap_in_tag
 from tenure.roles.claims.claim_checker import (
     describe_claim,
-    judge_without_model,
-    quote_similar_sentences,
 )
 from tenure.roles.prompting import (
     WrittenText,
@@ -40,8 +33,6 @@ from tenure.roles.section_edits import (
     MAX_EDITS,
     MAX_QUERY_CHARACTERS,
     SectionReviewerOutput,
-    SentenceReplacement,
-    SentenceVerdict,
     build_review,
 )
 from tenure.roles.writing import section_writer
@@ -175,7 +166,7 @@ MIN_SECTION_WORDS = 60
 
 
 def fallback(input: SectionReviewerInput, evidence: Evidence) -> SectionReviewerOutput:
-    """Check claims without a model, compose the section again after a search, and search for what it lacks.
+    """Compose the section again after a search, and search for what it lacks; its claims stay unchecked.
 
     A section is incomplete if it does not use the words of feedback or of its topic, or if it is short.
     """
@@ -184,9 +175,7 @@ def fallback(input: SectionReviewerInput, evidence: Evidence) -> SectionReviewer
         critique, query = _find_gap(input, add_citations(input, written, evidence))
         return SectionReviewerOutput(critique=critique, query=query, composed=written.blocks, searches_freely=True)
     critique, query = _find_gap(input, input.draft)
-    return SectionReviewerOutput(
-        critique=critique, query=query, searches_freely=True, **_correct_without_model(input, evidence)
-    )
+    return SectionReviewerOutput(critique=critique, query=query, searches_freely=True, is_judged=False)
 
 
 def _compose(input: SectionReviewerInput, evidence: Evidence) -> list[ComposedBlock]:
@@ -213,32 +202,6 @@ def _find_gap(input: SectionReviewerInput, draft: Draft) -> tuple[str, str]:
         found.append((f"There is little on {input.topic}", input.topic_question))
     gaps = ((shorten(why, MAX_CRITIQUE_CHARACTERS), shorten(query, MAX_QUERY_CHARACTERS)) for why, query in found)
     return next((gap for gap in gaps if gap[0] not in input.earlier_critiques), ("", ""))
-
-
-def _correct_without_model(input: SectionReviewerInput, evidence: Evidence) -> dict[str, Any]:
-    """Return verdicts on unchecked claims, and the most similar sentences of passages for unsupported ones."""
-    claims = input.draft.claims
-    unchecked = find_unchecked_claims([input.draft])
-    judged = judge_without_model([(claims[n], evidence.passages) for n in unchecked], evidence)
-    verdicts: dict[int, SentenceVerdict] = {}
-    for n, judgement in zip(unchecked, judged, strict=True):
-        unreadable = is_non_english(claims[n].text)
-        if unreadable or judgement.verdict != "supported":
-            verdicts[n] = SentenceVerdict(
-                sentence=n + 1,
-                verdict="refuted" if judgement.verdict == "refuted" and not unreadable else "neutral",
-                confidence=0.0 if unreadable else round(judgement.confidence, 3),
-            )
-    wrong = {n + 1: claims[n] for n in sorted({*verdicts, *find_uncited_claims([input.draft])})[:MAX_EDITS]}
-    other = [claim.text for n, claim in enumerate(claims, 1) if n not in wrong]
-    found = quote_similar_sentences(wrong, other, evidence)
-    return {
-        "verdicts": tuple(verdicts.values())[:MAX_EDITS],
-        "replace": tuple(
-            SentenceReplacement(sentence=one.claim, text=one.text, passages=one.passages) for one in found if one.text
-        ),
-        "delete": tuple(one.claim for one in found if not one.text),
-    }
 
 
 def apply_review(input: SectionReviewerInput, output: SectionReviewerOutput, evidence: Evidence) -> SectionReview:

@@ -1,7 +1,5 @@
 """Tests of applying verdicts to claims."""
 
-import pytest
-
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimKind, ClaimStatus, Draft
@@ -37,29 +35,6 @@ def test_gaps_and_lead_ins_are_not_checked() -> None:
 
     assert verification.find_unchecked_claims([text]) == [0, 1]
     assert verification.find_unchecked_claims([cited]) == [0, 1, 2, 3]
-
-
-QUOTE = "The dough of the rye bread has to rise for two hours in a warm kitchen."
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (QUOTE.lower(), True),
-        ("The dough of rye bread rises for two hours in the warm kitchen.", True),
-        ("The dough of the rye bread has to rise for 2 hours in a warm kitchen.", False),
-        ("The dough of the rye bread never has to rise for two hours in a warm kitchen.", False),
-        ("The dough has to rise in a warm kitchen.", False),
-        ("Dough rises.", False),
-        ("Blue cheese ripens for two hours in a warm cellar with some mould.", False),
-    ],
-)
-def test_claims_close_to_a_quote_are_confirmed(text: str, expected: bool) -> None:
-    """A claim with the words, the order, the figures and the conditions of its quote needs no judge."""
-    cited = Citation(source=SourceId("bread"), start=0, end=len(QUOTE), quote=QUOTE)
-    found = verification.confirm_close_claims(draft(Claim(text=text, citations=(cited,))))
-
-    assert (found.claims[0].status == "supported") is expected
 
 
 def test_batches_are_bounded() -> None:

@@ -62,15 +62,6 @@ def test_each_token_has_a_vector(model: MiniLM) -> None:
     assert model.embed_tokens([]) == []
 
 
-def test_tokens_have_offsets(model: MiniLM) -> None:
-    """A token has its offsets, so that words can be joined again."""
-    (found,) = model.read_tokens(["A sourdough rises"])
-
-    pieces = ["A sourdough rises"[start:end] for start, end in found.spans]
-    assert "".join(pieces) == "Asourdoughrises" and len(pieces) == len(found.vectors)
-    assert model.read_tokens([]) == []
-
-
 def test_a_token_is_nearest_to_its_synonym(model: MiniLM) -> None:
     """Late interaction works: a cat is nearest to the kitten, not to the window."""
     cat, kitten = model.embed_tokens(["the cat", "a kitten near windows"])

@@ -45,6 +45,7 @@ def test_sound_evidence_has_no_limits() -> None:
 WINE, COST = EvaluatedPart(part="wine", answered="partly"), EvaluatedPart(part="cost", answered="no")
 DATED = SOUND.sources[0].model_copy(update={"published": "2019-02-03"})
 DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral"})
+UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,10 @@ DOUBTFUL = changed().sections[0].claims[0].model_copy(update={"status": "neutral
         (
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,)}),)},
             "One sentence is not supported by the cited quotes; the marks show which.",
+        ),
+        (
+            {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (UNCHECKED,)}),)},
+            "One sentence was written by a model and not checked against the cited quotes.",
         ),
         (
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,) * 2}),)},

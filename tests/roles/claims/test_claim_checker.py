@@ -8,7 +8,6 @@ from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Citation, Claim
 from tenure.roles.base import Evidence
 from tenure.roles.claims.claim_checker import (
-    MIN_CORRECTION_SUPPORT,
     NO_CORRECTIONS_RULE,
     ClaimCheckerInput,
     ClaimCheckerOutput,
@@ -47,11 +46,14 @@ def correct(*claims: Claim, evidence: Evidence = EVIDENCE, said: tuple[str, ...]
 
 
 def test_the_fallback_distinguishes_supported_claims() -> None:
-    """A claim with the source's words in another order is supported, a claim about something else is not."""
-    good, bad = check(claim("For two hours the bread's dough has to rise."), claim("Volcanoes cool the whole climate."))
+    """A claim with the source's words is supported, a denial is refuted, and a claim in other words is open."""
+    good, bad, other = check(claim(RISES.rstrip(".")), claim(RISES.replace("has to", "has not to")), claim("It is."))
 
-    assert good.status == "supported" and bad.status == "neutral"
-    assert good.confidence is not None and bad.confidence is not None
+    assert [(one.status, one.confidence) for one in (good, bad, other)] == [
+        ("supported", 1.0),
+        ("refuted", 1.0),
+        ("neutral", 0.0),
+    ]
 
 
 def test_other_languages_are_neutral() -> None:
@@ -62,7 +64,7 @@ def test_other_languages_are_neutral() -> None:
 
 
 def test_sentences_of_a_model_stay_unless_they_are_probably_wrong() -> None:
-    """Without another model, a restatement stays as it is, a foreign one stays unchecked, an invention is marked."""
+    """Without another model, a restatement stays unchecked in any language, and an invention is marked."""
     free, invented = "Bread needs flour and a rest of two hours.", "Volcanoes cool the whole climate."
     foreign = "Der Teig ruht zwei Stunden in der Küche."
     asked = given(*map(claim, (free, foreign, invented)), may_correct=True).model_copy(
@@ -71,7 +73,7 @@ def test_sentences_of_a_model_stay_unless_they_are_probably_wrong() -> None:
     checked = apply_verdicts(asked, fallback(asked, EVIDENCE), EVIDENCE).claims
 
     assert [(one.text, one.status) for one in checked if one] == [
-        (free, "supported"),
+        (free, "unverified"),
         (foreign, "unverified"),
         (invented, "neutral"),
     ]
@@ -89,9 +91,11 @@ def test_verbatim_claims_are_supported() -> None:
 
 def test_sentences_near_the_quote_count() -> None:
     """A claim may be supported by sentences of its passage outside the quote."""
-    text = "Bread is made from flour, water, salt and yeast."
+    text, cited = "Yeast eats sugar, and gas is set free.", passage(f"{RISES} Yeast eats sugar; gas is set free.", "c")
+    quote = Citation(source=SourceId("s"), chunk=cited.chunk, start=0, end=len(RISES), quote=RISES)
 
-    assert check(claim(text, quoted(0, RISES)))[0].status == "supported"
+    assert fallback(given(claim("Yeast eats sugar.", quote)), Evidence((cited,))).verdicts[0].verdict == "supported"
+    assert fallback(given(claim(text, quote)), Evidence((cited,))).verdicts[0].verdict == "neutral"
 
 
 @pytest.mark.parametrize("text", ["The dough rises for three hours.", "The dough rises for two hours in Rome."])
@@ -161,18 +165,24 @@ def test_corrections_are_judged_without_a_model() -> None:
 
     assert found[0] is not None and found[0].text == "The bread's dough rises for two hours."
     assert (found[0].status, found[0].citations[0].quote) == ("supported", RISES)
-    assert found[0].confidence is not None and found[0].confidence > MIN_CORRECTION_SUPPORT
     assert found[1] == found[3] == WRONG.model_copy(update={"status": "refuted", "confidence": 0.7})
     assert found[2] is None
     assert found[4] == claims[4].model_copy(update={"status": "supported", "confidence": 0.9})
 
 
 def test_a_correction_that_no_passage_supports_is_not_confirmed() -> None:
-    """A correction about something else is marked or removed; one in another language stays unchecked."""
+    """A correction about something else, or the contrary of its source, is not; no word of another language counts."""
     other = Claim(text="Volcanoes cool the whole climate of the earth.", citations=(quoted(0, RISES),))
     german = Claim(text="Der Teig ruht zwei Stunden in der Küche.", citations=(quoted(0, RISES),))
 
-    assert [one.status for one in confirm_corrections([other, german], EVIDENCE)] == ["neutral", "unverified"]
+    contrary = claim(RISES.replace("has to", "has not to"))
+
+    assert [one.status for one in confirm_corrections([other, german, contrary], EVIDENCE)] == [
+        "neutral",
+        "supported",
+        "refuted",
+    ]
+    assert confirm_corrections([german], EVIDENCE, is_judged=False) == [german]
 
 
 def test_a_corrected_conclusion_is_judged_by_its_details_alone() -> None:

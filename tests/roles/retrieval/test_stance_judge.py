@@ -23,6 +23,15 @@ def test_every_passage_gets_a_side() -> None:
     ]
 
 
+def test_sides_agree_with_the_check_of_a_claim() -> None:
+    """A sentence that states or denies what a question asks to check takes the side of the check's verdict."""
+    texts = ("Aspirin must not be combined with salt at night.", "Aspirin may be combined with salt at night.")
+    position = "Is it true that aspirin may be combined with salt at night?"
+    judged = fallback(StanceJudgeInput(position=position), Evidence(tuple(map(passage, texts))))
+
+    assert [stance.side for stance in judged.stances] == ["contradicting", "supporting"]
+
+
 def test_the_sentence_that_takes_a_side_is_quoted() -> None:
     """Each side has a verbatim quote at its place; a model's side without a near sentence gets the nearest part."""
     texts = ("Bread is old. Rye bread keeps fresh.", "Rye bread never keeps fresh.", "Glaciers are cold.")

@@ -21,7 +21,7 @@ from tenure.roles.writing.section_reviewer import (
 from tests.roles.cases import DRAFT, EVIDENCE, MADE, QUESTION, RISES, quoted
 from tests.support.worlds import encode
 
-NONE = SectionReviewerOutput(searches_freely=True)
+NONE = SectionReviewerOutput(searches_freely=True, is_judged=False)
 ENOUGH = "The making of bread needs flour. " * MIN_SECTION_WORDS
 ON_BREAD = SectionReviewerInput(
     question=QUESTION, topic="Making bread", topic_question="How is bread made?", draft=Draft()
@@ -80,26 +80,13 @@ def test_long_feedback_is_shortened() -> None:
     assert review(ENOUGH, ("rye bread " * 2000,), (found.critique,)) == NONE
 
 
-def test_unsupported_claims_are_replaced_by_quotes_or_deleted() -> None:
-    """Without a model an unsupported claim becomes the most similar sentence of a passage; others go."""
-    wrong = Claim(text="The dough of bread has to rise for three hours.", citations=(quoted(0, RISES),))
-    claims = (Claim(text=MADE, status="supported"), wrong, Claim(text="Volcanoes cool.", status="missing_citation"))
+def test_claims_stay_unchecked_without_a_model() -> None:
+    """Rules judge no sentence of a section as supported because they have no verdict on it."""
+    claims = tuple(Claim(text=text, citations=(quoted(0, RISES),)) for text in ("Dough rises for days.", MADE) * 15)
     given = ON_BREAD.model_copy(update={"draft": Draft(blocks=(Block(claims=claims),))})
     reply = ROLE.postprocess(given, fallback(given, EVIDENCE), EVIDENCE)
 
-    assert [(claim.text, claim.status) for claim in reply.draft.claims] == [(MADE, "supported"), (RISES, "supported")]
-    assert "Volcanoes cool." in [claim.text for claim in reply.removed]
-
-
-def test_supported_claims_stay_without_a_model() -> None:
-    """A claim with the words of its source is supported; one in another language is not confirmed."""
-    claims = (
-        Claim(text="For two hours the bread's dough has to rise.", citations=(quoted(0, RISES),)),
-        Claim(text="Der Teig ruht zwei Stunden in der Küche.", citations=(quoted(0, RISES),)),
-    )
-    found = fallback(ON_BREAD.model_copy(update={"draft": Draft(blocks=(Block(claims=claims),))}), EVIDENCE)
-
-    assert [(one.sentence, one.verdict, one.confidence) for one in found.verdicts] == [(2, "neutral", 0.0)]
+    assert reply.draft.claims == claims and not reply.removed
 
 
 def test_a_section_is_composed_again_after_a_request() -> None:
@@ -120,12 +107,12 @@ def test_feedback_is_included_in_the_composition() -> None:
     assert "Rye bread is made with a sourdough that is days old." in text
 
 
-def test_a_text_that_cannot_be_composed_is_judged() -> None:
-    """Without a fitting passage the draft stays, and its claims are judged."""
+def test_a_text_that_cannot_be_composed_stays() -> None:
+    """Without a fitting passage the draft stays as it is."""
     given = ON_BREAD.model_copy(update={"requests": ("More.",), "draft": Draft(blocks=DRAFT.blocks[:1])})
     reply = ROLE.postprocess(given, fallback(given, Evidence(encode=encode)), Evidence(encode=encode))
 
-    assert [(claim.text, claim.status) for claim in reply.draft.claims] == [(MADE, "supported")]
+    assert reply.draft == given.draft
 
 
 def test_a_review_without_history_shows_everything() -> None:

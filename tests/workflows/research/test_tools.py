@@ -343,10 +343,30 @@ async def test_claims_are_checked_against_the_sources(serving: Serving) -> None:
         )
 
     same, other, alone = found.observations
-    assert same.text.splitlines() == [f"The sources support this: {RYE.format(2)}", f"[1] {RYE.format(2)}"]
+    assert same.text.splitlines() == [f"A source supports this: {RYE.format(2)}", f"[1] {RYE.format(2)}"]
     assert same.reliability == 1.0 and same.passages == found.found
-    assert not other.text.startswith("The sources support this") and other.text.endswith(f"[1] {RYE.format(2)}")
-    assert alone.problem.startswith("no source speaks of that")
+    assert other.text.splitlines() == [
+        "Left open, since no passage that was found says this or denies it in the same words: " + RYE.format(7),
+        f"[1] {RYE.format(2)}",
+    ]
+    assert alone.problem.startswith("no passage was found for this")
+
+
+async def test_claims_are_refuted_or_disputed_by_the_words_of_sources(serving: Serving) -> None:
+    """A denial of a claim is quoted against it; a claim that sources state and deny is left open with both."""
+    stated, denied = "Ibuprofen may be combined with furosemide.", "Ibuprofen must not be combined with furosemide."
+    sources = {name: Source(uri=f"{name}.md", title=name, text=text) for name, text in [("a", denied), ("b", stated)]}
+    texts: list[str] = []
+    for known in ({"a": sources["a"]}, sources):
+        async with serving(None, MemoryKnowledge(known)) as stage:
+            found = await use_tools(stage.client, ("verify_claim", {"claim": stated}))
+        texts.append(found.observations[0].text)
+
+    assert texts[0].splitlines() == [f"A source says otherwise than this: {stated}", f"[1] {denied}"]
+    first, *quotes = texts[1].splitlines()
+    assert first == f"Left open, since sources say this and its contrary: {stated}"
+    assert [quote.split(" [")[0] for quote in quotes] == ["For:", "Against:"]
+    assert quotes[0].endswith(stated) and quotes[1].endswith(denied)
 
 
 async def test_terms_are_looked_up_in_whole_documents(serving: Serving) -> None:

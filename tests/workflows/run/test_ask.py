@@ -122,7 +122,7 @@ async def test_a_claim_of_a_follow_up_question_is_checked(serving: Serving) -> N
     async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
         answer = await answered(stage, asked("Is it true that bread is made from flour, water, salt and yeast?"))
 
-    verdict = "Claim check: The sources support this: Bread is made from flour, water, salt and yeast."
+    verdict = "Claim check: A source supports this: Bread is made from flour, water, salt and yeast."
     assert answer.status == "answered" and verdict in answer.notes
 
 

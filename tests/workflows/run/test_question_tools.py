@@ -139,7 +139,7 @@ async def test_claims_terms_and_documents_are_examined(serving: Serving) -> None
         await compared.result()
         states = [await one.query("state") for one in (checked, defined, compared)]
 
-    assert "Claim check: The sources support this: Bread is made from flour, water, salt and yeast." in result.notes
+    assert "Claim check: A source supports this: Bread is made from flour, water, salt and yeast." in result.notes
     assert [state["tasks"][0]["steps"][0]["tool"] for state in states] == [
         "verify_claim",
         "lookup",

@@ -1,11 +1,13 @@
 """The tool `verify_claim`: check one sentence against the sources."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from activities.tools import ToolActivities
 from tenure.algorithms.research.observations import format_quotes
-from tenure.contracts.evidence.passages import SearchRequest
-from tenure.contracts.research.tools import CiteRequest, Observation, ShortText, ToolArguments
+from tenure.contracts.base import ChunkId
+from tenure.contracts.evidence.passages import Claim, SearchRequest
+from tenure.contracts.research.tools import CiteReply, CiteRequest, Observation, ShortText, ToolArguments
 from tenure.roles.claims import claim_checker
 from tenure.roles.claims.claim_checker import ClaimCheckerInput
 from workflows.research.tool import Tool
@@ -14,8 +16,12 @@ from workflows.research.tool_context import ToolContext, observe_lines
 MAX_PASSAGES = 8
 """Passages that the claim is checked against."""
 
-VERDICTS: Final = {"supported": "The sources support this", "refuted": "The sources say otherwise than this"}
-"""Texts of the verdicts; every other verdict leaves the claim open."""
+SUPPORTED: Final = "A source supports this"
+REFUTED: Final = "A source says otherwise than this"
+DISPUTED: Final = "Left open, since sources say this and its contrary"
+OPEN: Final = "Left open by the passages that were found"
+OPEN_BY_WORDS: Final = "Left open, since no passage that was found says this or denies it in the same words"
+"""Verdict without a model, which reads no paraphrase."""
 
 
 class VerifyClaimArguments(ToolArguments):
@@ -26,28 +32,43 @@ class VerifyClaimArguments(ToolArguments):
 
 
 async def verify_claim(context: ToolContext, arguments: VerifyClaimArguments) -> Observation:
-    """Search for a claim and check it against what is found; only a claim that is no quote needs a model."""
+    """Search for a claim and check it against what is found; only a claim that no sentence states needs a model."""
     limits = context.task.limits
     request = SearchRequest(query=arguments.claim, corpora=context.task.corpora, k=MAX_PASSAGES, max_per_source=2)
     passages = await context.clients.knowledge.search(
         request, limits.min_relevance, summary=arguments.claim, browse=False
     )
     if not passages:
-        return Observation(problem="no source speaks of that: it can be neither supported nor refuted")
-    claim = await context.clients.execute_activity(
+        return Observation(problem="no passage was found for this: it can be neither supported nor refuted")
+    cited = await context.clients.execute_activity(
         ToolActivities.cite_claim, CiteRequest(claim=arguments.claim, passages=passages), summary=arguments.claim
     )
-    if claim.status == "unverified":
-        checked = await context.clients.models.ask(
-            claim_checker.ROLE,
-            ClaimCheckerInput(question=context.task.question, claims=(claim,), may_correct=False),
-            passages,
-            summary=arguments.claim,
-        )
-        claim = checked.claims[0] or claim
-    verdict = f"{VERDICTS.get(claim.status, 'left open')}: {claim.text}"
-    lines = [verdict, *format_quotes(claim.citations, context.get_passage_numbers(passages))]
-    return observe_lines(lines, passages, claim.confidence or 0.0)
+    numbers = context.get_passage_numbers(passages)
+    if cited.supporting and not cited.refuting:
+        lines = [f"{SUPPORTED}: {arguments.claim}", *format_quotes(cited.supporting, numbers)]
+        return observe_lines(lines, passages, 1.0)
+    checked = await context.clients.models.ask(
+        claim_checker.ROLE,
+        ClaimCheckerInput(question=context.task.question, claims=(cited.claim,), may_correct=False),
+        passages,
+        summary=arguments.claim,
+    )
+    claim = checked.claims[0] or cited.claim
+    open_verdict = OPEN if limits.has_model else OPEN_BY_WORDS
+    return observe_lines(_describe(claim, cited, numbers, open_verdict), passages, claim.confidence or 0.0)
+
+
+def _describe(claim: Claim, cited: CiteReply, numbers: Mapping[ChunkId, int], open_verdict: str) -> list[str]:
+    """Return the verdict on a claim with its quotes; quotes for and against it are labelled."""
+    if claim.status == "supported":
+        return [f"{SUPPORTED}: {claim.text}", *format_quotes(claim.citations, numbers)]
+    if claim.status == "refuted":
+        return [f"{REFUTED}: {claim.text}", *format_quotes(cited.refuting or claim.citations, numbers)]
+    if cited.supporting:
+        sides = (("For", cited.supporting), ("Against", cited.refuting))
+        quotes = (f"{side}: {quote}" for side, found in sides for quote in format_quotes(found, numbers))
+        return [f"{DISPUTED}: {claim.text}", *quotes]
+    return [f"{open_verdict}: {claim.text}", *format_quotes(claim.citations, numbers)]
 
 
 TOOL = Tool(

@@ -1,0 +1,220 @@
+"""Decide without a model whether the sentences of a source support a claim, refute it or leave it open.
+
+A sentence supports a claim if both are the same words in the same order. Only differences that change no meaning are
+allowed: articles, numerals, contractions, punctuation, the place of an opening adjunct ("In 1990, …"), and clauses of
+the sentence that neither deny nor restrict the rest. Negation, numbers, units, direction, roles, quantifiers and
+conditions therefore agree, and a paraphrase stays open. A sentence refutes a claim if only a negation separates them,
+or if they compare the same two things the other way round. Word lists are English; a claim in another language is
+supported by the whole sentence alone.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final, Literal
+
+from tenure.algorithms.text.sentences import is_non_english, split_sentences
+
+SupportVerdict = Literal["supported", "refuted", "neutral"]
+"""Verdict on a claim; `neutral` leaves it open."""
+Tokens = tuple[str, ...]
+
+MAX_DIVIDED_CHARACTERS: Final = 1_000
+"""Maximum characters of a sentence whose clauses are compared as well; a longer one is compared as a whole."""
+MAX_STATEMENTS: Final = 24
+"""Maximum statements of one sentence."""
+
+# A number keeps its sign ("-40 °C" is not "40 °C"), but the dash of "5-10 mg" is none. Symbols such as "<" count.
+_TOKEN = re.compile(r"(?<![\w)])[-−–+]?\d+(?:[.,]\d+)*|[^\W_]+(?:['’][^\W_]+)*|[^\s\w.,;:!?'\"‘’“”„«»()\[\]{}…*`|–—-]")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_CITATION_MARK = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
+_NUMERALS = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+_FORMS: Final[dict[str, Tokens]] = {
+    **{word: (number,) for word, number in _NUMERALS.items()},
+    "cannot": ("can", "not"),
+    "can't": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+    "it's": ("it", "is"),
+    "there's": ("there", "is"),
+    "percent": ("%",),
+}
+"""Words with another spelling of the same meaning."""
+_OMITTED: Final = frozenset(("a", "an", "the", "that"))
+"""Words without meaning of their own: articles, and "that" after a verb of saying."""
+_INDEFINITE: Final = frozenset(("few", "little"))
+"""Words whose meaning an article turns around: "few survive", "a few survive"."""
+_NEGATIONS: Final = frozenset(("no", "not", "never"))
+_AUXILIARIES: Final = frozenset(("do", "does", "did"))
+"""Words that a negation of a verb adds."""
+_UNCERTAIN: Final = frozenset("may might could some several many certain often sometimes usually partly".split())
+"""Words with which a statement and its negation can both be true: "some do", "some do not"."""
+
+# The opening of "In 1990, the mill closed." or "If it rains, it closes." may also be at the end.
+_OPENING = re.compile(
+    r"(?:in|on|at|from|since|until|during|within|before|after|for|under|over|with|without|if|when|unless|because|"
+    r"although|while|except)\s[^,;]{1,200}",
+    re.IGNORECASE,
+)
+_PARENTHESIS = re.compile(r"\s?\([^()]{1,300}\)")
+# ", which was approved in 2011," and ", a ruin since the fire of 1702,"
+_INSERTION = re.compile(r",\s(?:which|who|whose|where|a|an|the)\s[^,;]{1,300},")
+# "…, and children take half of it", "…; it is new". "But" is missing, because it often restricts what precedes it.
+_CLAUSE_BREAK = re.compile(r";\s|,\s(?=(?:and|while|whereas|although|so|which|who|where)\s)")
+_CONJUNCTION = re.compile(r"(?:and|while|whereas|although|so)\s")
+_RELATIVE = re.compile(r"(?:which|who|where)\s")
+_RESTRICTION = re.compile(
+    r"\b(?:except|but|only|if|unless|until|when|provided|otherwise|may|might|could|would|should|perhaps|possibly|"
+    r"probably|likely|unlikely|apparently|rarely|seldom|sometimes|often|usually|mostly|partly|almost|nearly|"
+    r"false|untrue|wrong|incorrect|myths?|sa(?:y|ys|id)|according|claim\w*|alleg\w+|argu\w+|belie\w+|think\w*|thought|"
+    r"report\w*|suggest\w*|expect\w*|assum\w+|suppos\w+|den(?:y|ies|ied)|doubt\w*|disput\w+|predict\w*|propos\w+|"
+    r"plan\w*|hop(?:e|es|ed)|fear\w*|rumou?r\w*|want\w*)\b",
+    re.IGNORECASE,
+)
+"""Words by which a clause may restrict, deny or attribute the others; such a clause is never left out."""
+_DENIAL = re.compile(
+    r"\b(?:no|not|never|none|neither|nor|without|cannot|\w{1,20}n[’']t|hardly|barely)\b", re.IGNORECASE
+)
+
+
+def judge_claim(claim: str, evidence: Sequence[str]) -> SupportVerdict:
+    """Return whether texts support a claim, refute it or leave it open; both sides together leave it open.
+
+    Args:
+        claim: one or several sentences; each of them needs support.
+        evidence: texts of the sources, each of one or several sentences.
+    """
+    sentences = _list_sentences(claim)
+    verdicts = {_judge_sentence(sentence, evidence) for sentence in sentences}
+    if verdicts == {"supported"}:
+        return "supported"
+    return "refuted" if "refuted" in verdicts else "neutral"
+
+
+def _judge_sentence(claim: str, evidence: Sequence[str]) -> SupportVerdict:
+    verdicts = {compare_with_sentence(claim, sentence) for text in evidence for sentence in _list_sentences(text)}
+    if {"supported", "refuted"} <= verdicts:
+        return "neutral"
+    return "supported" if "supported" in verdicts else "refuted" if "refuted" in verdicts else "neutral"
+
+
+def compare_with_sentence(claim: str, sentence: str) -> SupportVerdict:
+    """Return whether one sentence of a source supports a claim, refutes it or leaves it open."""
+    stated = normalize_statement(_move_opening(claim))
+    if not stated or sentence.rstrip().endswith("?") != claim.rstrip().endswith("?"):
+        return "neutral"
+    statements = _list_statements(sentence)
+    if stated in statements:
+        return "supported"
+    return "refuted" if any(_is_opposite(stated, other) for other in statements) else "neutral"
+
+
+@lru_cache(maxsize=2048)
+def _list_sentences(text: str) -> tuple[str, ...]:
+    return tuple(sentence.text for sentence in split_sentences(text)) or ((text,) if text.strip() else ())
+
+
+@lru_cache(maxsize=4096)
+def normalize_statement(text: str) -> Tokens:
+    """Return the words, numbers and symbols of a text that decide on its meaning, in order."""
+    bare = _THOUSANDS.sub("", _CITATION_MARK.sub(" ", text)).replace("’", "'").lower().replace("per cent", "percent")
+    words = [form for word in _TOKEN.findall(bare) for form in _spell(word)]
+    return tuple(word for word, after in pairwise((*words, "")) if word not in _OMITTED or after in _INDEFINITE)
+
+
+def _spell(word: str) -> Tokens:
+    """Return the one spelling of a word: "two" and "2", "isn't" and "is not", "−4" and "-4"."""
+    if word in _FORMS:
+        return _FORMS[word]
+    if word.endswith("n't"):
+        return (word[:-3], "not")
+    return (f"-{word[1:]}",) if word[0] in "−–" and len(word) > 1 else (word,)
+
+
+@lru_cache(maxsize=4096)
+def _list_statements(sentence: str) -> frozenset[Tokens]:
+    """Return the statements of a sentence: the whole, and what is left without clauses that can be left out."""
+    texts = {sentence: None}
+    if len(sentence) <= MAX_DIVIDED_CHARACTERS and not is_non_english(sentence):
+        queue = [sentence]
+        while queue and len(texts) < MAX_STATEMENTS:
+            new = [text for text in _shorten(queue.pop()) if text not in texts]
+            texts.update(dict.fromkeys(new))
+            queue += new
+    return frozenset(normalize_statement(_move_opening(text)) for text in texts)
+
+
+def _shorten(text: str) -> Iterator[str]:
+    """Yield a sentence without each of its parts that can be left out."""
+    for pattern, replacement in ((_PARENTHESIS, ""), (_INSERTION, "")):
+        for match in pattern.finditer(text):
+            if not _is_qualifying(match.group()):
+                yield f"{text[: match.start()]}{replacement}{text[match.end() :]}"
+    for match in _CLAUSE_BREAK.finditer(text):
+        before, after = text[: match.start()], text[match.end() :]
+        if not _is_qualifying(after):
+            yield before
+        if not _RELATIVE.match(after) and not _is_opening_or_attributing(before):
+            yield _CONJUNCTION.sub("", after, count=1)
+
+
+def _is_qualifying(part: str) -> bool:
+    return bool(_RESTRICTION.search(part) or _DENIAL.search(part))
+
+
+def _is_opening_or_attributing(clause: str) -> bool:
+    """Return whether the meaning of a first clause may extend to the next: "In mice, …", "She wrote that …"."""
+    return bool(_RESTRICTION.search(clause) or _OPENING.match(clause) or " that " in clause)
+
+
+def _move_opening(sentence: str) -> str:
+    """Return a sentence with its opening adjunct at the end: "The mill closed in 1990" for "In 1990, the mill …"."""
+    opening = _OPENING.match(sentence)
+    if not opening or not sentence.startswith(", ", opening.end()):
+        return sentence
+    rest = sentence[opening.end() + 2 :].rstrip(" .!")
+    # "In 1990, A closed, and B opened": it is not plain which clause the opening belongs to.
+    return sentence if "," in rest or ";" in rest else f"{rest} {opening.group()}"
+
+
+def _is_opposite(a: Tokens, b: Tokens) -> bool:
+    """Return whether two statements differ by a negation alone, or compare the same two things the other way round."""
+    if _strip_negations(a) == _strip_negations(b):
+        denying, denied = (a, b) if _count_negations(a) % 2 else (b, a)
+        return not _count_negations(denied) % 2 and not _UNCERTAIN.intersection(denying)
+    return _is_exchanged(a, b)
+
+
+def _count_negations(statement: Tokens) -> int:
+    return sum(word in _NEGATIONS for word in statement)
+
+
+def _strip_negations(statement: Tokens) -> Tokens:
+    """Return a statement without negations and their auxiliaries, and verbs without their ending -s.
+
+    "Must not" denies "may" as well as "must", so both are one word here.
+    """
+    return tuple(
+        "may" if word == "must" else word.removesuffix("s") if len(word) > 3 else word
+        for word in statement
+        if word not in _NEGATIONS and word not in _AUXILIARIES
+    )
+
+
+def _is_exchanged(a: Tokens, b: Tokens) -> bool:
+    """Return whether one statement says "A is denser than B" and the other "B is denser than A"."""
+    if len(a) != len(b) or "than" not in b or _NEGATIONS.intersection(b):
+        return False
+    verb, other_verb = _find_verb(b), _find_verb(a)
+    than = b.index("than")
+    # "Other than" and "rather than" compare nothing.
+    if not 0 < verb < than or other_verb < 1 or b[than - 1] in ("other", "rather"):
+        return False
+    first, comparison, rest = b[:verb], b[verb : than + 1], b[than + 1 :]
+    return a == (*rest[:other_verb], *comparison, *first, *rest[other_verb:]) and first != rest[:other_verb]
+
+
+def _find_verb(statement: Tokens) -> int:
+    """Return the position of the first form of "be"; -1 for none."""
+    return next((n for n, word in enumerate(statement) if word in ("is", "are", "was", "were")), -1)
