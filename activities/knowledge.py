@@ -27,7 +27,6 @@ from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
 from tenure.knowledge.store.excerpts import read_stored_passages
-from tenure.ownership import get_owner
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -44,7 +43,7 @@ class KnowledgeActivities:
     def ingest_corpus(self, request: IngestRequest) -> IngestReport:
         """Update a corpus to the state of its files; the heartbeat's details are an `IngestProgress`."""
         try:
-            paths = self._roots.resolve(request.paths, get_owner(request.corpus))
+            paths = self._roots.resolve(request.paths, request.corpus)
         except (PathRefused, RootsError) as error:
             raise ApplicationError(str(error), type=PATH_REFUSED, non_retryable=True) from error
         request = request.model_copy(update={"paths": tuple(map(str, paths))})

@@ -23,7 +23,7 @@ from activities.heartbeat import send_heartbeats
 from tenure.contracts.base import RunId
 from tenure.contracts.result.programs import ProgramRequest, RepairProgress, RepairReply, RepairRequest, TestRunRequest
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
-from tenure.document_roots import DocumentRoots, PathRefused, RootsError
+from tenure.document_roots import DocumentRoots, PathRefused, RootsError, make_run_scope
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
@@ -137,11 +137,11 @@ class SandboxActivities:
             yield await self._fetch(self._store, files, Path(folder))
 
     def _resolve(self, file: InputFile) -> InputFile:
-        """Return a file of this machine with its real path, if the owner of the run may have it read."""
+        """Return a file of this machine with its real path, if the run may have it read."""
         path = file.path or ""
         if is_shared(path):
             raise SharedFileRefused(f"{path} is in an object store: set TENURE_FILES_URI for the worker of programs")
-        (real,) = self._roots.resolve([path], _find_owner())
+        (real,) = self._roots.resolve([path], make_run_scope(activity.info().workflow_id or ""))
         return file.model_copy(update={"path": str(real)})
 
     async def _fetch(self, store: FileStore, files: Sequence[InputFile], folder: Path) -> tuple[InputFile, ...]:

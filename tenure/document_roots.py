@@ -1,29 +1,46 @@
-"""Keep the list of folders and files that a worker may ingest, and check paths against it.
+"""Keep the lists of folders and files that a worker may read, and check paths against them.
 
 A path that arrives in a workflow's arguments proves nothing: everyone who reaches the Temporal server can start a
 workflow. Two lists decide instead, and neither can be changed through the server: the setting
 `TENURE_DOCUMENT_ROOTS` of the worker, and a file in the home, to which a command adds the paths that its user names.
+A path of the file is open to one scope: the corpus that the path was named for, or the run that a program's file was
+named for. Another request reads it only if it names it again. Keys, the state of the system and a whole home directory
+are closed to all.
 """
 
 import json
 import os
+import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from secrets import token_hex
 
 from filelock import FileLock, Timeout
 
-from tenure.installation import PROGRAM, ROOT
+from tenure.installation import ROOT
+from tenure.ownership import get_owner
 
 ROOTS_FILE = "document-roots.json"
-"""Name of the list in the home: a JSON array of absolute paths, one per line."""
+"""Name of the list in the home: a JSON object of absolute paths by scope."""
 
 MANUAL = (ROOT / "docs").resolve()
 """Manual of this installation, which every worker may ingest; a copy of the source has a link to it."""
 
 _OWNER = "{owner}"
 _LOCK_SECONDS = 30.0
+
+_HOMES, _ROOT_HOME = Path("/home"), Path("/root")
+_SYSTEM = tuple(map(Path, "/proc /dev /sys /run/secrets /run/credentials /etc/ssh /etc/ssl/private".split()))
+_PASSWORDS = tuple(map(Path, ("/etc/shadow", "/etc/gshadow")))
+_KEYS = frozenset(
+    ".ssh .gnupg .aws .azure .kube .docker .password-store .mozilla .netrc .pgpass .git-credentials .npmrc "
+    ".pypirc".split()
+)
+"""Names of files and folders with keys and passwords in home directories."""
+
+_SCHEDULED = re.compile(r"-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$")
+"""Time that a schedule appends to the id of a workflow: `nightly-2026-11-24T03:00:00Z`."""
 
 
 class RootsError(OSError):
@@ -42,25 +59,62 @@ def resolve_path(path: str | Path) -> Path | None:
         return None
 
 
-def add_document_roots(home: Path, paths: Iterable[Path]) -> None:
-    """Add paths to the list of a home, which keeps no path below another one.
+def make_run_scope(workflow_id: str) -> str:
+    """Return the scope of a run, given its id or the id of a workflow that it or its schedule has started."""
+    return f"run {_SCHEDULED.sub('', workflow_id.partition('/')[0])}"
+
+
+def explain_closed_path(path: Path) -> str:
+    """Return the reason that closes an absolute path without links to all requests, or an empty text."""
+    user_home = resolve_path(os.path.expanduser("~"))  # noqa: PTH111 - a user without a home raises no error
+    if (user_home and user_home.is_relative_to(path)) or path.parent == _HOMES or path in (_HOMES, _ROOT_HOME):
+        return "is or contains a whole home directory"
+    if any(path.is_relative_to(place) for place in _SYSTEM):
+        return "belongs to the operating system"
+    if path in _PASSWORDS or not _KEYS.isdisjoint(path.parts) or "/.config/gcloud/" in f"{path}/":
+        return "contains keys or passwords"
+    if any(place.is_relative_to(path) for place in (*_SYSTEM, *_PASSWORDS)):
+        return "contains files of the operating system"
+    homes = [folder for folder in (path, path.parent) if (folder / ROOTS_FILE).exists()]
+    return "is Tenure's own state" if homes and (path in homes or not path.is_dir()) else ""
+
+
+def add_document_roots(home: Path, scope: str, paths: Iterable[Path]) -> None:
+    """Open paths to a corpus, or to the scope of a run, in the list of a home; it keeps no path below another one.
 
     A home that does not exist is not created: then no worker of this machine reads it.
 
     Raises:
         RootsError: the list cannot be read or written.
     """
+    wanted = [real for path in paths if (real := resolve_path(path.absolute()))]
+
+    def add(known: tuple[Path, ...]) -> list[Path]:
+        roots = sorted({*known, *wanted})
+        return [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
+
+    _change_roots(home, scope, add)
+
+
+def remove_document_roots(home: Path, scope: str) -> None:
+    """Close all paths that the list of a home opens to a corpus or to the scope of a run.
+
+    Raises:
+        RootsError: the list cannot be read or written.
+    """
+    _change_roots(home, scope, lambda known: [])
+
+
+def _change_roots(home: Path, scope: str, change: Callable[[tuple[Path, ...]], list[Path]]) -> None:
     if not home.is_dir():
         return
-    wanted = [real for path in paths if (real := resolve_path(path.absolute()))]
     file = home.absolute() / ROOTS_FILE
     try:
         with FileLock(file.with_suffix(".lock"), timeout=_LOCK_SECONDS):
-            known = list(_load_roots(file))
-            if all(_is_inside(path, known) for path in wanted):
-                return
-            roots = sorted({*known, *wanted})
-            _save_roots(file, [root for root in roots if not _is_inside(root, [r for r in roots if r != root])])
+            known = _load_roots(file)
+            changed = {**known, scope: tuple(change(known.get(scope, ())))}
+            if changed[scope] != known.get(scope, ()):
+                _save_roots(file, {name: roots for name, roots in sorted(changed.items()) if roots})
     except Timeout as error:
         raise RootsError(f"another command holds {file.with_suffix('.lock')}: stop it and retry") from error
     except RootsError:
@@ -82,16 +136,16 @@ class DocumentRoots:
         self._named = tuple(real for path in named if (real := _resolve_root(path)))
         self._home = resolve_path(home.absolute()) if home else None
 
-    def resolve(self, paths: Iterable[str], owner: str | None = None) -> tuple[Path, ...]:
-        """Return the real paths of paths inside the roots of an owner.
+    def resolve(self, paths: Iterable[str], scope: str) -> tuple[Path, ...]:
+        """Return the real paths of paths inside the roots of a scope and of its owner.
 
         The caller reads the returned paths: a link that is replaced after the check then has no effect.
 
         Raises:
-            PathRefused: a path is relative or outside the roots.
+            PathRefused: a path is relative, outside the roots, or closed to all.
             RootsError: the list of the home cannot be trusted.
         """
-        roots = self._load(owner)
+        roots = self._load(scope)
         found: list[Path] = []
         for path in paths:
             real = resolve_path(path)
@@ -100,17 +154,18 @@ class DocumentRoots:
             found.append(real)
         return tuple(found)
 
-    def select(self, paths: Iterable[str], owner: str | None = None) -> frozenset[str]:
-        """Return the paths that are inside the roots of an owner.
+    def select(self, paths: Iterable[str], scope: str) -> frozenset[str]:
+        """Return the paths that are inside the roots of a scope and of its owner.
 
         Raises:
             RootsError: the list of the home cannot be trusted.
         """
-        roots = self._load(owner)
+        roots = self._load(scope)
         return frozenset(path for path in paths if (real := resolve_path(path)) and self._is_allowed(real, roots))
 
-    def _load(self, owner: str | None) -> list[Path]:
-        """Return the roots of an owner; roots for single owners are closed to a corpus without an owner."""
+    def _load(self, scope: str) -> list[Path]:
+        """Return the roots of a scope; roots for single owners are closed to a corpus or run without an owner."""
+        owner = get_owner(scope.removeprefix("run "))
         named = [
             path if _OWNER not in str(path) else owner and Path(str(path).replace(_OWNER, owner))
             for path in self._named
@@ -118,12 +173,14 @@ class DocumentRoots:
         return [
             *(path for path in named if path),
             MANUAL,
-            *(_load_roots(self._home / ROOTS_FILE) if self._home else ()),
+            *(_load_roots(self._home / ROOTS_FILE).get(scope, ()) if self._home else ()),
         ]
 
     def _is_allowed(self, path: Path, roots: Iterable[Path]) -> bool:
         """Return whether a real path may be read: a root around the home does not open the home's own files."""
         home = self._home
+        if explain_closed_path(path):
+            return False
         if home is not None and path.is_relative_to(home):
             roots = [root for root in roots if root != home and root.is_relative_to(home)]
         return _is_inside(path, roots)
@@ -154,19 +211,21 @@ def _describe_refusal(path: str, real: Path | None) -> str:
     shown = "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in path)[:300]
     if real is None:
         return f"the worker reads absolute paths only: {shown!r} is not one"
+    if str(real) == path and (closed := explain_closed_path(real)):
+        return f"{shown} {closed} and is not read: name the files and folders that are needed"
     # The target of a link is not named: the starter of the workflow may not be allowed to know it.
     return (
-        f"{shown} is outside the document roots of the worker: run `{PROGRAM} ingest {shown}` as the user who "
+        f"{shown} is outside the document roots of this corpus or run: name it in a command or request of the user who "
         "started the worker, or add it to TENURE_DOCUMENT_ROOTS there"
     )
 
 
-def _load_roots(file: Path) -> tuple[Path, ...]:
+def _load_roots(file: Path) -> dict[str, tuple[Path, ...]]:
     """Read a list, which only the user of this process may be able to change; without a file it is empty."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
-        return ()
+        return {}
     except OSError as error:
         raise RootsError(f"{file} cannot be read ({error.strerror}): delete it and name the documents again") from error
     with os.fdopen(descriptor, "rb") as opened:
@@ -177,18 +236,22 @@ def _load_roots(file: Path) -> tuple[Path, ...]:
             listed = json.loads(opened.read())
         except ValueError as error:
             raise RootsError(f"{file} is damaged: delete it and name the documents again") from error
-    if not isinstance(listed, list) or not all(isinstance(root, str) and Path(root).is_absolute() for root in listed):
+    if not isinstance(listed, dict) or not all(map(_is_list_of_roots, listed.values())):
         raise RootsError(f"{file} is damaged: delete it and name the documents again")
-    return tuple(map(Path, listed))
+    return {scope: tuple(map(Path, roots)) for scope, roots in listed.items()}
 
 
-def _save_roots(file: Path, roots: Iterable[Path]) -> None:
+def _is_list_of_roots(roots: object) -> bool:
+    return isinstance(roots, list) and all(isinstance(root, str) and Path(root).is_absolute() for root in roots)
+
+
+def _save_roots(file: Path, roots: Mapping[str, Iterable[Path]]) -> None:
     """Replace a list atomically by one that only this user can read."""
     draft = file.with_name(f"{ROOTS_FILE}.{token_hex(8)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as written:
-            json.dump([str(root) for root in roots], written, indent=1)
+            json.dump({scope: [*map(str, paths)] for scope, paths in roots.items()}, written, indent=1)
             written.flush()
             os.fsync(descriptor)
         draft.replace(file)

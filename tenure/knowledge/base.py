@@ -63,7 +63,7 @@ class KnowledgeBase:
         answer_cipher: AnswerCipher | None = None,
         domain_authority: Mapping[str, float] | None = None,
         memory_policy: MemoryPolicy | None = None,
-        readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
+        readable_files: Callable[[Iterable[str], str], Collection[str]] | None = None,
     ) -> None:
         """Connect to a folder or object store; create the folder if it does not exist.
 

@@ -61,7 +61,7 @@ def prepare_knowledge(
     settings: Settings,
     observer: "SearchObserver | None",
     cipher: "AnswerCipher | None",
-    readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None,
+    readable_files: Callable[[Iterable[str], str], Collection[str]] | None,
 ) -> "Deferred[KnowledgeBase]":
     """Return the knowledge base of the settings; creating it raises `StoreUnreachable` if it cannot be accessed."""
 

@@ -134,7 +134,7 @@ class Service:
         )
         asked = start.build_request(arguments, self._settings)
         chosen = check_run(arguments.id) if arguments.id else start.make_id(asked.question, asked.mode, self._settings)
-        allow_reading(self._settings, asked.ingest, asked.files)
+        allow_reading(self._settings, asked.ingest, chosen, asked.files)
         asked = start.add_notifications(asked, self.place)
         handle = await start.launch_run(arguments, self.place, await self.connect(), asked, chosen, digest=digest)
         return self._describe_start(handle.id)

@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.installation": set(),
     "tenure.files": set(),
     "tenure.private_files": set(),
-    "tenure.document_roots": {"tenure.installation"},
+    "tenure.document_roots": {"tenure.installation", "tenure.ownership"},
     "tenure.ownership": set(),
     "tenure.settings": {
         *("tenure.contracts", "tenure.roles", "tenure.extensions", "tenure.ownership", "tenure.installation"),

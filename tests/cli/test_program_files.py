@@ -130,9 +130,19 @@ def test_large_files_of_this_machine_may_be_read_by_its_worker(tmp_path: Path) -
     (tmp_path / "small.csv").write_text("a,b")
     (tmp_path / "large.bin").write_bytes(b"\0")
     settings = Settings(home=tmp_path / "home", _env_file=None)
-    allow_reading(settings, (), read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")]))
+    allow_reading(settings, (), "r", read_files([str(tmp_path / "small.csv"), str(tmp_path / "large.bin")]))
     roots = DocumentRoots((), settings.home)
 
-    assert roots.resolve([str(tmp_path / "large.bin")]) == ((tmp_path / "large.bin").resolve(),)
+    assert roots.resolve([str(tmp_path / "large.bin")], "run r") == ((tmp_path / "large.bin").resolve(),)
     with pytest.raises(PathRefused):
-        roots.resolve([str(tmp_path / "small.csv")])
+        roots.resolve([str(tmp_path / "small.csv")], "run r")
+
+
+@pytest.mark.parametrize("name", [".ssh/id_notes", "", "/proc/self/environ", "/etc/shadow"])
+def test_keys_and_the_system_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A path that is closed to all is refused in one line before any file is opened or sent."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id_notes").write_text("secret")
+    with pytest.raises(UsageError, match="is not read: name the files and folders that are needed"):
+        read_files([str(tmp_path / name)], include_secrets=True)

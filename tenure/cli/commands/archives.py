@@ -13,11 +13,13 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.errors import CommandError, Unreachable
 from tenure.cli.formatting import format_count
+from tenure.cli.paths import end_reading
 from tenure.cli.run_ids import check_run
 from tenure.cli.session.connection import describe_missing_run, explain_refusals, open_session
 from tenure.cli.session.run_records import explain_archive_errors, find_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_line, write_file
+from tenure.document_roots import make_run_scope
 from tenure.installation import PROGRAM
 from tenure.settings import Settings
 from tenure.temporal.archive.access import check_owner, delete_archived_runs, export_runs, import_runs
@@ -65,6 +67,7 @@ def delete_run(arguments: Namespace, settings: Settings) -> int:
         check_owner(settings, arguments.id)
         deleted = asyncio.run(_delete_on_server(arguments.id, locate_server(settings)))
         deleted |= set(delete_archived_runs(settings, arguments.id))
+        end_reading(settings, make_run_scope(arguments.id))
     if not deleted:
         raise describe_missing_run(arguments.id)
     if arguments.json:

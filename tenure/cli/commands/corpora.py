@@ -15,7 +15,7 @@ from tenure.cli.commands import watched_corpora as watching
 from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.filter_conditions import parse_filters
 from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import allow_reading, resolve_paths
+from tenure.cli.paths import allow_reading, end_reading, resolve_paths
 from tenure.cli.progress.display import choose_display
 from tenure.cli.run_ids import check_corpus, make_corpus_name
 from tenure.cli.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
@@ -224,6 +224,8 @@ async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
     if arguments.action == "drop":
         await watching.end_watching(client, arguments.name)
     reply = await ask_corpora(client, arguments.action, arguments.name)
+    if reply.dropped:
+        end_reading(place.settings, arguments.name)
     known = arguments.action == "list" or arguments.name is None
     if not known and not reply.corpora and not reply.dropped:
         raise UsageError(f"there is no corpus {arguments.name!r}: `{PROGRAM} corpus list` shows them")

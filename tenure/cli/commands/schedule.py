@@ -121,7 +121,7 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     name = check_run(arguments.name or qualify_name(f"question-{named}", settings.owner))
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, request.ingest, request.files)
+    allow_reading(settings, request.ingest, name, request.files)
     return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
 
 

@@ -64,7 +64,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     check_delivery(arguments)
     place = ensure_server(settings)
     print_notes(place, arguments.verbosity)
-    allow_reading(settings, request.ingest, request.files)
+    allow_reading(settings, request.ingest, chosen, request.files)
     return asyncio.run(_run(arguments, place, add_notifications(request, place), chosen))
 
 
@@ -89,7 +89,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     )
     place = ensure_server(settings)
     print_notes(place, arguments.verbosity)
-    allow_reading(settings, shared.ingest, shared.files)
+    allow_reading(settings, shared.ingest, chosen, shared.files)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
 

@@ -37,7 +37,6 @@ from tenure.knowledge.tables.column_probe import (
     probe_columns,
 )
 from tenure.models.embedding import EmbeddingModel
-from tenure.ownership import get_owner
 from tenure.sources.document.document import Document
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
 from tenure.sources.parsers.table_text import (
@@ -88,7 +87,7 @@ class TableQueries:
         results: StoredResults,
         limits: SqlLimits,
         addresses: Mapping[str, str],
-        readable_files: Callable[[Iterable[str], str | None], Collection[str]] | None = None,
+        readable_files: Callable[[Iterable[str], str], Collection[str]] | None = None,
     ) -> None:
         """Query the tables of the corpora in `store`, and the databases at `addresses`, by name.
 
@@ -184,9 +183,9 @@ class TableQueries:
     def _list_files(self, corpora: Sequence[str]) -> list[TableSource]:
         rows = {row["uri"]: row for row in catalogue.list_table_files(self._store, corpora)} if corpora else {}
         if self._readable_files is not None:
-            owners = {get_owner(row["corpus"]) for row in rows.values()}
-            readable = {owner: self._readable_files(rows, owner) for owner in owners}
-            rows = {uri: row for uri, row in rows.items() if uri in readable[get_owner(row["corpus"])]}
+            named = {row["corpus"] for row in rows.values()}
+            readable = {corpus: self._readable_files(rows, corpus) for corpus in named}
+            rows = {uri: row for uri, row in rows.items() if uri in readable[row["corpus"]]}
         databases_ = list_databases(rows)
         return [TableSource(d, rows[d.location]["corpus"], rows[d.location]["text"]) for d in databases_]
 

@@ -244,14 +244,14 @@ def test_computation_over_deleted_tables_is_not_stored(knowledge: KnowledgeBase,
 
 
 def test_files_that_left_the_document_roots_are_not_opened(tmp_path: Path) -> None:
-    """A query opens only the files that are still readable for the owner of their corpus."""
+    """A query opens only the files that are still readable for their corpus."""
     table = tmp_path / "sales.csv"
     table.write_text("region\nNorth\n")
-    asked_for: list[tuple[list[str], str | None]] = []
+    asked_for: list[tuple[list[str], str]] = []
 
-    def select(paths: Iterable[str], owner: str | None) -> Collection[str]:
-        asked_for.append((list(paths), owner))
-        return {"ann": [str(table)]}.get(owner or "", [])
+    def select(paths: Iterable[str], corpus: str) -> Collection[str]:
+        asked_for.append((list(paths), corpus))
+        return {"ann~c": [str(table)]}.get(corpus, [])
 
     knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors(), readable_files=select)
     for corpus in ("ann~c", "bob~c"):
@@ -261,4 +261,4 @@ def test_files_that_left_the_document_roots_are_not_opened(tmp_path: Path) -> No
     assert knowledge.tables.query(query).rows == (("North",),)
     refused = knowledge.tables.query(query.model_copy(update={"corpora": ("bob~c",)}))
     assert refused.rows == () and refused.problem
-    assert asked_for == [([str(table)], "ann"), ([str(table)], "bob")]
+    assert asked_for == [([str(table)], "ann~c"), ([str(table)], "bob~c")]

@@ -24,7 +24,10 @@ from workflows.upkeep.sql import SqlWorkflow
 
 
 async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) -> None:
-    """Every workflow that ingests refuses a path that only its arguments name, and reads it once a command names it."""
+    """Every workflow that ingests refuses a path that only its arguments name, and reads it once a command names it.
+
+    The path stays closed to other corpora than the one that the command named it for.
+    """
     docs = tmp_path / "docs"
     docs.mkdir()
     ingest = IngestRequest(corpus="kitchen", paths=(str(docs),))
@@ -51,9 +54,15 @@ async def test_no_workflow_widens_the_roots(serving: Serving, tmp_path: Path) ->
             assert refusal.type == PATH_REFUSED
             assert str(docs) in refusal.message
 
-        add_document_roots(tmp_path, [docs])
+        add_document_roots(tmp_path, "kitchen", [docs])
         report = await stage.client.execute_workflow(
             IngestWorkflow.run, ingest, id=f"test-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
+
+        second = ingest.model_copy(update={"corpus": "other"})
+        with pytest.raises(WorkflowFailureError):
+            await stage.client.execute_workflow(
+                IngestWorkflow.run, second, id=f"test-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+            )
 
     assert report.files == 2
