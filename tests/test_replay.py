@@ -29,6 +29,7 @@ from tests.histories.storage import (
     read_version,
     write_recording,
 )
+from tests.histories.usage import describe_miscounts
 from tests.support.tiers import exhaustive, slow
 from workflows.plugin import WORKFLOWS
 from workflows.research.reasoning import REASONING_STRATEGIES
@@ -138,6 +139,22 @@ def test_every_command_and_message_is_recorded() -> None:
     anywhere = known | {fact.rpartition(" in ")[0] for fact in known}
 
     assert sorted(set(commands_and_messages()) - anywhere) == []
+
+
+def test_every_usage_is_the_sum_of_the_replies() -> None:
+    """In all recordings, a result states exactly what the roles of its run and of all its parts have used."""
+    miscounts = (line for path in list_recordings(read_version()) for line in describe_miscounts(read_events(path)))
+
+    assert list(miscounts) == []
+
+
+def test_a_lost_call_is_found() -> None:
+    """A result that states less than the replies of its parts is reported with both figures."""
+    histories = [list(events) for events in read_events(find_recording("revised"))]
+    lost = [events for events in histories if get_type(events) != "SectionWorkflow"]
+
+    assert describe_miscounts(histories) == []
+    assert describe_miscounts(lost)[0].startswith("recorded-revised: its roles used {'model_calls': ")
 
 
 def test_every_recording_is_up_to_date() -> None:

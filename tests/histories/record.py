@@ -33,6 +33,7 @@ from tests.histories.storage import (
     read_version,
     write_recording,
 )
+from tests.histories.usage import describe_miscounts
 from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
 
 Recording = Callable[[Recorder], Awaitable[None]]
@@ -45,6 +46,10 @@ DYNAMIC_CONFIG = {
 
 RECORDING_TIMEOUT_SECONDS = 300
 """Time for one recording."""
+
+
+class UsageMiscounted(Exception):
+    """The usage of a recorded run is not the sum of its roles' replies."""
 
 
 def find_recordings() -> dict[str, Recording]:
@@ -65,6 +70,8 @@ async def record(name: str, client: Client, version: str, folder: Path = HERE) -
         async with asyncio.timeout(RECORDING_TIMEOUT_SECONDS):
             await find_recordings()[name](recorder)
             histories = await recorder.load()
+    if miscounts := describe_miscounts([history.to_json_dict()["events"] for history in histories]):
+        raise UsageMiscounted("; ".join(miscounts))
     for history in histories:
         await check_replay(history)
     return write_recording(name, histories, version, folder)

@@ -91,6 +91,7 @@ class AgentWorkflow(InteractiveRun):
         self.id = RunId(workflow.info().workflow_id)
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
+        self.is_delegated = False
         self.notes: list[str] = []
         self.parts = PartRecords()
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
@@ -351,6 +352,7 @@ class AgentWorkflow(InteractiveRun):
         return await self._execute_child("code", CodingWorkflow.run, request)
 
     async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
+        self.is_delegated = True
         child = await self.start_child(
             name, run, request, f"{request.run}/{name}", request.question, len(request.feedback)
         )
@@ -452,10 +454,10 @@ class AgentWorkflow(InteractiveRun):
 
     async def stop(self) -> None:
         """Stop the running work and deliver the text written so far."""
-        if self.children:
-            for child in list(self.children.values()):
-                await send_signal(child, "cancel")
-        elif self.main is not None:
+        for child in list(self.children.values()):
+            await send_signal(child, "cancel")
+        # A child that is being started receives the signal afterwards: cancelled, it would report no usage.
+        if self.main is not None and not self.is_delegated:
             self.main.cancel()
 
     async def change_budget(self, budget: BudgetBounds) -> None:

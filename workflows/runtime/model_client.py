@@ -127,16 +127,11 @@ class ModelClient:
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
-        started = workflow.time_ns()
         reply = await self._execute(role, request, summary)
         if conversation:
             conversation.advance(reply, len(evidence))
         if reserved is not None and limits.has_model_budget:
             self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
-        span = (started // NANOSECONDS_PER_MILLISECOND, workflow.time_ns() // NANOSECONDS_PER_MILLISECOND)
-        self._record.usage = record_call(self._record.usage, role.name, reply, span)
-        if reply.fallback_reason:
-            self._record.fallbacks.append(FallbackRecord(role=role.name, reason=reply.fallback_reason))
         return reply.output
 
     async def _reserve(
@@ -172,24 +167,32 @@ class ModelClient:
         """Execute the role's activity; when the run's deadline is exceeded, cancel it and use the fallback."""
         options = MODEL_CALL.copy()
         options["summary"] = summary[:200]
+        started = workflow.time_ns()
         handle = workflow.start_activity(role.name, request, result_type=role.reply_type, **options)
         try:
             await workflow.wait_condition(
                 lambda: handle.done() or (self._workflow.control.deadline_exceeded and not request.budget_exhausted)
             )
         except asyncio.CancelledError:
-            await _cancel(handle)
+            await self._cancel(role, handle, started)
             raise
         if not handle.done():
-            await _cancel(handle)
+            await self._cancel(role, handle, started)
             without_model = request.model_copy(update={"budget_exhausted": True, "budget": None})
             return await self._execute(role, without_model, summary)
         reply: RoleReply[R] = await handle
+        self._record_reply(role, reply, started)
         return reply
 
+    async def _cancel(self, role: "BaseRole[I, Any, R]", handle: workflow.ActivityHandle[Any], started: int) -> None:
+        """Cancel a call and wait for its end; a reply that arrived together with the cancellation is paid."""
+        handle.cancel()
+        with suppress(ActivityError, asyncio.CancelledError):
+            self._record_reply(role, await handle, started)
 
-async def _cancel(handle: workflow.ActivityHandle[Any]) -> None:
-    """Cancel an activity and wait for its end."""
-    handle.cancel()
-    with suppress(ActivityError, asyncio.CancelledError):
-        await handle
+    def _record_reply(self, role: "BaseRole[I, Any, R]", reply: "RoleReply[R]", started: int) -> None:
+        """Record what a call used, and whether a fallback decided."""
+        span = (started // NANOSECONDS_PER_MILLISECOND, workflow.time_ns() // NANOSECONDS_PER_MILLISECOND)
+        self._record.usage = record_call(self._record.usage, role.name, reply, span)
+        if reply.fallback_reason:
+            self._record.fallbacks.append(FallbackRecord(role=role.name, reason=reply.fallback_reason))

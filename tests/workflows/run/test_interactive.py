@@ -162,6 +162,7 @@ async def test_written_sections_survive_an_outline_change(serving: Serving) -> N
         ("Loaves", "Bread is what it is."),
     ]
     assert chat.count("section_writer") == 3
+    assert result.usage.model_calls == len(chat.asked) - 1, "every call counts but the aborted one"
 
 
 @slow

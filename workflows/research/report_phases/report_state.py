@@ -37,6 +37,8 @@ class ReportState:
     """Newest version of each section, by heading."""
     found: tuple[PassageRef, ...] = ()
     """Passages that searches have found while sections were written."""
+    started_sections: int = 0
+    """Number of section workflows started, of all generations."""
     revisions: int = 0
     """Generations of the report, the first one included."""
     critiques: tuple[CritiqueRecord, ...] = ()

@@ -80,8 +80,10 @@ def _may_not_write(context: ReportContext) -> bool:
 async def _run_section(context: ReportContext, topic: Topic, request: SectionRequest) -> SectionResult:
     """Run the workflow of a section; its failure concerns this section alone."""
     context.state = context.state.with_feedback_sent(topic.heading, request.critiques)
-    number, revisions = context.state.topics.index(topic) + 1, context.state.revisions
-    child_id = f"{request.run}/section-{number}" + (f"-r{revisions}" if revisions > 1 else "")
+    # Counted, since the place of a topic changes with the outline: a second child with the id of another would replace
+    # its usage and continue its conversation.
+    context.update(started_sections=context.state.started_sections + 1)
+    child_id = f"{request.run}/section-{context.state.started_sections}"
     parent = context.parent
     try:
         child = await parent.start_child(topic.heading, SectionWorkflow.run, request, child_id, topic.heading)
