@@ -92,7 +92,7 @@ from tenure.temporal.stack.source import get_build_id
 from tenure.temporal.telemetry import create_worker_runtime
 from tenure.temporal.worker_monitor import monitor_worker
 from tenure.tracing.configuration import TracingUnavailable, configure_tracing
-from workflows.plugin import WORKFLOWS, create_plugin
+from workflows.plugin import WORKFLOWS, create_plugin, follow_current_version
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
 from workflows.runtime.heartbeat_timeout import HeartbeatTimeoutInterceptor
 from workflows.runtime.observation import ObservationInterceptor, configure_sdk_loggers
@@ -408,6 +408,8 @@ async def serve(
             running.push_async_callback(visitor.aclose)
             if chromium is not None:
                 running.push_async_callback(chromium.aclose)
+            if build_id:
+                follow_current_version()
             versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
             # Workers of programs may not ask: their gate allows polling only.
             asks = bool(build_id) and (becomes_current or TENURE_QUEUE in queues)

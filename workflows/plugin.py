@@ -1,11 +1,14 @@
 """List the workflows, and bundle the parts that workers and replayers of them share."""
 
 import sys
+from dataclasses import replace
 
+from temporalio.common import VersioningBehavior
 from temporalio.converter import DataConverter
 from temporalio.plugin import SimplePlugin
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
+from temporalio.workflow import _Definition
 
 from activities.ownership import FindCorpora, Owners
 from tenure.extensions import get_plugin_paths
@@ -54,6 +57,18 @@ WORKFLOWS = [
 ]
 """All workflows; they run on the queue of workflows and cheap activities."""
 
+UPGRADING_WORKFLOWS = (
+    ArchiveSweepWorkflow,
+    ArchiveWorkflow,
+    CorpusWorkflow,
+    EmbedWorkflow,
+    GraphWorkflow,
+    IngestWorkflow,
+    MemoryWorkflow,
+    SqlWorkflow,
+)
+"""Workflows of one activity: they have no decisions that a replay by other code could contradict."""
+
 PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", "idna", "pydantic")
 """Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
@@ -75,6 +90,18 @@ def choose_workflow_runner() -> WorkflowRunner:
     """
     has_plugins = any(get_plugin_paths(kind) for kind in ("tools", "strategies"))
     return create_workflow_runner() if has_plugins else UnsandboxedWorkflowRunner()
+
+
+def follow_current_version() -> None:
+    """Allow the workflows of one activity to move to the current version, in a worker with Worker Versioning.
+
+    The server refuses every task of a worker without it that names such a behavior, so their classes do not. In the
+    workflow sandbox, which loads the classes again, they stay pinned like all others.
+    """
+    for upgrading in UPGRADING_WORKFLOWS:
+        definition = _Definition.must_from_class(upgrading)
+        upgraded = replace(definition, versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+        setattr(upgrading, "__temporal_workflow_definition", upgraded)
 
 
 def create_plugin(owners: Owners, find_corpora: FindCorpora, runner: WorkflowRunner | None = None) -> SimplePlugin:

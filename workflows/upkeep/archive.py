@@ -7,7 +7,6 @@ archives the runs that could not do so themselves (`tenure/temporal/schedules.py
 import asyncio
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 from temporalio.exceptions import FailureError
 
 from workflows.runtime.activity_options import execute_activity
@@ -18,7 +17,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class ArchiveWorkflow:
     """Workflow that archives one run."""
 
@@ -28,7 +27,7 @@ class ArchiveWorkflow:
         return await execute_activity(ArchiveActivities.archive_run, request, summary=f"archive {request.run}")
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class ArchiveSweepWorkflow:
     """Workflow that archives all ended runs that the archive lacks."""
 

@@ -1,7 +1,6 @@
 """List, describe, search or drop corpora where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import execute_activity
 
@@ -10,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.corpora import CorpusReply, CorpusRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class CorpusWorkflow:
     """Workflow that lists, describes, searches or drops corpora."""
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError, is_cancelled_exception
 from temporalio.workflow import ParentClosePolicy
 
@@ -19,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class EmbedWorkflow:
     """Workflow that embeds the chunks of a corpus that were stored without a vector."""
 

@@ -1,7 +1,6 @@
 """Look up the relations of an entity where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
@@ -10,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class GraphWorkflow:
     """Workflow that looks up the relations of one entity for a person."""
 

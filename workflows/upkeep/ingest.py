@@ -4,7 +4,6 @@ The corpus can be searched as soon as everything is read; the workflow ends when
 """
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import execute_activity
 
@@ -13,7 +12,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.corpora import EmbedRequest, IngestReport, IngestRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class IngestWorkflow:
     """Workflow that reads documents into a corpus."""
 

@@ -1,7 +1,6 @@
 """Write, list, search and forget memories where the knowledge base is."""
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import RETRY_BRIEFLY, execute_activity
 
@@ -10,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.knowledge.memory import MemoryReply, MemoryRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class MemoryWorkflow:
     """Workflow that writes, lists, searches or forgets memories for a person."""
 

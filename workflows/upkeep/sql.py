@@ -1,7 +1,6 @@
 """Run a person's own SQL over the tables of corpora and databases."""
 
 from temporalio import workflow
-from temporalio.common import VersioningBehavior
 
 from workflows.runtime.activity_options import execute_activity
 
@@ -11,7 +10,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest, SqlRequest
 
 
-@workflow.defn(versioning_behavior=VersioningBehavior.AUTO_UPGRADE)
+@workflow.defn
 class SqlWorkflow:
     """Workflow that runs one SELECT."""
 
