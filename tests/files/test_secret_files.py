@@ -2,48 +2,20 @@
 
 import base64
 import hashlib
-import random
-import string
+import sysconfig
+import time
+from pathlib import Path
 
 import pytest
 
-from tenure.files.secret_files import describe_secret_content, describe_secret_name
+from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
+from tests.files.secret_samples import CONTENTS, NAMES, make_key
+from tests.support.tiers import slow
 
-_RANDOM = random.Random(7)
-
-
-def _make_token(length: int) -> str:
-    return "".join(_RANDOM.choice(string.ascii_letters + string.digits) for _ in range(length - 4)) + "aB3x"
+_HASH = base64.b64encode(hashlib.sha512(b"a package").digest()).decode()
 
 
-def _make_key(kind: str = "", *, comment: str = "") -> str:
-    body = base64.encodebytes(hashlib.sha512(kind.encode()).digest() * 20).decode()
-    return f"-----BEGIN {kind}PRIVATE KEY-----\n{comment}{body}-----END {kind}PRIVATE KEY-----\n"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(
-            "server.pem",
-            "tls.key",
-            "SERVER.PEM",
-            "store.p12",
-            "store.pfx",
-            "vault.kdbx",
-            "app.jks",
-            "login.keychain-db",
-        ),
-        *("id_rsa", "ID_RSA", "id_ed25519", "id_ecdsa_sk", "deploy_id_rsa", "id_rsa.bak", "id_rsa~", "id_rsa.old.1"),
-        *("id_rsa.txt", "id_rsa copy", "key.pem.save", "ssh_host_rsa_key", "putty.ppk", "x.keytab"),
-        *("credentials", "Credentials", "credentials.json", "aws_credentials", "credentials.csv", "credentials.txt"),
-        *(".netrc", "netrc", "_netrc", ".pgpass", "pgpass.conf", ".npmrc", ".pypirc", ".git-credentials", "my.cnf"),
-        *("prod.env", "PROD.ENV", ".env", "env", ".env.local", "env.production", ".env.production.local", "a.b.env"),
-        *("secrets.yaml", "app-secrets.yml", "secret.toml", "passwords.csv", "tokens.json", "api_keys.ini", "passwd"),
-        *("shadow", "htpasswd", ".htpasswd", "kubeconfig", "terraform.tfstate", "client_secret_1-x.json", "wallet.dat"),
-        *("service-account-prod.json", "root_accessKeys.csv", "logins.json", "ｉｄ_rsa"),
-    ],
-)
+@pytest.mark.parametrize("name", NAMES)
 def test_names_of_secrets_are_recognised(name: str) -> None:
     """Keys, password files and environments are recognised in any case, without their dot, and as copies."""
     assert describe_secret_name(name).startswith("has the name of")
@@ -64,43 +36,12 @@ def test_ordinary_names_are_no_secrets(name: str) -> None:
     assert describe_secret_name(name) == ""
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        _make_key("RSA "),
-        _make_key("OPENSSH "),
-        _make_key(),
-        _make_key("ENCRYPTED "),
-        _make_key("EC ", comment="Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,1F2E\n\n"),
-        "# my notes\n\n" * 200 + _make_key("RSA "),
-        '{"type": "service_account", "private_key": "' + _make_key().replace("\n", "\\n") + '"}',
-        "key: |\n" + "".join(f"    {line}\n" for line in _make_key("EC ").splitlines()),
-        _make_key().replace("\n", "\r\n"),
-        "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\n",
-        "$ANSIBLE_VAULT;1.1;AES256\n62313365\n",
-        "# mine\nmachine api.example.org\n  login me\n  password hunter2\n",
-        "Access key ID,Secret access key\nAKIA1234,abcd\n",
-        "root:$6$salt$hash:19000:0:99999:7:::\n",
-        f"token = ghp_{_make_token(36)}\n",
-        f"github_pat_{_make_token(82)}",
-        f"glpat-{_make_token(20)}",
-        f"xoxb-{_make_token(30)}",
-        f"sk_live_{_make_token(24)}",
-        f"OPENAI_API_KEY=sk-proj-{_make_token(60)}",
-        f"sk-{_make_token(48)}",
-        f"sk-ant-api03-{_make_token(80)}",
-        f"AIza{_make_token(35)}",
-        f"hf_{_make_token(34)}",
-        f"aws_secret_access_key = {_make_token(40)}",
-        f'"SecretAccessKey": "{_make_token(40)}"',
-        f"AccountName=a;AccountKey={_make_token(86)}==;",
-        f"AGE-SECRET-KEY-1{_make_token(58).upper()}",
-    ],
-)
+@pytest.mark.parametrize("kind", CONTENTS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_secrets_in_the_beginning_are_recognised(text: str, encoding: str) -> None:
-    """Keys, password files and tokens are recognised in text of any encoding."""
-    assert describe_secret_content(text.encode(encoding))
+def test_secrets_in_the_beginning_are_recognised(kind: str, encoding: str) -> None:
+    """Keys, password files, tokens and passwords are recognised in text of any encoding."""
+    content = CONTENTS[kind]
+    assert describe_secret_content(content.encode(encoding) if isinstance(content, str) else content)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +61,19 @@ def test_secrets_in_the_beginning_are_recognised(text: str, encoding: str) -> No
         "commit 3f2a" + "0123456789abcdef" * 4,
         "id,name\n1,access key\n",
         "root:x:0:0:root:/root:/bin/bash\n",
+        "password: <your password>\ntoken: ${TOKEN}\nsecret_key: changeme123\n",
+        "DB_PASSWORD=$(pass show db)\nAPI_KEY={{ vault_key }}\nAUTH_TOKEN=xxxxxxxx12\n",
+        "Set `password: s3cr3tPassw0rd` in the file, and then start the server.\n",
+        "postgresql://scott:tiger9Lives@db/orders and redis://user:password1@cache:6379\n",
+        "https://api.example.org:443/users/@me and http://[::1]:8080/a@b\n",
+        "def login(user, password=None):\n    token = get_token(user, password)\n    key = cache_key(user)\n",
+        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIiwibmFtZSI6IkpvaG4gRG9lIiwiaWF0IjoxNTE2MjM5MDIyfQ."
+        "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+        "mysql -u root -ppassword shop\ncurl -u user:password https://api.internal\n",
+        '{"name": "x", "integrity": "sha512-' + _HASH + '", "resolved": "https://packages.internal/x.tgz"}',
+        "numpy==2.4.6 --hash=sha256:" + "0a1b2c3d" * 8 + "\n",
+        "max_tokens: 4096\ntokenizer: gpt2\nprimary_key: id_2024\nsort_key: created9\n",
+        "10:30:Meeting:room 5:bring the papers\n",
     ],
 )
 def test_documentation_of_secrets_is_none(text: str) -> None:
@@ -129,10 +83,53 @@ def test_documentation_of_secrets_is_none(text: str) -> None:
 
 def test_a_package_is_not_searched() -> None:
     """Compressed bytes contain anything by chance."""
-    assert describe_secret_content(b"PK\x03\x04" + _make_key().encode()) == ""
+    assert describe_secret_content(b"PK\x03\x04" + make_key().encode()) == ""
 
 
 def test_the_search_takes_linear_time() -> None:
     """Text that almost matches again and again is searched quickly."""
-    for text in (b"-----BEGIN PRIVATE KEY-----\n" * 9_000, b"#\n" * 130_000, b"machine " * 30_000, b"sk-" * 80_000):
-        assert describe_secret_content(text) == ""
+    parts = (
+        *(
+            b"-----BEGIN PRIVATE KEY-----\n",
+            b"#\n",
+            b"machine ",
+            b"sk-",
+            b"eyJ",
+            b"eyJaaaaaaaaaaaa.",
+            b"://a:",
+            b"{token",
+        ),
+        *(
+            b"mysql ",
+            b"curl -u a:",
+            b"define('A",
+            b"{, ",
+            b"\n ",
+            b"root:*:",
+            b"sv=2026-01-01&",
+            b"a1Q~",
+            b"[a]=",
+            b"a_",
+        ),
+    )
+    for part in parts:
+        times = []
+        for size in (50_000, 200_000):
+            start = time.process_time()
+            assert describe_secret_content(part * (size // len(part))) == ""
+            times.append(time.process_time() - start)
+        assert times[1] < 12 * times[0] + 0.2, part
+
+
+@slow
+def test_ordinary_files_are_read() -> None:
+    """Of the programs and documents of installed packages none is taken for a secret."""
+    site = Path(sysconfig.get_path("purelib"))
+    files = [path for path in site.rglob("*") if path.suffix in (".py", ".pyi", ".md", ".rst", ".txt")]
+    assert len(files) > 3000
+    found = {
+        str(path.relative_to(site)): reason
+        for path in files
+        if (reason := describe_secret_name(path.name) or describe_secret_content(path.read_bytes()[:SNIFFED_BYTES]))
+    }
+    assert found == {}
