@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tenure.algorithms.claims.claim_pairs import detect_contradiction
 from tenure.algorithms.text.details import extract_numbers, extract_proper_nouns
 from tenure.algorithms.text.entities import extract_named_entities as named
 from tenure.algorithms.text.entities import list_ngram_keys
@@ -222,11 +221,6 @@ def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:
 
 def _extract_names(text: str) -> set[str]:
     return {name.lower() for name in extract_proper_nouns(text)}
-
-
-def is_contradiction(a: str, b: str, likeness: float) -> bool:
-    """Return whether two memories clearly contradict each other."""
-    return detect_contradiction(a, b, likeness) is not None
 
 
 class BeliefPriority(NamedTuple):

@@ -18,6 +18,8 @@ MAX_RUN_SENTENCES = 3
 """Maximum sentences of an excerpt."""
 MAX_RUN_WORDS = 75
 """Word count at which no further sentence is added to a run."""
+MIN_SENTENCE_WORDS = 5
+"""Minimum words of a sentence that can be quoted alone."""
 MAX_SENTENCE_WORDS = 65
 """Maximum words of a sentence."""
 MAX_SENTENCE_CHARACTERS = 1000
@@ -37,7 +39,7 @@ _BACK_REFERENCE = re.compile(
     r"for instance|e\.g\.|i\.e\.|here|there(?!\s+(?:is|are)\b)|the (?:former|latter|same|above|following|other|"
     r"second|third|last|rest)|the results? (?:is|was|are|were)|both|neither|either|another|one of (?:these|them)|"
     r"on the other hand|"
-    r"if (?:so|not)|because|second|third|first|next|again|yes|no|all (?:of )?(?:this|these)|each of|"
+    r"if (?:so|not)|because|second|third|first|next|again|yes|no(?=,)|all (?:of )?(?:this|these)|each of|"
     r"in (?:this|that|these|those|such) |at (?:this|that)|from (?:this|that|here)|with (?:this|that|these)|"
     r"by (?:this|that|doing)|to do (?:so|this|that)|when (?:this|that|it) |even (?:so|then)|still|yet|"
     r"unlike (?:this|that)|similar|as (?:above|before|such|noted))\b",
@@ -106,18 +108,18 @@ class Excerpt:
         return self.sentences[0].start
 
 
-def is_complete_sentence(sentence: Sentence) -> bool:
+def is_complete_sentence(sentence: Sentence, min_words: int = MIN_SENTENCE_WORDS, *, needs_verb: bool = True) -> bool:
     """Return whether a sentence is quotable: complete, of reasonable length, without references to other places."""
     text = sentence.text
     count = len(split_words(text))
     letters = sum(character.isalpha() or character.isspace() for character in text)
     return (
-        5 <= count <= MAX_SENTENCE_WORDS
+        min_words <= count <= MAX_SENTENCE_WORDS
         and len(text) <= MAX_SENTENCE_CHARACTERS
         and text.endswith(_ENDS)
         and _starts_sentence(text)
         and not _ENUMERATED.match(text)
-        and _has_verb(text)
+        and (not needs_verb or _has_verb(text))
         and text.count("(") == text.count(")")
         and text.count('"') % 2 == 0
         and "?" not in text

@@ -120,7 +120,8 @@ def _find_boundaries(line: str) -> list[tuple[int, int]]:
 
 
 @lru_cache(maxsize=50_000)
-def _stem(word: str) -> str:
+def stem_word(word: str) -> str:
+    """Return the stem of a lower-case word (Porter2 stemmer)."""
     # A stemmer object is not thread-safe.
     return str(Stemmer.Stemmer("english", 0).stemWord(word))
 
@@ -128,7 +129,7 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=1)
 def _list_stop_stems() -> frozenset[str]:
     """Return the stems of the stop words, so that "making" is a stop word like "make"."""
-    return frozenset(_stem(word) for word in STOP_WORDS)
+    return frozenset(stem_word(word) for word in STOP_WORDS)
 
 
 def split_words(text: str) -> list[str]:
@@ -142,7 +143,7 @@ def stem_words(text: str) -> list[str]:
     return [
         stem
         for word in split_words(text)
-        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := _stem(word)) not in stop_stems
+        if word not in STOP_WORDS and (len(word) > 1 or word.isdigit()) and (stem := stem_word(word)) not in stop_stems
     ]
 
 

@@ -7,7 +7,8 @@ common statements, and the best unpaired statements belong to one document.
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from tenure.algorithms.claims.claim_pairs import detect_contradiction, find_claim_pairs
+from tenure.algorithms.claims.claim_pairs import find_claim_pairs
+from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.algorithms.writing.facts import FactStatement, extract_facts
 from tenure.contracts.research.tools import ComparisonRelation
@@ -58,7 +59,7 @@ def _find_shared_points(
         if a is None or b is None or (a.passage <= border) == (b.passage <= border):
             continue
         first, second = sorted((a, b), key=lambda fact: fact.passage)
-        apart = detect_contradiction(first.text, second.text, pair.similarity)
+        apart = detect_contradiction(first.text, second.text)
         relation: ComparisonRelation = "different" if apart else "same"
         found.append(ComparisonPoint(relation, apart.about if apart else "", first, second))
     return sorted(found, key=lambda point: point.relation != "different")[:MAX_SHARED_POINTS]

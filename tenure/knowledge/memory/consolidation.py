@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tenure.algorithms.claims.claim_pairs import MIN_CONTRADICTION_SIMILARITY
+from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.memory import scoring
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.contracts.knowledge.memory import (
@@ -43,6 +43,8 @@ _SCAN_ROWS = 4_096
 """Other memories in one matrix product."""
 _MAX_NEIGHBOURS = 8
 """Nearest memories that are examined for each new one."""
+_MIN_COMPARED_SIMILARITY = 0.75
+"""Minimum similarity of two memories that are compared."""
 _MAX_PAIRS = 20_000
 """Similar pairs of one product above which only the nearest of each memory are kept."""
 _COMPARED_KINDS = (*FACT_KINDS, "procedural")
@@ -214,7 +216,7 @@ class Consolidation:
                 (kind, text), (_, words) = texts[id], texts[other]
                 if scoring.is_duplicate(text, words, similarity, self._policy.merge_similarity):
                     groups.union(id, other)
-                elif kind != "procedural" and scoring.is_contradiction(text, words, similarity):
+                elif kind != "procedural" and detect_contradiction(text, words):
                     contradictions.append((id, other))
         memories_by_id = self._load_memories(
             list(dict.fromkeys((*groups.members, *(id for pair in contradictions for id in pair))))
@@ -379,16 +381,14 @@ def _is_procedural(kinds: pa.Array | pa.ChunkedArray) -> NDArray[np.bool_]:
 def _list_similar_pairs(similarities: Vectors) -> Iterator[tuple[int, int]]:
     """Yield the pairs of a product above the similarity threshold; if there are too many, the nearest of each row."""
     if (
-        np.count_nonzero(similarities >= MIN_CONTRADICTION_SIMILARITY) <= _MAX_PAIRS
+        np.count_nonzero(similarities >= _MIN_COMPARED_SIMILARITY) <= _MAX_PAIRS
         or similarities.shape[1] <= _MAX_NEIGHBOURS
     ):
-        yield from zip(
-            *(part.tolist() for part in np.nonzero(similarities >= MIN_CONTRADICTION_SIMILARITY)), strict=True
-        )
+        yield from zip(*(part.tolist() for part in np.nonzero(similarities >= _MIN_COMPARED_SIMILARITY)), strict=True)
         return
     nearest = np.argpartition(-similarities, _MAX_NEIGHBOURS, axis=1)[:, :_MAX_NEIGHBOURS]
     for row, columns in enumerate(nearest.tolist()):
-        yield from ((row, column) for column in columns if similarities[row, column] >= MIN_CONTRADICTION_SIMILARITY)
+        yield from ((row, column) for column in columns if similarities[row, column] >= _MIN_COMPARED_SIMILARITY)
 
 
 def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterator[tuple[str, float, str]]:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, detect_contradiction, find_disputable_pairs
+from tenure.algorithms.claims.claim_pairs import MAX_PAIRS, find_disputable_pairs
+from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.evidence.disputes import Contradiction, Contradictions
 from tenure.contracts.evidence.passages import Citation
@@ -88,13 +89,9 @@ def render(input: ContradictionFinderInput, evidence: Evidence) -> list[Message]
 
 
 def fallback(input: ContradictionFinderInput, evidence: Evidence) -> ContradictionFinderOutput:
-    """Report pairs that differ only in an opposite, a negation or a number."""
+    """Report pairs that say the same with another value."""
     sides = evidence.passages
-    vectors = evidence.embed([side.text for side in sides])
-    found = [
-        (n // 2 + 1, detect_contradiction(sides[n].text, sides[n + 1].text, float(vectors[n] @ vectors[n + 1])))
-        for n in range(0, len(sides) - 1, 2)
-    ]
+    found = [(n // 2 + 1, detect_contradiction(sides[n].text, sides[n + 1].text)) for n in range(0, len(sides) - 1, 2)]
     return ContradictionFinderOutput(
         contradictions=tuple(
             FoundContradiction(pair=number, severity=what.severity, about=what.about) for number, what in found if what

@@ -126,12 +126,6 @@ def test_duplicates_have_equal_names_numbers_and_negations() -> None:
     assert not thinking.is_duplicate(FOUNDED, FOUNDED.replace("was", "was not"), 0.99, 0.94)
 
 
-def test_contradictions_are_detected() -> None:
-    """Contradictions are detected."""
-    assert thinking.is_contradiction("The bridge has 7 arches.", "The bridge has 9 arches.", 0.95)
-    assert not thinking.is_contradiction("The bridge has 7 arches.", "Bread is baked.", 0.1)
-
-
 def page(uri: str, text: str) -> SourceEvidence:
     return SourceEvidence(SourceId(uri), uri, compute_fingerprint(text))
 

@@ -29,7 +29,7 @@ def test_contradictions_have_both_quotes() -> None:
     (found,) = build_contradictions(INPUT, fallback(INPUT, SIDES), SIDES).found
 
     assert {found.a.quote, found.b.quote} == {TWO, NINE}
-    assert (found.severity, found.about) == ("medium", "2 against 9")
+    assert (found.severity, found.about) == ("medium", "2 hours against 9 hours")
     assert {found.a.start, found.b.start} == {50 + len(SAME) + 1, 7}
 
 

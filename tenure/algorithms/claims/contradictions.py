@@ -1,0 +1,443 @@
+"""Detect that two statements say the same of the same thing under the same conditions, with different values.
+
+All words but those without a meaning of their own are compared: subject, property, place, time, version and condition
+have to be the same, whatever their grammatical form. They may differ in one point: a negation, one of two opposite
+words of the predicate, or one quantity. A quantity is an interval in base units, so that a range, a bound, a rounded
+value and another unit are compared like a plain value; intervals that overlap are no contradiction.
+"""
+
+import calendar
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Final, Literal, NamedTuple
+
+from tenure.algorithms.calculator.units import Dimension, find_unit
+from tenure.algorithms.text.details import extract_numbers
+from tenure.algorithms.text.grammar.vocabulary import is_finite_verb
+from tenure.algorithms.text.polarity import find_antonym_pair
+from tenure.algorithms.text.sentences import STOP_WORDS, stem_word
+
+Severity = Literal["low", "medium", "high"]
+
+MAX_CHARACTERS: Final = 600
+"""Maximum length of a statement that is compared."""
+MAX_CLAUSES: Final = 6
+"""Maximum number of clauses of a statement that are compared."""
+MIN_CONTENT_WORDS: Final = 2
+"""Minimum number of content words that both statements have in common; "It is 3" has too few."""
+MAX_MINOR_DIFFERENCE: Final = 0.1
+"""Maximum relative difference of two numbers with a minor disagreement."""
+MIN_ROUND_VALUE, MAX_ROUNDING = 1000, 0.05
+"""Value from which final zeros may be rounded, and maximum relative error of such a number: 12,000 for 12,034."""
+MAX_EVENT_CHARACTERS: Final = 80
+"""Maximum characters from the verb of an event to its year."""
+APPROXIMATION: Final = 0.1
+"""Relative error of a number after "about"."""
+
+_OWN_DOCUMENT = re.compile(
+    r"\b(?:this|the\s+present)\s+(?:document|pep|paper|article|report|proposal|chapter|section|page|guide|specification"
+    r"|standard|study|book|note|release|version|example|case|function|method|class|module|text|question)\b"
+    r"|\b(?:we|our|us|i|my|above|below|following|here)\b",
+    re.IGNORECASE,
+)
+"""Words by which a statement is about its own document, author or context."""
+_NAMED_NUMBER = re.compile(
+    r"\b(?:[Vv]ersion|[Rr]elease|[Ee]dition|[Ss]tep|[Tt]able|[Cc]hapter|[Ss]ection|[Ff]igure|[Ll]evel|[Pp]ort|[A-Z][\w-]*)"
+    r"[ \t]+v?\d+(?:\.\d+)*(?![\d,.]*\d)|\bv\d+(?:\.\d+)*\b|\b[A-Za-z]+-?\d+(?:\.\d+)*\b|\b\d+(?:\.\d+){2,}\b"
+)
+"""Number that belongs to a name: Python 3.8, step 3, A2, v2, 3.11.2."""
+_YEAR = re.compile(
+    r"\b(?:(?:in|since|during|until|before|after|the|spring|summer|autumn|winter)\s+(?:1\d|20)\d\d(?:['’]?s)?"
+    r"|(?:of|by|from|to|late|early)\s+(?:1\d|20)\d\d(?=\W*(?:$|[,.;:)]|\b(?:the|a|an|and|was|were|is|it)\b)))\b",
+    re.IGNORECASE,
+)
+"""Year by its preposition: in 2019, by 2010 the; not "of 1500 people"."""
+_UNIQUE_EVENT = re.compile(r"\b(?:built|founded|born|died|constructed|invented|discovered)\b[^.,;\d]*$")
+"""Words before the year of an event of which there is one: the year is a value and no condition."""
+_MONTH = "|".join(name for name in calendar.month_name if name)
+_DATE = re.compile(rf"\b(?:\d{{1,2}}\.? (?:{_MONTH})|(?:{_MONTH}) \d{{1,2}})(?:,? \d{{4}})?\b|\b(?:{_MONTH}) \d{{4}}\b")
+_PERIOD = re.compile(
+    rf"{_DATE.pattern}|\b(?:(?:1[5-9]|20)\d\d|{_MONTH}|{'|'.join(calendar.day_name)})\b"
+    r"|\b(?:version|release|edition|[A-Z][a-z]+) v?\d+(?:\.\d+)*\b|\bv\d+(?:\.\d+)*\b|(?<!^)\b\d+(?:\.\d+){2,}\b"
+)
+"""Time or version: 2019, March, Monday, version 2, Release 1.4, Year 4, v0.9, 3.11.2; not PEP 8."""
+_CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")
+_NUMBER = r"\d[\d,]{0,17}(?:\.\d{1,12})?(?!\d|st\b|nd\b|rd\b|th\b)"
+"""Number of at most 18 digits, no ordinal such as 19th."""
+_QUANTITY = re.compile(
+    rf"(?P<bound>\b(?:about|around|roughly|approximately|nearly|almost|some|circa|at least|at most|up to|no more than|"
+    rf"no less than|more than|less than|fewer than|over|under|above|below|between|from)\s+|[~≈<>≤≥]\s*)?"
+    rf"(?<![\w.])[$€£]?(?P<low>{_NUMBER})(?:\s*(?:to|and|or|[-–])\s*(?P<high>{_NUMBER}))?"
+    r"(?:\s*(?P<scale>thousand|million|billion)\b)?(?P<unit>\s*(?:%|°?[^\W\d_]+))?",
+    re.IGNORECASE,
+)
+"""Number with its bound, range, scale and unit: about 2 million, 5-10 mg, less than 5 hours."""
+_UNIT = re.compile(r"\s*(%|°?[^\W\d_]+)")
+_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_APPROXIMATE = frozenset("about around roughly approximately nearly almost some circa ~ ≈".split())
+_LOWER_BOUNDS = frozenset(("at least", "no less than", "more than", "over", "above", ">", "≥"))
+_UPPER_BOUNDS = frozenset(("at most", "up to", "no more than", "less than", "fewer than", "under", "below", "<", "≤"))
+_NUMBER_WORD = re.compile(r"\b[a-z]+\b", re.IGNORECASE)
+_CONDITION_BEFORE = re.compile(r"\b(?:at|with|under|above|below|after|before|every|per)\s+$", re.IGNORECASE)
+"""Words before a second quantity that is a condition of the first: 20 litres at 3 bar."""
+_NEGATION = re.compile(r"\b(?:not|no|never)\b", re.IGNORECASE)
+_HEDGES = frozenset("some may might could sometimes often usually many most several few certain partly should".split())
+"""Words with which a statement and its negation can both be true."""
+_EMPTY = frozenset(
+    """a an the of by between and that there it its their is are be been being was were am has have had do does did also
+    both exactly""".split()
+)
+"""Words that change neither subject nor condition of a statement."""
+_PAST, _PRESENT = frozenset("was were had did".split()), frozenset("is are has have do does".split())
+_SUBORDINATE = re.compile(
+    r"\b(?:if|when|whenever|unless|until|once|(?<!, )while|where|because|although|though|after|before|since|except|"
+    r"provided|that|which|who|whose|whether|than|as)\b",
+    re.IGNORECASE,
+)
+"""Words that begin a subordinate clause or a comparison."""
+_JOINT = re.compile(r"\s*;\s+|,?\s+(?:and|but|while|whereas)\s+", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!:]\s+[A-Z]")
+_PRONOUN = re.compile(r"^(?:it|they|he|she)\s+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s.,;:'\"“”‘’()!?–-]+")
+"""Word or symbol: the operators + and * are different things."""
+_AUXILIARY = frozenset(
+    "is are was were has have had does do did can cannot could will would must may might shall".split()
+)
+_PREPOSITION = frozenset("on in at with for from to of by under over per within through during between".split())
+_ARTICLES = frozenset(("the", "a", "an"))
+_CONDITIONAL_OPPOSITES = frozenset(
+    "before after since prior earlier later previously following subsequently followed preceded precedes first last he "
+    "she his him her".split()
+)
+"""Opposite words of which both can be true: open before noon, and after noon."""
+_PROPERTIES = {
+    **{"long": "length", "high": "height", "tall": "height", "wide": "width", "deep": "depth", "old": "age"},
+    **{"weigh": "weight", "weighs": "weight", "heavy": "weight", "cost": "price", "costs": "price"},
+}
+"""Adjectives and verbs by the noun of their property: 12 m high has a height of 12 m."""
+
+
+class DetectedContradiction(NamedTuple):
+    """Point of disagreement of two claims."""
+
+    severity: Severity
+    about: str
+
+
+class _Quantity(NamedTuple):
+    low: float
+    high: float
+    dimension: Dimension
+    text: str
+    is_condition: bool
+    """Whether a word before it introduces a condition."""
+
+    @property
+    def typical(self) -> float:
+        """Middle of the interval, or its only bound."""
+        bounds = [bound for bound in (self.low, self.high) if math.isfinite(bound)]
+        return sum(bounds) / len(bounds)
+
+
+@dataclass(frozen=True)
+class _Clause:
+    text: str
+    words: tuple[tuple[str, int], ...]
+    """Words of the main clause, each with its number."""
+    order: tuple[str, ...]
+    """The same words in order."""
+    subordinate: str
+    """Normalized subordinate clauses."""
+    negations: int
+    is_negated_clearly: bool
+    """Whether every negation is one of the main verb or its subject or object."""
+    quantities: tuple[_Quantity, ...]
+    tenses: frozenset[str]
+
+
+def find_periods(text: str) -> frozenset[str]:
+    """Return the years, months, weekdays and versions that a sentence or a heading names."""
+    marks = (match for match in _PERIOD.finditer(text) if not _is_event(text, match))
+    return frozenset(match.group().lower().removeprefix("v") for match in marks)
+
+
+def detect_contradiction(a: str, b: str) -> DetectedContradiction | None:
+    """Return the point in which two statements contradict each other; None if both can be true."""
+    if max(len(a), len(b)) > MAX_CHARACTERS or _OWN_DOCUMENT.search(a) or _OWN_DOCUMENT.search(b):
+        return None
+    pairs = product(_read_clauses(a), _read_clauses(b))
+    return next((found for pair in pairs if (found := _compare(*pair))), None)
+
+
+def _compare(a: _Clause, b: _Clause) -> DetectedContradiction | None:
+    if a.subordinate != b.subordinate or (a.tenses | b.tenses) >= {"past", "present"}:
+        return None
+    is_negated = a.negations % 2 != b.negations % 2
+    different = _find_different_quantities(a.quantities, b.quantities)
+    if different is None or len(different) + is_negated > 1:
+        return None
+    if a.words != b.words:
+        return None if different or is_negated else _compare_opposites(a, b)
+    if sum(count for _, count in a.words) < MIN_CONTENT_WORDS or ("than" in a.order and a.order != b.order):
+        return None
+    if is_negated:
+        is_vague = _HEDGES.intersection(a.order)
+        is_clear = a.is_negated_clearly and b.is_negated_clearly and not is_vague
+        return None if not is_clear else DetectedContradiction("high", "one statement negates the other")
+    return _describe_quantities(*different[0]) if different else None
+
+
+def _find_different_quantities(
+    a: Sequence[_Quantity], b: Sequence[_Quantity]
+) -> list[tuple[_Quantity, _Quantity]] | None:
+    """Return the quantities in which two clauses differ; None if they are not about the same quantities."""
+    if [one.dimension for one in a] != [one.dimension for one in b]:
+        return None
+    different = [(x, y) for x, y in zip(a, b, strict=True) if x.high <= y.low or y.high <= x.low]
+    has_condition = len(a) > 1 and any(one.is_condition or _is_year(one) for pair in different for one in pair)
+    return None if has_condition else different
+
+
+def _describe_quantities(a: _Quantity, b: _Quantity) -> DetectedContradiction:
+    is_close = math.isclose(a.typical, b.typical, rel_tol=MAX_MINOR_DIFFERENCE)
+    severity: Severity = "low" if is_close and not _is_year(a) else "medium"
+    return DetectedContradiction(severity, f"{a.text} against {b.text}")
+
+
+def _is_year(quantity: _Quantity) -> bool:
+    return not quantity.dimension and 1000 <= quantity.typical <= 2200 and quantity.typical.is_integer()
+
+
+def _compare_opposites(a: _Clause, b: _Clause) -> DetectedContradiction | None:
+    """Compare clauses that differ by one word of the predicate, which has an opposite."""
+    pair = find_antonym_pair(a.text, b.text)
+    if pair is None or _CONDITIONAL_OPPOSITES.intersection(pair):
+        return None
+    (word_a, word_b) = pair
+    rest_a, rest_b = (Counter(dict(clause.words)) for clause in (a, b))
+    rest_a.subtract([_normalize(word_a)])
+    rest_b.subtract([_normalize(word_b)])
+    if +rest_a != +rest_b or not +rest_a:
+        return None
+    if not (_is_predicate(a.text, word_a) and _is_predicate(b.text, word_b)):
+        return None
+    return DetectedContradiction("high", f"“{word_a}” against “{word_b}”")
+
+
+def _is_predicate(text: str, word: str) -> bool:
+    """Return whether a word is a verb or follows one, and is not in a prepositional phrase."""
+    words = [match.group().lower() for match in _WORD.finditer(text)]
+    if word not in words:
+        return False
+    position = words.index(word)
+    before = words[:position]
+    if is_finite_verb(word) and before and before[-1] not in _PREPOSITION | _ARTICLES:
+        return True
+    has_verb = any(one in _AUXILIARY or is_finite_verb(one) for one in before)
+    return has_verb and not _PREPOSITION.intersection(before[-2:])
+
+
+@lru_cache(maxsize=1024)
+def _read_clauses(text: str) -> tuple[_Clause, ...]:
+    return tuple(map(_read_clause, _split_clauses(text.strip().rstrip("."))))
+
+
+def _split_clauses(text: str) -> list[str]:
+    """Return the coordinated clauses of a statement, each with its subject.
+
+    A statement that begins with a circumstance ("In Lyon …"), has a subordinate clause or is several sentences is not
+    divided, since a condition may apply to all its clauses. A clause before one with a time may share the time.
+    """
+    first = text.split(maxsplit=1)[0].lower() if text else ""
+    pieces = [text]
+    if not (first in _PREPOSITION or _SUBORDINATE.search(text) or _SENTENCE_END.search(text)):
+        for joint in list(_JOINT.finditer(text))[::-1]:
+            left, right = pieces[0][: joint.start()], pieces[0][joint.end() :]
+            if _has_verb(left) and _has_verb(right):
+                pieces[:1] = [left, right]
+    subject = ""
+    for n, piece in enumerate(pieces):
+        pronoun = _PRONOUN.match(piece) if n else None
+        first = piece.split(maxsplit=1)[0].lower() if piece else ""
+        if n and (pronoun or first in _AUXILIARY or is_finite_verb(first)):
+            pieces[n] = f"{subject} {piece[pronoun.end() if pronoun else 0 :]}"
+        else:
+            subject = _find_subject(piece)
+    return [piece for n, piece in enumerate(pieces) if not any(map(_PERIOD.search, pieces[n + 1 :]))][:MAX_CLAUSES]
+
+
+def _has_verb(text: str) -> bool:
+    return any(word in _AUXILIARY or is_finite_verb(word) for word in map(str.lower, _WORD.findall(text)))
+
+
+def _find_subject(text: str) -> str:
+    """Return the words before the first verb."""
+    for match in _WORD.finditer(text):
+        if match.start() and (match.group().lower() in _AUXILIARY or is_finite_verb(match.group())):
+            return text[: match.start()].strip()
+    return text
+
+
+def _read_clause(text: str) -> _Clause:
+    plain = re.sub(r"\bcannot\b", "can not", re.sub(r"n[’']t\b", " not", text.replace("can't", "can not")))
+    main, subordinate = _divide(plain)
+    quantities, rest = _take_quantities(main)
+    order = tuple(
+        _normalize(word)
+        for match in _TOKEN.finditer(_NEGATION.sub(" ", rest))
+        if (word := match.group().lower()) not in _EMPTY
+    )
+    tokens = set(match.group().lower() for match in _WORD.finditer(main))
+    tenses = {name for name, forms in (("past", _PAST), ("present", _PRESENT)) if tokens & forms}
+    return _Clause(
+        text=main,
+        words=tuple(sorted(Counter(order).items())),
+        order=order,
+        subordinate=" ".join(subordinate.lower().split()),
+        negations=len(_NEGATION.findall(main)),
+        is_negated_clearly=all(_negates_clause(main, match) for match in _NEGATION.finditer(main)),
+        quantities=quantities,
+        tenses=frozenset(tenses) if len(tenses) == 1 else frozenset(),
+    )
+
+
+def _negates_clause(text: str, negation: re.Match[str]) -> bool:
+    """Return whether a negation concerns a clause: "is not", "has no", "Not all"; not "with no" or "the not"."""
+    before = [match.group().lower() for match in _WORD.finditer(text[: negation.start()])][-1:]
+    match negation.group().lower():
+        case "no":
+            return not _PREPOSITION.intersection(before)
+        case "not":
+            return not before or before[0] in _AUXILIARY
+        case _:
+            return True
+
+
+def _divide(text: str) -> tuple[str, str]:
+    """Return the main clause and the subordinate clause of a statement."""
+    match = _SUBORDINATE.search(text)
+    if match is None or match.group().lower() in ("than", "as"):
+        return text, ""
+    if match.start():
+        return text[: match.start()], text[match.start() :]
+    first, comma, rest = text.partition(",")
+    return (rest, first) if comma else (text, "")
+
+
+def _normalize(word: str) -> str:
+    lower = word.lower()
+    return stem_word(_PROPERTIES.get(lower, lower))
+
+
+def _take_quantities(text: str) -> tuple[tuple[_Quantity, ...], str]:
+    """Return the quantities of a clause, and the clause without them; numbers of names and dates stay in it."""
+    quantities: list[_Quantity] = []
+    rest: list[str] = []
+    position = 0
+    for name in (*_find_names(text), None):
+        end = name.start() if name else len(text)
+        found, words = _read_quantities(text[position:end])
+        quantities += found
+        rest.append(words)
+        if name:
+            rest.append(re.sub(r"[\s.,]+", "_", name.group()))
+            position = name.end()
+    return tuple(quantities), " ".join(rest)
+
+
+def _find_names(text: str) -> Iterator[re.Match[str]]:
+    """Yield dates, years and numbers of names, in order and without overlap."""
+    matches = [match for pattern in (_DATE, _YEAR, _NAMED_NUMBER) for match in pattern.finditer(text)]
+    end = 0
+    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
+        if match.start() >= end and not _is_quantity(text, match):
+            yield match
+            end = match.end()
+
+
+def _is_event(text: str, year: re.Match[str]) -> bool:
+    """Return whether a year dates an event of which there is one."""
+    return bool(_UNIQUE_EVENT.search(text, max(0, year.start() - MAX_EVENT_CHARACTERS), year.start()))
+
+
+def _is_quantity(text: str, match: re.Match[str]) -> bool:
+    """Return whether a number is no name: the year of an event, "Around 30", "Adults 5 mg"."""
+    if match.re is _YEAR:
+        return _is_event(text, match)
+    first, _, number = match.group().partition(" ")
+    following = _UNIT.match(text, match.end())
+    has_unit = following is not None and following[1] not in STOP_WORDS and find_unit(following[1])
+    is_number = first.lower() in STOP_WORDS | _APPROXIMATE or bool(has_unit)
+    return bool(number) and match.re is _NAMED_NUMBER and is_number
+
+
+def _read_quantities(text: str) -> tuple[list[_Quantity], str]:
+    text = _CLOCK.sub(r"\1.\2", text)
+    text = _NUMBER_WORD.sub(_write_digits, text)
+    quantities: list[_Quantity] = []
+
+    def take(match: re.Match[str]) -> str:
+        quantity, unit = _read_quantity(match, text)
+        quantities.append(quantity)
+        return f" {unit} "
+
+    return quantities, _QUANTITY.sub(take, text)
+
+
+def _write_digits(match: re.Match[str]) -> str:
+    """Return a cardinal number in digits; an ordinal or another word as it is."""
+    word = match.group()
+    is_ordinal = word.lower().endswith("th") or word.lower() == "third"
+    value = None if is_ordinal else next(iter(extract_numbers(word)), None)
+    return word if value is None else f"{value.value:g}"
+
+
+def _read_quantity(match: re.Match[str], text: str) -> tuple[_Quantity, str]:
+    """Return a quantity, and the word after it unless it is a unit."""
+    name = (match["unit"] or "").strip()
+    unit = None if name.lower() in STOP_WORDS else find_unit(name)
+    factor = _SCALES.get((match["scale"] or "").lower(), 1.0) * (float(unit.factor) if unit else 1.0)
+    offset = float(unit.offset) if unit else 0.0
+    low, high = _read_interval(match["low"]), _read_interval(match["high"] or match["low"])
+    if match["high"] is None:
+        low, high = _apply_bound((match["bound"] or "").strip().lower(), low, high)
+    shown = match.group().strip() if unit or not name else match.group()[: match.start("unit") - match.start()].strip()
+    return (
+        _Quantity(
+            low[0] * factor + offset,
+            high[1] * factor + offset,
+            unit.dimension if unit else (),
+            shown,
+            bool(_CONDITION_BEFORE.search(text[: match.start()])),
+        ),
+        "" if unit else name,
+    )
+
+
+def _apply_bound(
+    bound: str, low: tuple[float, float], high: tuple[float, float]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    if bound in _APPROXIMATE:
+        return (low[0] - APPROXIMATION * abs(low[0]), 0.0), (0.0, high[1] + APPROXIMATION * abs(high[1]))
+    value = (low[0] + low[1]) / 2
+    if bound in _LOWER_BOUNDS:
+        return (value, value), (math.inf, math.inf)
+    return ((-math.inf, -math.inf), (value, value)) if bound in _UPPER_BOUNDS else (low, high)
+
+
+def _read_interval(digits: str) -> tuple[float, float]:
+    """Return the values that are rounded to a number: 3.14 is from 3.135 to 3.145."""
+    value = next(iter(extract_numbers(digits))).value
+    decimals = len(digits.partition(".")[2])
+    error = 0.5 * 10.0**-decimals
+    whole = digits.replace(",", "")
+    if value >= MIN_ROUND_VALUE and whole.endswith("00"):
+        zeros = len(whole) - len(whole.rstrip("0"))
+        error = min(0.5 * 10**zeros, MAX_ROUNDING * value)
+    return value - error, value + error
