@@ -225,7 +225,7 @@ def test_the_graph_of_a_corpus_is_asked_and_read(running: CommandLine) -> None:
 
     assert "beside Bruges  [3 sentences, 2 passages]" in known.stdout
     assert unknown.stdout == ""
-    assert "nothing in shelf is related to 'Gent'; known are Ghent, Bruges" in unknown.stderr
+    assert "the graph of shelf has no relation of 'Gent'; known are Ghent, Bruges" in unknown.stderr
     assert "7 of 7 passages read" in read.stdout
     assert "3 answers of the model" in read.stdout
     assert "the budget of calls is used up" in read.stdout

@@ -81,7 +81,7 @@ RUN: Final = (
     ),
     _client(
         'ask retention "What does the newest guidance say?" --search-again --max-calls 8',
-        "…no document of run retention answers this question…",
+        "…no passage was found in the documents of run retention that answers this question…",
         NOTHING_FOUND,
     ),
     _client("fork retention --cycle 1 --id retention-2 --max-cycles 6 --detach", "…run retention-2, …"),

@@ -237,6 +237,7 @@ def hostile(words: str) -> Result:
         fallbacks=(FallbackRecord(role="section_writer", reason=words),),
         skipped=(SkippedFile(path=words, reason=words),),
         notes=(words,),
+        usage=Usage(model_calls=1),  # without a model, the language of the question is a limit
     )
     return assemble_result(draft, {MOON: source})
 

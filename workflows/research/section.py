@@ -349,5 +349,5 @@ class SectionWorkflow(ControllableWorkflow):
     def _explain_missing_text(self) -> str:
         name = self.request.topic.heading
         if self.removed:
-            return f"The sources support nothing that was written on “{name}”."
-        return f"The corpora contain nothing on “{name}”."
+            return f"No sentence that was written on “{name}” was confirmed by its passages."
+        return f"No passage was found that could be quoted on “{name}”."

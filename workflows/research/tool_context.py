@@ -253,7 +253,7 @@ class ToolContext:
         supported = sum(claim.status == "supported" for claim in draft.claims) / max(len(draft.claims), 1)
         reliability = JUDGED_RELIABILITY + (QUOTED_RELIABILITY - JUDGED_RELIABILITY) * supported
         lines = format_claims(draft.claims, self.get_passage_numbers(passages))
-        nothing = "these passages do not answer that"
+        nothing = "no answer was found in these passages"
         return observe_lines(lines, passages, reliability, nothing, list_cited_chunks(draft.claims))
 
     async def observe_passages(

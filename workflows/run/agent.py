@@ -153,7 +153,7 @@ class AgentWorkflow(InteractiveRun):
                 return answered
             await self._compute()
             if not self.evidence:
-                return self._end_early("no_evidence", "No passage of the corpora is relevant to the question.")
+                return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
         if self.is_finishing and self.control.exhausted not in MODEL_BUDGETS:
             return self._end_early("finished_early", f"{self._stop_reason()} before anything was written.")

@@ -64,8 +64,8 @@ def _extract_relevant_text(passage: Passage, topic: str, max_length: int) -> str
 _RELATIONS: Final[Mapping[ComparisonRelation, str]] = {
     "same": "Both say the same",
     "different": "They differ",
-    "only_first": "Only the first says",
-    "only_second": "Only the second says",
+    "only_first": "Found in the first only",
+    "only_second": "Found in the second only",
 }
 
 

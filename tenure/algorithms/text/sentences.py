@@ -179,9 +179,12 @@ def is_non_english(text: str) -> bool:
     letters = [character for character in text if character.isalpha()]
     non_latin = sum(ord(character) > MAX_LATIN_CODE_POINT for character in letters)
     text_words = split_words(text)
-    return 2 * non_latin > len(letters) or (
-        len(text_words) >= _MIN_WORDS and not _FUNCTION_WORDS.intersection(text_words)
-    )
+    return 2 * non_latin > len(letters) or (len(text_words) >= _MIN_WORDS and not may_be_english(text))
+
+
+def may_be_english(text: str) -> bool:
+    """Return whether a text contains a common English function word."""
+    return not _FUNCTION_WORDS.isdisjoint(split_words(text))
 
 
 def remove_common_words(text: str, common: frozenset[str]) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tenure.algorithms.control.length import scale_words
 from tenure.algorithms.reasoning.answer_scoring import score_answers
 from tenure.algorithms.retrieval.decomposition import decompose_question
+from tenure.algorithms.retrieval.word_overlap import measure_overlap, needs_overlap
 from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.excerpts import Excerpt, extract_excerpts, has_back_reference, make_standalone
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
@@ -26,6 +27,7 @@ from tenure.algorithms.text.sentences import (
     find_ubiquitous_names,
     normalize_sentence,
     remove_common_words,
+    split_sentences,
     split_words,
     stem_words,
 )
@@ -117,6 +119,8 @@ def compose(
         max_excerpts: maximum number of excerpts.
         used_sentences: normalized sentences of other texts, which must not be repeated.
     """
+    if passages and needs_overlap(request.question, passages[0].text):
+        return _quote_by_words(request, passages, used_sentences)
     candidates = _deduplicate(extract_excerpts(passages), used_sentences)
     if not candidates:
         return []
@@ -130,6 +134,30 @@ def compose(
     question = encode([request.question])[0]
     weighed = {_trim_opening(candidates[index], question, encode): float(scores[index]) for index in kept}
     return _arrange_blocks(list(weighed), passages, weighed)
+
+
+MAX_QUOTED_SENTENCES, MIN_QUOTED_SHARE = 3, 0.6
+"""Maximum number of sentences that are chosen by their words, and minimum share of the best one's overlap."""
+
+_QUESTION_MARKS = ("?", "\uff1f")
+"""Question marks of Latin and of Chinese scripts."""
+
+
+def _quote_by_words(
+    request: CompositionRequest, passages: Sequence[Passage], used_sentences: Collection[str]
+) -> list[ComposedBlock]:
+    """Return the sentences with most words of a question that is not in English, which no other rule can read."""
+    overlaps = {
+        ComposedSentence(sentence.text, number): measure_overlap(request.question, sentence.text)
+        for number, passage in enumerate(passages, 1)
+        for sentence in split_sentences(passage.text)
+        if normalize_sentence(sentence.text) not in used_sentences and not sentence.text.endswith(_QUESTION_MARKS)
+    }
+    best = max(overlaps.values(), default=0.0)
+    near = sorted(
+        (one for one in overlaps if overlaps[one] >= MIN_QUOTED_SHARE * best > 0), key=lambda one: -overlaps[one]
+    )
+    return [ComposedBlock("paragraph", (one,)) for one in near[:MAX_QUOTED_SENTENCES]]
 
 
 def _trim_opening(excerpt: Excerpt, question: Vectors, encode: Encoder) -> Excerpt:

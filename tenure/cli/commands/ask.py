@@ -178,6 +178,7 @@ def _print(answer: AskReply, arguments: Namespace) -> None:
         print_markdown(render_answer(answer, Path.cwd()))
     else:
         again = "" if arguments.search_again else ", or search again with --search-again"
-        print_note(f"no document of run {arguments.id} answers this question: use the words of the documents{again}")
+        advice = f"use the words of the documents{again}"
+        print_note(f"no passage was found in the documents of run {arguments.id} that answers this question: {advice}")
     for call in answer.fallbacks:
         print_note(f"{call.role} was answered without the model: {call.reason}")

@@ -104,7 +104,7 @@ async def show_graph(arguments: Namespace, place: ServerTarget) -> int:
         _print(reply)
     else:
         alike = f"; known are {', '.join(reply.similar_entities)}" if reply.similar_entities else ""
-        print_note(f"nothing in {arguments.name} is related to {arguments.entity!r}{alike}")
+        print_note(f"the graph of {arguments.name} has no relation of {arguments.entity!r}{alike}")
     return 0
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tenure.algorithms.research.open_parts import list_parts, select_open_parts
 from tenure.algorithms.retrieval.evidence_selection import is_computed, is_linked
 from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_findings, cluster_vectors
+from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.spiral import (
@@ -44,7 +45,10 @@ def analyze_candidates(store: Store, chunks: ChunkVectors, encode: Encoder, requ
     if not candidates or not request.topics:
         return AnalysisReply(open_parts=_find_open_parts(request.topics, ()))
     topics = _encode_topics(encode, request.topics)
-    relevance = _compute_relevance(vectors, topics, means)
+    relevance = np.maximum(
+        _compute_relevance(vectors, topics, means),
+        [[measure_foreign_overlap(aim.topic.question, text) for aim in request.topics] for text in texts],
+    ).astype(np.float32)
     headings = [aim.topic.heading for aim in request.topics]
     wanted = [_find_topic(headings, path, one.topic) for one, path in zip(candidates, paths, strict=True)]
     known = _load_known_vectors(store, vectors.shape[1], request)

@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 
 from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.retrieval.score_fusion import REFERENCE_RANK, blend_scores
+from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
 from tenure.algorithms.text.passage import Encoder, Vectors
-from tenure.algorithms.text.sentences import STOP_WORDS
+from tenure.algorithms.text.sentences import STOP_WORDS, may_be_english
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
 from tenure.knowledge.embeddings import calibration
@@ -103,24 +104,41 @@ def search(
     first = {hit.chunk: found.scores[hit.chunk] for hit in order[: request.rerank.candidates]}
     reranked = reranker.rerank(store, chunks, request.query, request.rerank, first) if request.rerank.is_enabled else {}
     ranks = _ranks(order) if reranked else {}
+    results = list(_limit_results(_put_first(reranked, order), request))
+    overlaps = _measure_overlaps(store, chunks, request.query, [hit.chunk for hit in results])
     return SearchReply(
         passages=tuple(
             PassageRef(
                 chunk=ChunkId(hit.chunk),
                 source=SourceId(hit.source),
                 score=found.scores[hit.chunk],
-                relevance=calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
+                relevance=max(
+                    overlaps.get(hit.chunk, -1.0),
+                    calibration.normalize_relevance(hit.similarity, baselines[hit.corpus]),
+                ),
                 dense_rank=found.dense.get(hit.chunk),
                 sparse_rank=found.sparse.get(hit.chunk),
                 graph_rank=found.graph.get(hit.chunk),
                 first_rank=ranks.get(hit.chunk),
                 rerank_score=reranked.get(hit.chunk),
             )
-            for hit in _limit_results(_put_first(reranked, order), request)
+            for hit in results
         ),
         embedded_share=share,
         lacks_links=found.lacks_links,
     )
+
+
+def _measure_overlaps(store: Store, chunks: ChunkVectors, query: str, ids: list[str]) -> dict[str, float]:
+    """Return the share of the query's words that chunks contain; empty for an English query.
+
+    The built-in embedding model knows English only, so it cannot decide which other texts are relevant.
+    """
+    if may_be_english(query) or not ids:
+        return {}
+    rows = store.read_rows_in(chunks.table, ["id", "text"], "id", ids)
+    texts = zip(rows["id"].to_pylist(), rows["text"].to_pylist(), strict=True)
+    return {chunk: measure_foreign_overlap(query, text) for chunk, text in texts}
 
 
 def encode_query(encode: Encoder, request: SearchRequest) -> Vectors:

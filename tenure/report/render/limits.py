@@ -7,11 +7,16 @@ described in the report's last part.
 from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.text.dates import normalize_date
+from tenure.algorithms.text.sentences import is_non_english
 from tenure.contracts.result.result import Evaluation, Result, ResultClaim
 from tenure.report.render.escaping import flatten
 
 MAX_NAMED_SOURCES = 8
 """Number of sources with instructions to language models that are named."""
+FOREIGN_LIMIT = (
+    "Without a model, a question that is not in English is compared with the documents by its words alone, since the "
+    "rules and the built-in embedding model are made for English."
+)
 THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
 MIN_SOURCES = 2
@@ -100,6 +105,8 @@ def _limits(result: Result) -> Iterator[str]:
     if unchecked := [claim for claim in _claims(result) if claim.status == "unverified" and claim.citations]:
         said = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
         yield f"{said} written by a model and not checked against the cited quotes."
+    if not result.usage.model_calls and is_non_english(result.question):
+        yield FOREIGN_LIMIT
     if result.usage.embedded_share < 1:
         yield "Some searches matched words only, because not all passages were embedded yet."
     yield from list_web_limits(result)

@@ -49,9 +49,13 @@ FILES_NOTE = "A program made these files from the tables; its code is in the sou
 SHORT_ANSWER = "Short answer"
 """Label of the answer in a few words."""
 
-_NOTHING_FOUND = "**No evidence was found.** No document that was read answers the question{nearest}."
+_NOTHING_FOUND = "**No evidence was found.** No passage that answers the question was found{nearest}."
 _NO_CLAIMS = ", so this report makes no claims"
 
+_MODEL_ADVICE = (
+    "Connect a model: without one, a question in other words than the documents, or in another language than English, "
+    "is compared with them by its words alone."
+)
 _UNREAD_ADVICE = "Check the list of unread files below."
 _ADVICE = (
     "Ask again in the words of the documents.",
@@ -164,7 +168,8 @@ def render_no_evidence(result: Result) -> str:
     )
     topics = ", ".join(escape(topic) for topic in result.coverage)
     what = f"; topics: {topics}" if topics else ""
-    advice = "\n".join(f"- {line}" for line in (*_ADVICE, *([_UNREAD_ADVICE] if unread else [])))
+    further = (*([_UNREAD_ADVICE] if unread else []), *([] if result.usage.model_calls else [_MODEL_ADVICE]))
+    advice = "\n".join(f"- {line}" for line in (*_ADVICE, *further))
     what += "".join(f"; {escape(limit)}" for limit in list_web_limits(result))
     gaps = order_synthesis(result.synthesis).closing.get(NOT_KNOWN, ())
     is_near = any(claim.citations for claim in gaps)

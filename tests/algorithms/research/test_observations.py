@@ -75,7 +75,7 @@ def test_comparison_shows_relation_and_both_sides() -> None:
 
     assert format_comparison(apart, numbers) == "They differ (hours): It takes two. [1] / It takes nine. [2]"
     assert format_comparison(ComparedPoint(relation="only_second", second=claim("It burns.", "b")), numbers) == (
-        "Only the second says: It burns. [2]"
+        "Found in the second only: It burns. [2]"
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import groupby
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,24 @@ def test_text_quotes_evidence_on_the_topic() -> None:
     for block in blocks:
         for sentence in block.sentences:
             assert sentence.text in ON_BREAD[sentence.passage - 1].text
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("Wann wurde der Fährbetrieb eingestellt?", "Der Fährbetrieb wurde 1975 eingestellt.", "Käse reift im Keller."),
+        ("Qui a construit le pont de Valmont ?", "Inès Faure a construit le pont de Valmont.", "Le sel est blanc."),
+        ("Кто построил мост в Альтенфельсе?", "Мост в Альтенфельсе построила Инна Фельс.", "Соль белая."),
+        ("谁建造了阿尔滕大桥？", "阿尔滕大桥由工程师林娜于1974年建造。", "盐是白色的。"),
+    ],
+)
+def test_other_languages_are_quoted_by_their_words(question: str, answer: str, other: str) -> None:
+    """A question that is not in English gets the sentences with its words, whatever rules for English say of them."""
+    texts = [passage(f"{other}\n\n{question}\n\n{answer}", "a"), passage(other, "b")]
+
+    assert said(compose(CompositionRequest("x", question), texts, encode)) == [answer]
+    assert compose(CompositionRequest("x", question), texts[1:], encode) == []
+    assert compose(CompositionRequest("x", question), texts, encode, used_sentences={normalize_sentence(answer)}) == []
 
 
 def test_no_evidence_gives_no_text() -> None:

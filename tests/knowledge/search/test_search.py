@@ -1,5 +1,6 @@
 """Test search: retrievers, fusion, relevance, limits and errors."""
 
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -38,6 +39,26 @@ def filled(address: str) -> KnowledgeBase:
 
 def _titles(knowledge: KnowledgeBase, reply: SearchReply) -> list[str]:
     return [passage.title for passage in knowledge.corpora.load_passages(reply.passages)]
+
+
+SALT = ("Salz verhindert das Wachstum.", "盐可以阻止细菌的生长。", "Соль препятствует росту.")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [*zip(("Was verhindert Salz?", "盐可以阻止什么", "Чему препятствует соль?"), SALT, strict=True)],
+)
+def test_relevance_in_other_languages_is_that_of_the_words(tmp_path: Path, query: str, expected: str) -> None:
+    """The passage with the words of a query that is not in English is relevant, whatever the vectors say."""
+    (tmp_path / "docs").mkdir()
+    for n, text in enumerate(SALT):
+        (tmp_path / "docs" / f"{n}.md").write_text(f"{text}\n", encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+    found = knowledge.retrieval.search(SearchRequest(query=query, corpora=("c",), mode="dense")).passages
+    texts = [passage.text.strip() for passage in knowledge.corpora.load_passages(found)]
+
+    assert [text for text, ref in zip(texts, found, strict=True) if ref.relevance >= 0.5] == [expected]
 
 
 @slow

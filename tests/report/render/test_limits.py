@@ -10,7 +10,7 @@ from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.render.html import render_html
-from tenure.report.render.limits import describe_no_answer, list_evidence_limits
+from tenure.report.render.limits import FOREIGN_LIMIT, describe_no_answer, list_evidence_limits
 from tenure.report.render.markdown import render_markdown, render_no_evidence
 from tenure.report.render.marks import TAINTED
 from tenure.report.render.provenance import render_provenance
@@ -76,6 +76,7 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,) * 2}),)},
             "2 sentences are not supported by the cited quotes; the marks show which.",
         ),
+        ({"question": "Warum gibt es die Gezeiten?", "usage": Usage()}, FOREIGN_LIMIT),
         (
             {"usage": Usage(embedded_share=0.5)},
             "Some searches matched words only, because not all passages were embedded yet.",

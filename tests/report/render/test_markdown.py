@@ -120,7 +120,7 @@ def test_a_report_without_evidence_leads_to_the_nearest_facts() -> None:
     near = SynthesisDraft(gaps=paragraph(NEAP.model_copy(update={"kind": "gap"})))
     text = rendered(report(status="no_evidence", abstract=Draft(), sections=(), synthesis=near))
 
-    assert "answers the question; the nearest facts are under “What is not known”." in text
+    assert "was found; the nearest facts are under “What is not known”." in text
     assert "## What is not known" in text and "makes no claims" not in text
 
 

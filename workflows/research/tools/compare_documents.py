@@ -42,7 +42,7 @@ async def compare_documents(context: ToolContext, arguments: CompareDocumentsArg
     numbers = context.get_passage_numbers(passages)
     lines = [format_comparison(point, numbers) for point in comparison.points]
     sides_cited = [side for point in comparison.points for side in (point.first, point.second) if side]
-    nothing = "these passages have nothing to compare in that"
+    nothing = "nothing to compare was found in these passages"
     return observe_lines(lines, passages, JUDGED_RELIABILITY, nothing, list_cited_chunks(sides_cited))
 
 
