@@ -82,13 +82,13 @@ async def _measure(runs: int, latency: float, model: ScriptedModel, others: Sequ
     workers, server = [record.worker.pid, *others], record.server.pid
     await _answer(service, _WARM_UP * len(workers))
     client = await service.connect()
-    await _settle(client)
-    known, events, before = len(model.billed), await _count_events(client), _read_effort(workers, server)
+    await settle(client)
+    known, events, before = len(model.billed), await count_events(client), _read_effort(workers, server)
     began = time.time()
     chain = await _answer(service, runs)
     ended = time.time()
-    await _settle(client)
-    after, happened = _read_effort(workers, server), await _count_events(client)
+    await settle(client)
+    after, happened = _read_effort(workers, server), await count_events(client)
     calls = [entry.request.arrived for entry in model.billed[known:] if entry.schema_name]
     used = [end - start for start, end in zip(before.workers, after.workers, strict=True)]
     makespan, flying = ended - began, measure_union([(sent, sent + latency) for sent in calls])
@@ -128,14 +128,14 @@ async def _answer(service: Service, runs: int) -> int:
     return max(result.usage.critical_path for result in results)
 
 
-async def _settle(client: Client) -> None:
+async def settle(client: Client) -> None:
     """Wait until no workflow runs any more: reports are archived after their runs have ended."""
     async with asyncio.timeout(_SETTLED_SECONDS):
         while running := [found.id async for found in client.list_workflows("ExecutionStatus = 'Running'")]:
             await client.get_workflow_handle(running[0]).result()
 
 
-async def _count_events(client: Client) -> tuple[int, int]:
+async def count_events(client: Client) -> tuple[int, int]:
     """Return the numbers of ended workflows and of their history events."""
     lengths = [found.history_length async for found in client.list_workflows("ExecutionStatus != 'Running'")]
     return len(lengths), sum(lengths)
@@ -143,10 +143,11 @@ async def _count_events(client: Client) -> tuple[int, int]:
 
 def _read_effort(workers: Sequence[int], server: int) -> Effort:
     """Return the processor time of the workers and the server so far, with that of their child processes."""
-    return Effort(tuple(map(_read_seconds, workers)), _read_seconds(server))
+    return Effort(tuple(map(read_seconds, workers)), read_seconds(server))
 
 
-def _read_seconds(pid: int) -> float:
+def read_seconds(pid: int) -> float:
+    """Return the processor time of a process and its children so far."""
     process = psutil.Process(pid)
     times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
     return sum(one.user + one.system for one in times)

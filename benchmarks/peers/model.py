@@ -100,7 +100,7 @@ class PeerModel(ScriptedModel):
                 with self._call_lock:
                     self._waiting -= 1
         if not request.schema_name:
-            caller.pause(self._latency)
+            caller.pause(self.latency)
         return super()._answer(request, caller)
 
     def _next_fault(self, request: Request) -> Fault:

@@ -37,7 +37,7 @@ class ScriptedModel(ModelServer):
 
     def __init__(self, latency: float) -> None:
         super().__init__()
-        self._latency = latency
+        self.latency = latency
         self._question = ""
         self._effort = "simple"
         self._asked: Counter[str] = Counter()
@@ -52,7 +52,7 @@ class ScriptedModel(ModelServer):
     def _answer(self, request: Request, caller: ClientConnection) -> WireReply | None:
         """Answer a request after the latency."""
         if request.schema_name:
-            caller.pause(self._latency)
+            caller.pause(self.latency)
         return super()._answer(request, caller)
 
     def _build_instance(self, request: Request) -> str | Json:

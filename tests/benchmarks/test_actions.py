@@ -1,0 +1,31 @@
+"""Tests of the count of Temporal's actions."""
+
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.actions import count_actions, measure
+from tests.support.tiers import exhaustive
+
+_METRICS = """
+# TYPE action counter
+action{action_type="grpc_QueryWorkflow",namespace="default",operation="QueryWorkflow",service_name="frontend"} 3
+action{action_type="command_StartTimer",namespace="default",operation="x",service_name="history",workflow_type="A"} 4
+action{action_type="command_StartTimer",namespace="default",operation="x",service_name="history",workflow_type="B"} 1
+action{action_type="grpc_StartWorkflowExecution",namespace="temporal_system",operation="x",service_name="frontend"} 2
+service_requests{namespace="default",operation="QueryWorkflow",service_name="frontend"} 7
+"""
+
+
+def test_actions_are_counted_by_kind_in_the_namespace_of_the_runs() -> None:
+    """Counters of one kind are added up; those of the server's own namespace and of other metrics are left out."""
+    assert count_actions(_METRICS) == Counter(QueryWorkflow=3, StartTimer=5)
+
+
+@exhaustive
+def test_a_watched_run_is_measured(tmp_path: Path) -> None:
+    """The server has counted the start of the run, its activities and its children, and LanceDB its commits."""
+    figures = measure("simple", 0.1, tmp_path / "home")
+
+    assert figures["action_StartWorkflowExecution"] == 1
+    assert figures["action_ScheduleActivityTask"] > figures["calls"] > 0
+    assert figures["events"] > figures["actions"] and figures["commits"] > 0
