@@ -38,7 +38,7 @@ from temporalio.worker import (
 
 from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
-from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
@@ -70,7 +70,7 @@ from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.temporal.answer_cipher import CodecCipher
 from tenure.temporal.codec_server import serve_while_needed
-from tenure.temporal.connection import ServerUnreachable, connect
+from tenure.temporal.connection import ServerUnreachable, connect, get_local_address
 from tenure.temporal.deployment import (
     VersioningRefused,
     check_version,
@@ -238,7 +238,7 @@ def build_sandbox_worker(
         activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store, roots),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
-        max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+        max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
         interceptors=interceptors,
         # Requests to run programs name no passage.
@@ -303,7 +303,7 @@ def build_workers(
             workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
             activity_task_poller_behavior=PollerBehaviorAutoscaling(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
-            max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+            max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
             interceptors=[HeartbeatTimeoutInterceptor(settings.heartbeat_seconds), *interceptors],
             plugins=[plugin],
             **options,
@@ -328,6 +328,12 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
         INGEST_QUEUE: _MAX_INGEST_ACTIVITIES,
         EMBED_QUEUE: _MAX_EMBED_ACTIVITIES,
     }.get(queue, _ACTIVITY_THREADS)
+
+
+def choose_heartbeat_throttle(client: Client, settings: Settings) -> timedelta:
+    """Return the interval in which heartbeats are sent, at most 80 % of the heartbeat timeout."""
+    is_local = client.service_client.config.target_host == get_local_address(settings)
+    return LOCAL_HEARTBEAT_THROTTLE if is_local else timedelta(seconds=settings.heartbeat_seconds)
 
 
 def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:

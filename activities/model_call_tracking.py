@@ -1,7 +1,7 @@
 """Track a model call in heartbeats, so that people can watch it and a retry continues it.
 
-An answer costs money, so it is sent in a heartbeat of its own as soon as it arrives. Token counts are only displayed
-and wait for the next regular heartbeat.
+An answer costs money, so it is stored before another one is requested. Token counts are only displayed and wait for the
+next regular heartbeat.
 """
 
 import asyncio
@@ -29,26 +29,23 @@ RECORD_PAUSES_SECONDS = (0.0, 0.2, 0.5)
 async def track_model_call(role: str) -> AsyncIterator[ModelCall]:
     """Send heartbeats during a model call, and continue from the answers of an earlier attempt of this activity."""
     earlier = _load_progress() or CallProgress(role=role)
-    sent_answers = len(earlier.answers)
 
     def progress() -> CallProgress:
         return CallProgress(role=role, tokens=call.tokens, response_id=call.response_id, answers=tuple(call.answers))
 
-    def send_new_answers(call_: ModelCall) -> None:
-        nonlocal sent_answers
-        if len(call_.answers) != sent_answers:
-            sent_answers = len(call_.answers)
-            activity.heartbeat(progress())
-
-    async def record_response(_: ModelCall) -> None:
+    async def save(_: ModelCall) -> None:
         # The worker sends heartbeat details late and possibly out of order. These replace the delayed ones, so that no
         # older details can arrive after the record.
         activity.heartbeat(progress())
         await _record_progress(progress())
 
-    call = ModelCall(earlier.answers, earlier.response_id, send_new_answers, _is_abandoned, record_response)
+    call = ModelCall(earlier.answers, earlier.response_id, _is_abandoned, save)
     async with send_heartbeats(lambda: (progress(),)):
-        yield call
+        try:
+            yield call
+        except BaseException:
+            activity.heartbeat(progress())  # the failure delivers it, so that the next attempt has all answers
+            raise
 
 
 async def _record_progress(progress: CallProgress) -> None:

@@ -317,6 +317,7 @@ async def _request_answer(request: ChatRequest, chat: ChatModel, call: ModelCall
     Raises:
         ModelError: there is no answer; for an unusable one only if the server billed nothing.
     """
+    await call.save_answers()
     try:
         completion = await chat.complete(replace(request, max_output=account.limit_output(request.prompt_tokens)), call)
     except UnusableAnswer as unusable:

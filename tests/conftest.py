@@ -24,7 +24,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
-from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
 from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
@@ -289,7 +289,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     activities=methods[queue],
                     activity_executor=threads,
                     max_cached_workflows=cached_workflows,
-                    max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+                    max_heartbeat_throttle_interval=LOCAL_HEARTBEAT_THROTTLE,
                     # The replay after the test runs the same code in the workflow sandbox.
                     plugins=[create_plugin(owners, knowledge.corpora.find_corpora)],
                 )

@@ -5,6 +5,7 @@ The errors of a call are in `tenure.models.errors`.
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -12,6 +13,7 @@ from tenure.algorithms.control.budget import estimate_tokens
 from tenure.contracts.messages import FunctionDefinition, Message, Tier
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.role_calls import ModelAnswer
+from tenure.models.errors import TransportError
 from tenure.models.usage import TokenUsage
 
 FinishReason = Literal["stop", "tool_calls"]
@@ -78,8 +80,7 @@ class ModelCall:
     Args:
         answers: answers that an earlier attempt received and paid for.
         response_id: id of the background response that an earlier attempt started; empty for none.
-        on_change: callback after every change.
-        on_save: callback that stores the id of a response and returns only when the next attempt will find it; raises
+        on_save: callback that stores the state and returns only when the next attempt will find it; raises
             `TransportError` if it cannot be stored.
         is_abandoned: whether no later attempt follows a cancelled call; a worker that stops leaves its background
             response to the next worker.
@@ -89,7 +90,6 @@ class ModelCall:
         self,
         answers: Sequence[ModelAnswer] = (),
         response_id: str = "",
-        on_change: Callable[["ModelCall"], None] = lambda call: None,
         is_abandoned: Callable[[], bool] = lambda: True,
         on_save: "Callable[[ModelCall], Awaitable[None]]" = _skip_saving,
     ) -> None:
@@ -99,8 +99,8 @@ class ModelCall:
         self.is_abandoned = is_abandoned
         self.tokens = 0
         """Estimated tokens of the answer received so far."""
-        self._on_change = on_change
         self._position = 0
+        self._saved_answers = len(self.answers)
 
     def replay_answer(self) -> ModelAnswer | None:
         """Return the next answer that is already paid, or None if the model has to be asked."""
@@ -114,12 +114,18 @@ class ModelCall:
         self.answers.append(answer)
         self._position = len(self.answers)
         self.response_id, self.tokens = "", 0
-        self._on_change(self)
+
+    async def save_answers(self) -> None:
+        """Store the paid answers before the model is asked for another one."""
+        if self._saved_answers < len(self.answers):
+            self._saved_answers = len(self.answers)
+            # Without an answer of the server within seconds, the next heartbeat that arrives contains them.
+            with suppress(TransportError):
+                await self._on_save(self)
 
     def report_tokens(self, tokens: int) -> None:
         """Record the number of tokens received so far."""
         self.tokens = tokens
-        self._on_change(self)
 
     async def save_response_id(self, response_id: str) -> None:
         """Store the id of a response that the server creates in the background; empty if the response is lost.

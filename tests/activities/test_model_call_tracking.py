@@ -74,8 +74,8 @@ def environment(
     return made, told
 
 
-async def test_paid_answers_are_sent_immediately() -> None:
-    """An answer and the id of a background response are sent immediately; token counts wait for the next heartbeat."""
+async def test_paid_answers_are_stored_before_the_next_request() -> None:
+    """Answers and the id of a background response are stored on request, once; token counts wait for a heartbeat."""
     made, told = environment()
 
     async def work() -> None:
@@ -83,12 +83,45 @@ async def test_paid_answers_are_sent_immediately() -> None:
             call.report_tokens(5)
             await call.save_response_id("resp_1")
             call.report_tokens(6)
+            await call.save_answers()  # there is none
             call.record_answer(PAID)
+            await call.save_answers()
+            await call.save_answers()
 
     await made.run(work)
 
     begun = CallProgress(role="router", tokens=5, response_id="resp_1")
-    assert told == [begun, begun, CallProgress(role="router", answers=(PAID,))]
+    paid = CallProgress(role="router", answers=(PAID,))
+    assert told == [begun, begun, paid, paid]
+
+
+async def test_next_answer_is_requested_while_temporal_is_away() -> None:
+    """A call that cannot store its answers goes on: a heartbeat that arrives later contains them."""
+    made, told = environment(refusals=[refused(RPCStatusCode.UNAVAILABLE)] * 3)
+
+    async def work() -> None:
+        async with track_model_call("router") as call:
+            call.record_answer(PAID)
+            await call.save_answers()
+
+    await made.run(work)
+
+    assert told == [CallProgress(role="router", answers=(PAID,))]
+
+
+async def test_failing_attempt_delivers_its_answers() -> None:
+    """The last heartbeat of an attempt that fails contains the answers that it has paid for."""
+    made, told = environment()
+
+    async def work() -> None:
+        async with track_model_call("router") as call:
+            call.record_answer(PAID)
+            raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        await made.run(work)
+
+    assert told == [CallProgress(role="router", answers=(PAID,))]
 
 
 def refused(code: RPCStatusCode) -> RPCError:
@@ -148,9 +181,9 @@ async def test_older_heartbeat_does_not_replace_a_response_id(server: WorkflowEn
         async with track_model_call("router") as call:
             found.append(call.response_id)
             if not found[-1]:
-                call.record_answer(PAID)
+                activity.heartbeat(CallProgress(role="router", answers=(PAID,)))
                 await an_answer_is_out(server.client, server.client.get_activity_handle(queue))
-                call.record_answer(PAID)  # held back, since a heartbeat has just left
+                activity.heartbeat(CallProgress(role="router"))  # held back, since a heartbeat has just left
                 await call.save_response_id("resp_1")
                 raise ApplicationError("this attempt is over")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -53,7 +54,8 @@ async def ask(
     knowledge: MemoryKnowledge = KNOWLEDGE,
 ) -> Any:
     """Execute a role's activity as a worker would."""
-    environment = ActivityEnvironment()
+    heartbeat = "get_async_activity_handle.return_value.with_context.return_value.heartbeat"
+    environment = ActivityEnvironment(client=Mock(**{heartbeat: AsyncMock()}))
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
     role = load_roles()[name]
     activity = make_roles(chat, knowledge).build(role)

@@ -14,7 +14,7 @@ from pathlib import Path
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from activities.heartbeat import HEARTBEAT_THROTTLE_INTERVAL
+from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
@@ -112,7 +112,7 @@ async def serving(client: Client, model: ModelServer, home: Path) -> AsyncIterat
                     activity_executor=threads,
                     max_concurrent_activities=settings.model_concurrency if queue == MODEL_QUEUE else 16,
                     workflow_runner=create_workflow_runner(),
-                    max_heartbeat_throttle_interval=HEARTBEAT_THROTTLE_INTERVAL,
+                    max_heartbeat_throttle_interval=LOCAL_HEARTBEAT_THROTTLE,
                 )
                 await running.enter_async_context(worker)
             yield

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -121,11 +121,23 @@ async def test_an_answer_is_returned_although_its_body_stays_open(monkeypatch: p
         assert (await ask(chat)).text == "A loaf."
 
 
+class ReportingCall(ModelCall):
+    """Call that passes on each number of tokens."""
+
+    def __init__(self, report: Callable[[int], None]) -> None:
+        super().__init__()
+        self._report = report
+
+    def report_tokens(self, tokens: int) -> None:
+        super().report_tokens(tokens)
+        self._report(tokens)
+
+
 async def test_tokens_are_reported_as_they_arrive(server: ModelServer, chat: OpenAIChat) -> None:
     """The first tokens are reported while the server delays the others."""
     told: asyncio.Queue[int] = asyncio.Queue()
     with server.hold("section_writer", after_events=3) as gate:
-        call = asyncio.create_task(ask(chat, ModelCall(on_change=lambda call: told.put_nowait(call.tokens))))
+        call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
         first = await told.get()
         gate.opened.set()
         given = await call
@@ -283,7 +295,7 @@ async def test_cancelling_closes_the_connection(server: ModelServer, chat: OpenA
     """A call that is cancelled during its stream closes the connection."""
     told: asyncio.Queue[int] = asyncio.Queue()
     with server.hold("section_writer", after_events=3):
-        call = asyncio.create_task(ask(chat, ModelCall(on_change=lambda call: told.put_nowait(call.tokens))))
+        call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
         await told.get()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
