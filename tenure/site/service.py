@@ -22,7 +22,13 @@ from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.run_ids import check_run, make_fork_id
 from tenure.cli.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import RunParts, read_parts, wait_for_result
-from tenure.cli.session.monitor import describe_dead_process, describe_missing_worker, is_starting, read_snapshot
+from tenure.cli.session.monitor import (
+    build_progress_query,
+    describe_dead_process,
+    describe_missing_worker,
+    is_starting,
+    read_snapshot,
+)
 from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.cli.session.run_request import read_request
 from tenure.cli.session.server_target import ServerTarget, ensure_server
@@ -96,6 +102,7 @@ class Service:
     def __init__(self, place: ServerTarget) -> None:
         self.place, self._settings = place, place.settings
         self._client: Client | None = None
+        self._progress = build_progress_query()
 
     async def connect(self) -> Client:
         """Return the connection to the server, which is opened at the first use and reconnects itself.
@@ -298,7 +305,7 @@ class Service:
         with explain_refusals("ingestions"):
             async for execution in client.list_workflows(query, limit=_MAX_INGESTIONS):
                 handle = client.get_workflow_handle(execution.id)
-                snapshot = await read_snapshot(client, handle, query=False)
+                snapshot = await read_snapshot(client, handle)
                 name = execution.id.removeprefix(corpora.make_ingestion_id(""))
                 found.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
         return tuple(found)
@@ -375,7 +382,7 @@ class Service:
         if record.is_running:
             handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(record.id)
             with explain_refusals(record.id):
-                snapshot = await read_snapshot(client, handle)
+                snapshot = await read_snapshot(client, handle, self._progress)
                 parts = await read_parts(client, self.place, record.id)
                 note = "" if snapshot.progress else await self._explain_silence(client)
             question = snapshot.progress.question if snapshot.progress else await self._read_question(record)

@@ -20,7 +20,6 @@ from rich.table import Table
 from temporalio.client import (
     Client,
     WorkflowHandle,
-    WorkflowQueryFailedError,
 )
 from temporalio.common import Priority, WorkflowIDConflictPolicy
 from temporalio.service import RPCError
@@ -34,7 +33,6 @@ from tenure.cli.progress.display import ProgressDisplay, choose_display
 from tenure.cli.run_ids import slugify
 from tenure.cli.session.connection import (
     BATCH_WORKFLOW,
-    NO_ANSWER,
     QUERY_TIMEOUT,
     explain_ended_query,
     explain_refusals,
@@ -42,6 +40,7 @@ from tenure.cli.session.connection import (
 )
 from tenure.cli.session.follow import follow_with_reports
 from tenure.cli.session.monitor import is_lost
+from tenure.cli.session.run_query import RunQuery
 from tenure.cli.session.run_records import RunRecord, find_run
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_status, print_table
@@ -194,8 +193,9 @@ async def _start_or_continue(
 async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:
     """Print the outcome of each question as soon as it is known."""
     reported: set[str] = set()
+    query = RunQuery("progress", BatchReport)
     while True:
-        report = await _query_status(handle)
+        report = await _query_status(handle, query)
         ended = [one for one in report.outcomes if one.status not in ("waiting", "running")] if report else []
         for one in ended:
             if report and one.key not in reported:
@@ -205,17 +205,14 @@ async def _report_changes(handle: Batch, display: ProgressDisplay) -> None:
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _query_status(handle: Batch) -> BatchReport | None:
-    """Query the state of a batch; return None if no worker answers."""
+async def _query_status(handle: Batch, query: RunQuery[BatchReport]) -> BatchReport | None:
+    """Return the state of a batch, or None if neither the server nor a worker answers."""
     try:
-        report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
-    except WorkflowQueryFailedError:
-        return None  # it has not taken its first step yet
+        return await query.read(handle, await handle.describe())
     except RPCError as error:
-        if is_lost(error) or error.status in NO_ANSWER:
+        if is_lost(error):
             return None
         raise
-    return report
 
 
 def _read_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

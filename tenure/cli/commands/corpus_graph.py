@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import timedelta
 from uuid import uuid4
 
-from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
+from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
@@ -15,6 +15,7 @@ from tenure.cli.formatting import format_count, truncate_bytes, truncate_line
 from tenure.cli.progress.display import ProgressDisplay, choose_display
 from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
 from tenure.cli.session.follow import follow_with_reports
+from tenure.cli.session.run_query import RunQuery
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note
 from tenure.contracts.knowledge.graph import (
@@ -31,7 +32,6 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 ANSWER_TIMEOUT = timedelta(minutes=6)
 """Time for a lookup, including the start of a worker."""
 _LOOK_SECONDS = 2.0
-_QUERY_TIMEOUT = timedelta(seconds=5)
 _MAX_SENTENCE_CHARS = 160
 _ENDINGS = {
     "complete": "all passages are read",
@@ -73,13 +73,13 @@ async def relate(arguments: Namespace, place: ServerTarget) -> int:
 
 async def _report_progress(handle: WorkflowHandle[object, RelateReport], display: ProgressDisplay) -> None:
     """Print the progress of the extraction periodically."""
-    said = ""
+    said, query = "", RunQuery("reading", RelateReport)
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         # The caller that follows the workflow reports a missing worker.
-        with suppress(WorkflowQueryFailedError, RPCError):
-            report = await handle.query("reading", result_type=RelateReport, rpc_timeout=_QUERY_TIMEOUT)
-            if report.of and _line(report) != said:
+        with suppress(RPCError):
+            report = await query.read(handle, await handle.describe())
+            if report and report.total and _line(report) != said:
                 said = _line(report)
                 display.report(said)
 

@@ -16,6 +16,7 @@ from tenure.cli.progress.snapshot import PendingFailure, StreamedAnswer
 from tenure.cli.session.connection import describe_refusal
 from tenure.cli.session.diagnostics import find_pending_failures
 from tenure.cli.session.monitor import (
+    build_progress_query,
     describe_dead_process,
     describe_missing_worker,
     is_lost,
@@ -157,6 +158,7 @@ async def _watch(
     client: Client, place: ServerTarget, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool
 ) -> None:
     """Show progress periodically; report once if no worker serves the run."""
+    progress = build_progress_query() if query else None
     began, complaint = time.monotonic(), ""
     looked = began
     parts = RunParts()
@@ -165,7 +167,7 @@ async def _watch(
             if time.monotonic() - looked >= CHILDREN_POLL_SECONDS:
                 looked, parts = time.monotonic(), await read_parts(client, place, handle.id)
             snapshot = replace(
-                await read_snapshot(client, handle, query=query),
+                await read_snapshot(client, handle, progress),
                 pending_failures=parts.pending_failures,
                 streamed_answers=parts.writings,
             )

@@ -1,16 +1,17 @@
 """Inspect a running workflow: its progress, its ingestion, and whether a worker serves it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
-from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle, WorkflowQueryFailedError
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.cli.progress.snapshot import RunSnapshot
-from tenure.cli.session.connection import EMBED_WORKFLOW, NO_ANSWER
+from tenure.cli.session.connection import EMBED_WORKFLOW
+from tenure.cli.session.run_query import RunQuery
 from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.session.versions import MAX_POLL_AGE
 from tenure.contracts.evidence.corpora import IngestProgress
@@ -22,18 +23,22 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus")
 """Activities that ingest documents and report progress in the same format."""
 
-POLL_TIMEOUT = timedelta(seconds=3)
-"""Time one poll waits for the run's own answer."""
 
-
-async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, query: bool = True) -> RunSnapshot:
+async def read_snapshot(
+    client: Client, handle: WorkflowHandle[Any, Any], query: RunQuery[RunProgress] | None = None
+) -> RunSnapshot:
     """Return the state of a workflow, as far as it answers.
+
+    Args:
+        client: connection to the server.
+        handle: the workflow.
+        query: query of its progress; None for a workflow that answers none.
 
     Raises:
         RPCError: the server does not answer, or the workflow does not exist.
     """
     description = await handle.describe()
-    progress = await read_progress(handle, POLL_TIMEOUT) if query else None
+    progress = await query.read(handle, description) if query else None
     seconds = (datetime.now(UTC) - description.start_time).total_seconds()
     return RunSnapshot(
         progress,
@@ -43,21 +48,9 @@ async def read_snapshot(client: Client, handle: WorkflowHandle[Any, Any], *, que
     )
 
 
-async def read_progress(handle: WorkflowHandle[Any, Any], max_wait: timedelta) -> RunProgress | None:
-    """Query a run's progress; return None if no worker answers in time.
-
-    Raises:
-        RPCError: the server does not answer, or the run does not exist.
-    """
-    try:
-        answer: RunProgress = await handle.query("progress", result_type=RunProgress, rpc_timeout=max_wait)
-    except WorkflowQueryFailedError:
-        return None  # the run has not taken its first step yet, or the worker is of another version
-    except RPCError as error:
-        if error.status in NO_ANSWER:
-            return None
-        raise
-    return answer
+def build_progress_query() -> RunQuery[RunProgress]:
+    """Return the query of the progress of runs."""
+    return RunQuery("progress", RunProgress)
 
 
 async def count_polling_workers(client: Client, since: datetime | None = None) -> int:
