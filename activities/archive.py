@@ -10,7 +10,13 @@ from temporalio.service import RPCError
 
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
-from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReply, ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.archive import (
+    ArchiveProgress,
+    ArchiveReply,
+    ArchiveReport,
+    ArchiveRequest,
+    ArchiveSweepRequest,
+)
 
 SERVER_UNAVAILABLE = "ServerUnavailable"
 """The Temporal server does not answer a request of an activity; the activity is retried."""
@@ -22,8 +28,10 @@ class Archiver(Protocol):
     async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
         """Archive one run when it has ended."""
 
-    async def archive_missing(self, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
-        """Archive all ended runs that the archive lacks."""
+    async def archive_missing(
+        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
+    ) -> ArchiveReport:
+        """Archive ended runs that the archive lacks."""
 
 
 class ArchiveActivities:
@@ -41,8 +49,8 @@ class ArchiveActivities:
                 return await self._archiver.archive_run(request)
 
     @activity.defn
-    async def archive_missing_runs(self) -> ArchiveReport:
-        """Archive all ended runs that the archive lacks; the heartbeat's details are an `ArchiveProgress`."""
+    async def archive_missing_runs(self, request: ArchiveSweepRequest) -> ArchiveReport:
+        """Archive ended runs that the archive lacks; the heartbeat's details are an `ArchiveProgress`."""
         progress = ArchiveProgress()
 
         def update(latest: ArchiveProgress) -> None:
@@ -51,7 +59,7 @@ class ArchiveActivities:
 
         with _translate_server_errors(), translate_errors():
             async with send_heartbeats(lambda: (progress,)):
-                return await self._archiver.archive_missing(update)
+                return await self._archiver.archive_missing(request, update)
 
 
 @contextmanager

@@ -78,9 +78,11 @@ class ArchivedRuns:
         wanted = {"type": type, "owner": owner, "status": status}
         return self._describe(" AND ".join(f"{name} = {quote_literal(text)}" for name, text in wanted.items() if text))
 
-    def list_executions(self) -> frozenset[str]:
-        """Return the executions that ended the archived runs."""
-        return frozenset(self._store.read_rows(RUNS, ["execution"])["execution"].to_pylist())
+    def find_executions(self, executions: Sequence[str]) -> frozenset[str]:
+        """Return those of some executions that ended archived runs."""
+        return frozenset(
+            self._store.read_rows_in(RUNS, ["execution"], "execution", executions)["execution"].to_pylist()
+        )
 
     def delete_runs(self, executions: Sequence[str]) -> None:
         """Delete the runs that these executions ended."""

@@ -1,6 +1,7 @@
 """Test the activities that archive runs."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from temporalio.exceptions import ApplicationError
@@ -9,10 +10,17 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.archive import SERVER_UNAVAILABLE, ArchiveActivities
 from tenure.contracts.base import RunId
-from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReply, ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.archive import (
+    ArchiveProgress,
+    ArchiveReply,
+    ArchiveReport,
+    ArchiveRequest,
+    ArchiveSweepRequest,
+)
 from tenure.knowledge.store.errors import StoreUnreachable
 
 REQUEST = ArchiveRequest(run=RunId("run"), execution="e1")
+SWEEP = ArchiveSweepRequest(since=datetime(2026, 11, 24, tzinfo=UTC))
 
 
 class Archiver:
@@ -26,11 +34,13 @@ class Archiver:
             raise self._error
         return ArchiveReply(workflows=1)
 
-    async def archive_missing(self, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
+    async def archive_missing(
+        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
+    ) -> ArchiveReport:
         if self._error:
             raise self._error
         report(ArchiveProgress(done=1, total=2))
-        return ArchiveReport(archived=2)
+        return ArchiveReport(archived=2, began=request.since)
 
 
 async def test_replies_are_those_of_the_archiver() -> None:
@@ -38,7 +48,8 @@ async def test_replies_are_those_of_the_archiver() -> None:
     activities = ArchiveActivities(Archiver())
 
     assert await ActivityEnvironment().run(activities.archive_run, REQUEST) == ArchiveReply(workflows=1)
-    assert await ActivityEnvironment().run(activities.archive_missing_runs) == ArchiveReport(archived=2)
+    swept = await ActivityEnvironment().run(activities.archive_missing_runs, SWEEP)
+    assert swept == ArchiveReport(archived=2, began=SWEEP.since)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +64,7 @@ async def test_errors_of_servers_are_retried(error: Exception, type: str) -> Non
     activities = ArchiveActivities(Archiver(error))
     for call in (
         lambda: ActivityEnvironment().run(activities.archive_run, REQUEST),
-        lambda: ActivityEnvironment().run(activities.archive_missing_runs),
+        lambda: ActivityEnvironment().run(activities.archive_missing_runs, SWEEP),
     ):
         with pytest.raises(ApplicationError) as failed:
             await call()

@@ -47,7 +47,8 @@ def test_runs_are_found_by_id_type_owner_and_status(tmp_path: Path) -> None:
     assert [one.execution for one in runs.list_runs("AgentWorkflow", "o'neil", "done")] == ["e5", "e3", "e2", "e1"]
     assert [one.id for one in runs.list_runs("AgentWorkflow", status="failed")] == ["other"]
     runs.delete_runs(["e3", "e2"])
-    assert runs.list_executions() == {"e1", "e4", "e5"}
+    assert runs.find_executions([f"e{n}" for n in range(9)]) == {"e1", "e4", "e5"}
+    assert runs.find_executions([]) == frozenset()
 
 
 def test_a_knowledge_base_without_an_archive_is_not_changed(tmp_path: Path) -> None:
@@ -96,4 +97,4 @@ def test_maintenance_copies_the_archive_rarely(tmp_path: Path, monkeypatch: pyte
 
     assert [one.failed_tables for one in few] == [(), (), ()] and sum(one.changed for one in few) == 0
     assert files == 6 and many.changed == 5 and store.describe_table(RUNS).files == 1
-    assert len(runs.list_executions()) == 6
+    assert len(runs.find_executions([f"e{n}" for n in range(9)])) == 6

@@ -5,6 +5,8 @@ archives the runs that could not do so themselves (`tenure/temporal/schedules.py
 """
 
 import asyncio
+from datetime import datetime, timedelta
+from typing import Final
 
 from temporalio import workflow
 from temporalio.exceptions import FailureError
@@ -14,7 +16,15 @@ from workflows.runtime.activity_options import execute_activity
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
     from tenure.contracts.base import RunId
-    from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest
+    from tenure.contracts.knowledge.archive import ArchiveReply, ArchiveReport, ArchiveRequest, ArchiveSweepRequest
+
+
+SWEEP_OVERLAP: Final = timedelta(days=1)
+"""Time before the last sweep from which ended runs are listed again: a server under load lists a run late, and the
+clocks of server and worker may differ.
+"""
+FULL_SWEEP_INTERVAL: Final = timedelta(days=7)
+"""Time after which all runs are listed again, since the archive may have lost some."""
 
 
 @workflow.defn
@@ -29,12 +39,31 @@ class ArchiveWorkflow:
 
 @workflow.defn
 class ArchiveSweepWorkflow:
-    """Workflow that archives all ended runs that the archive lacks."""
+    """Workflow that archives the ended runs that the archive lacks.
+
+    A sweep lists the runs that have ended since the last one. The result of the last sweep, which the schedule passes
+    on, says when that was.
+    """
 
     @workflow.run
     async def run(self) -> ArchiveReport:
         """Archive the runs."""
-        return await execute_activity(ArchiveActivities.archive_missing_runs, summary="archive ended runs")
+        has_last = workflow.has_last_completion_result()
+        last = workflow.get_last_completion_result(ArchiveReport) if has_last else None
+        request = ArchiveSweepRequest(since=choose_since(last or ArchiveReport(), workflow.now()))
+        summary = f"archive runs ended since {request.since:%Y-%m-%d %H:%M}" if request.since else "archive ended runs"
+        report = await execute_activity(ArchiveActivities.archive_missing_runs, request, summary=summary)
+        return report.model_copy(update={"all_listed": report.all_listed or (last and last.all_listed)})
+
+
+def choose_since(last: ArchiveReport, now: datetime) -> datetime | None:
+    """Return the earliest end of the runs of the next sweep; None for all runs.
+
+    All runs are listed without a last sweep, after one that could not archive a run, and once in a week.
+    """
+    if last.began is None or last.failed or last.all_listed is None:
+        return None
+    return last.began - SWEEP_OVERLAP if now - last.all_listed < FULL_SWEEP_INTERVAL else None
 
 
 async def start_archiving(error: BaseException | None = None) -> None:

@@ -1,5 +1,7 @@
 """Archive of finished runs: descriptions of runs, requests and replies of activities."""
 
+from datetime import datetime
+
 from tenure.contracts.base import Contract, RunId
 
 
@@ -23,6 +25,13 @@ class ArchiveReply(Contract):
     """Compressed size in bytes."""
 
 
+class ArchiveSweepRequest(Contract):
+    """Request to archive ended runs that the archive lacks."""
+
+    since: datetime | None = None
+    """Earliest end of the runs; None for all runs that the server has."""
+
+
 class ArchiveProgress(Contract):
     """Progress of archiving all runs, sent in heartbeats."""
 
@@ -41,6 +50,10 @@ class ArchiveReport(Contract):
     """Number of runs that were archived before."""
     failed: tuple[str, ...] = ()
     """Runs that could not be archived, with the reason."""
+    began: datetime | None = None
+    """Time before the first run was listed."""
+    all_listed: datetime | None = None
+    """Time of the last sweep that listed all runs."""
 
 
 class RunDescription(Contract):

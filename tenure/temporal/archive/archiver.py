@@ -6,6 +6,7 @@ workflows that outlive it. Repetitions write the same row.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from temporalio.api.enums.v1 import ParentClosePolicy
 from temporalio.api.history.v1 import History, HistoryEvent
@@ -13,7 +14,13 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 
 from tenure.contracts.base import RunId
-from tenure.contracts.knowledge.archive import ArchiveProgress, ArchiveReply, ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.archive import (
+    ArchiveProgress,
+    ArchiveReply,
+    ArchiveReport,
+    ArchiveRequest,
+    ArchiveSweepRequest,
+)
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, encode_run
 from tenure.temporal.archive.reading import describe_run
@@ -68,17 +75,22 @@ class RunArchiver:
         size = await asyncio.to_thread(self._save, tree)
         return ArchiveReply(workflows=len(tree.histories), events=tree.event_count, size=size)
 
-    async def archive_missing(self, report: Callable[[ArchiveProgress], None]) -> ArchiveReport:
-        """Archive all ended runs that the archive lacks: those that were terminated, or lost their worker.
+    async def archive_missing(
+        self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
+    ) -> ArchiveReport:
+        """Archive ended runs that the archive lacks: those that were terminated, or lost their worker.
 
         Raises:
             KnowledgeError: the archive cannot be read or written.
             RPCError: the server does not answer.
         """
-        known = await asyncio.to_thread(self._runs.list_executions)
+        began = datetime.now(UTC)
         types = ", ".join(f"'{name}'" for name in ARCHIVED_WORKFLOWS)
         query = f"WorkflowType IN ({types}) AND ExecutionStatus != 'Running' AND ExecutionStatus != 'ContinuedAsNew'"
+        if request.since is not None:
+            query += f" AND CloseTime >= '{request.since.isoformat()}'"
         ended = [(found.id, found.run_id) async for found in self._client.list_workflows(query)]
+        known = await asyncio.to_thread(self._runs.find_executions, [run for _, run in ended])
         missing = [(id, run) for id, run in ended if run not in known]
         failed: list[str] = []
         for done, (id, run) in enumerate(missing):
@@ -87,7 +99,13 @@ class RunArchiver:
                 await self._archive(ArchiveRequest(run=RunId(id), execution=run))
             except ArchiveError as error:
                 failed.append(f"{id}: its archive {error}")
-        return ArchiveReport(archived=len(missing) - len(failed), known=len(ended) - len(missing), failed=tuple(failed))
+        return ArchiveReport(
+            archived=len(missing) - len(failed),
+            known=len(ended) - len(missing),
+            failed=tuple(failed),
+            began=began,
+            all_listed=began if request.since is None else None,
+        )
 
     def _save(self, tree: RunTree) -> int:
         archive = encode_run(tree)

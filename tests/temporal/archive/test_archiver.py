@@ -1,18 +1,18 @@
 """Finished runs are copied into the archive and read there when the server has deleted them."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import Client, ScheduleHandle, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
 from tenure.contracts.base import RunId
-from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest
+from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest, ArchiveSweepRequest
 from tenure.contracts.result.ask import AskRequest
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.result.result import Result
@@ -33,10 +33,11 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
-from workflows.upkeep.archive import ArchiveSweepWorkflow
+from workflows.upkeep.archive import ArchiveSweepWorkflow, choose_since
 
 LIMITS = RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0)
 REQUEST = RunRequest(question="How is bread made?", corpora=("kitchen",), limits=LIMITS)
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOTHING = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
 
 
@@ -139,6 +140,62 @@ async def sweep(client: Client) -> ArchiveReport:
     return report
 
 
+@pytest.mark.parametrize(
+    ("last", "since"),
+    [
+        (ArchiveReport(), None),
+        (ArchiveReport(began=NOW - timedelta(hours=1), all_listed=NOW - timedelta(days=6)), NOW - timedelta(hours=25)),
+        (ArchiveReport(began=NOW - timedelta(hours=1), all_listed=NOW - timedelta(days=7)), None),
+        (ArchiveReport(began=NOW, all_listed=NOW, failed=("run: its archive is too large",)), None),
+    ],
+)
+def test_a_sweep_begins_before_the_last_one(last: ArchiveReport, since: datetime | None) -> None:
+    """All runs are listed first, after a failure and once in a week; otherwise those since a day before the last."""
+    assert choose_since(last, NOW) == since
+
+
+async def test_a_sweep_lists_no_run_that_ended_before_its_time(serving: Serving, tmp_path: Path) -> None:
+    """A run that ended earlier is not read again, and one that ended later is archived."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(NOTHING)
+        await run.result()
+        await wait_until_archived(stage.client)
+        closed = (await run.describe()).close_time
+        assert closed is not None
+        archiver = RunArchiver(stage.client, open_archive(tmp_path / "other"))
+        after, before = (closed + timedelta(seconds=shift) for shift in (1, -1))
+        none = await archiver.archive_missing(ArchiveSweepRequest(since=after), lambda progress: None)
+        one = await archiver.archive_missing(ArchiveSweepRequest(since=before), lambda progress: None)
+
+    assert (none.archived, none.known, none.all_listed) == (0, 0, None)
+    assert one.archived >= 1 and open_archive(tmp_path / "other").describe_runs(run.id)
+
+
+@slow
+async def test_the_schedule_passes_on_when_runs_were_listed(serving: Serving, tmp_path: Path) -> None:
+    """The second sweep of a schedule knows when the first one has listed all runs, and lists fewer."""
+    settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=0, archive_hours=3)
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        schedule = stage.client.get_schedule_handle(make_archive_id(settings))
+        await schedule_upkeep(stage.client, settings)
+        first = await read_sweep(stage.client, schedule, 0)
+        await schedule.trigger()
+        second = await read_sweep(stage.client, schedule, 1)
+        await schedule.delete()
+
+    assert first.began is not None and first.all_listed == first.began
+    assert second.began is not None and second.began > first.began and second.all_listed == first.began
+
+
+async def read_sweep(client: Client, schedule: ScheduleHandle, number: int) -> ArchiveReport:
+    """Wait for a sweep of a schedule, and return its result."""
+    while len(actions := (await schedule.describe()).info.recent_actions) <= number:  # noqa: ASYNC110 - polls a server
+        await asyncio.sleep(0.05)
+    name = actions[number].action.workflow_id  # type: ignore[attr-defined]
+    report: ArchiveReport = await client.get_workflow_handle(name, result_type=ArchiveReport).result()
+    return report
+
+
 @slow
 async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path) -> None:
     """Follow-up questions and batches archive themselves; the runs of a batch have archives of their own."""
@@ -178,7 +235,7 @@ async def test_a_run_that_is_too_large_is_reported(
         monkeypatch.setattr(container, "MAX_RUN_BYTES", 10)
         with pytest.raises(ApplicationError, match=f"run {run.id} is not archived, since its archive is too") as failed:
             await archiver.archive_run(ArchiveRequest(run=RunId(run.id), execution=execution))
-        report = await archiver.archive_missing(lambda progress: None)
+        report = await archiver.archive_missing(ArchiveSweepRequest(), lambda progress: None)
 
     assert failed.value.non_retryable and "\n" not in failed.value.message
     assert report.archived == 0 and any(line.startswith(f"{run.id}: its archive is too") for line in report.failed)
@@ -222,4 +279,4 @@ async def test_archiving_twice_leaves_one_row(serving: Serving, tmp_path: Path) 
     assert first is not None and open_archive(tmp_path).load_run(request.execution) == first
     assert again.workflows == 1 and again.size == len(first.archive)
     assert gone.workflows == 0
-    assert len(open_archive(tmp_path).list_executions()) == len(open_archive(tmp_path).list_runs("AgentWorkflow"))
+    assert len(open_archive(tmp_path).list_runs("AgentWorkflow")) == 1
