@@ -42,7 +42,7 @@ _WARM_UP = 2
 """Runs that are not counted."""
 _UNLIMITED = "100000"
 """Rate limit of model calls: the limit of the settings would be what is measured."""
-_SETTLED_SECONDS = 60.0
+_SETTLED_SECONDS = 300.0
 """Time that archives and other work after the last report may take."""
 
 
