@@ -83,7 +83,7 @@ async def test_paid_answers_are_stored_before_the_next_request() -> None:
             call.report_tokens(5)
             await call.save_response_id("resp_1")
             call.report_tokens(6)
-            await call.save_answers()  # there is none
+            await call.save_answers()  # none has arrived
             call.record_answer(PAID)
             await call.save_answers()
             await call.save_answers()
@@ -96,7 +96,7 @@ async def test_paid_answers_are_stored_before_the_next_request() -> None:
 
 
 async def test_next_answer_is_requested_while_temporal_is_away() -> None:
-    """A call that cannot store its answers goes on: a heartbeat that arrives later contains them."""
+    """A call that cannot store its answers continues: a later heartbeat contains them."""
     made, told = environment(refusals=[refused(RPCStatusCode.UNAVAILABLE)] * 3)
 
     async def work() -> None:

@@ -155,7 +155,7 @@ def test_a_sweep_begins_before_the_last_one(last: ArchiveReport, since: datetime
 
 
 async def test_a_sweep_lists_no_run_that_ended_before_its_time(serving: Serving, tmp_path: Path) -> None:
-    """A run that ended earlier is not read again, and one that ended later is archived."""
+    """A run that ended before that time is not read again, and a later run is archived."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(NOTHING)
         await run.result()
