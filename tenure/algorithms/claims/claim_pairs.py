@@ -6,7 +6,7 @@ inverse document frequency, and only those are compared by vectors.
 
 import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -24,7 +24,7 @@ MIN_SHARED_STEMS: Final = 3
 MIN_WORDS: Final = 3
 """Minimum number of words of a claim that is compared: "Helium is flammable."."""
 MAX_STEM_STATEMENTS: Final = 12
-"""Maximum number of claims with a stem; a more frequent stem is ignored."""
+"""Maximum number of claims with a stem by which pairs are found; a pair may share more frequent stems as well."""
 MIN_SIMILARITY: Final = 0.6
 """Minimum cosine similarity of a pair."""
 MIN_ALIKE_SHARE: Final = 0.75
@@ -134,9 +134,9 @@ def _find_outer_periods(passage: Passage) -> frozenset[str]:
     return next(filter(None, map(find_periods, places)), frozenset())
 
 
-def _min_shared(a: _Statement, b: _Statement) -> int:
-    """Return the minimum number of shared stems of two statements: two if one of them has three or fewer."""
-    return max(2, min(MIN_SHARED_STEMS, len(a.content) - 1, len(b.content) - 1))
+def _have_shared_subject(a: _Statement, b: _Statement) -> bool:
+    """Return whether two statements share enough stems: two if one of them has three or fewer."""
+    return len(a.content & b.content) >= max(2, min(MIN_SHARED_STEMS, len(a.content) - 1, len(b.content) - 1))
 
 
 def _find_candidates(
@@ -147,16 +147,14 @@ def _find_candidates(
     for n, statement in enumerate(statements):
         for stem in statement.content:
             statements_by_stem[stem].append(n)
-    shared: Counter[tuple[int, int]] = Counter()
     weight: dict[tuple[int, int], float] = defaultdict(float)
     for stem in sorted(statements_by_stem):
         if 2 <= len(statements_by_stem[stem]) <= MAX_STEM_STATEMENTS:
             for i, j in combinations(statements_by_stem[stem], 2):
-                shared[i, j] += 1
                 weight[i, j] += math.log(len(statements) / len(statements_by_stem[stem]) + 1)
     frequent = [
         (i, j)
-        for (i, j), count in shared.items()
-        if count >= _min_shared(statements[i], statements[j]) and may_pair(statements[i], statements[j])
+        for i, j in weight
+        if _have_shared_subject(statements[i], statements[j]) and may_pair(statements[i], statements[j])
     ]
     return sorted(frequent, key=lambda pair: (-weight[pair], pair))[: 4 * max_pairs]

@@ -63,7 +63,8 @@ _MONTH = "|".join(name for name in calendar.month_name if name)
 _DATE = re.compile(rf"\b(?:\d{{1,2}}\.? (?:{_MONTH})|(?:{_MONTH}) \d{{1,2}})(?:,? \d{{4}})?\b|\b(?:{_MONTH}) \d{{4}}\b")
 _PERIOD = re.compile(
     rf"{_DATE.pattern}|\b(?:(?:1[5-9]|20)\d\d|{_MONTH}|{'|'.join(calendar.day_name)})\b"
-    r"|\b(?:version|release|edition|[A-Z][a-z]+) v?\d+(?:\.\d+)*\b|\bv\d+(?:\.\d+)*\b|(?<!^)\b\d+(?:\.\d+){2,}\b"
+    r"|\b(?P<name>version|release|edition|[A-Z][a-z]+) v?(?!(?:1[5-9]|20)\d\d\b)\d+(?:\.\d+)*\b"
+    r"|\bv\d+(?:\.\d+)*\b|(?<!^)\b\d+(?:\.\d+){2,}\b"
 )
 """Time or version: 2019, March, Monday, version 2, Release 1.4, Year 4, v0.9, 3.11.2; not PEP 8."""
 _CLOCK = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)\b")
@@ -102,6 +103,8 @@ _SUBORDINATE = re.compile(
 """Words that begin a subordinate clause or a comparison."""
 _JOINT = re.compile(r"\s*;\s+|,?\s+(?:and|but|while|whereas)\s+", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!:]\s+[A-Z]")
+_UNIT_END = re.compile(r"(?<=\d)(\s?[A-Za-zµ°²³/]{1,4})\.\s+(?=[A-Z])")
+"""End of a sentence that its last word hides from the sentence splitter: "It is 13 m. The dam …"."""
 _PRONOUN = re.compile(r"^(?:it|they|he|she)\s+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _TOKEN = re.compile(rf"{_WORD.pattern}|[^\w\s.,;:'\"“”‘’()!?–-]+")
@@ -164,7 +167,11 @@ class _Clause:
 def find_periods(text: str) -> frozenset[str]:
     """Return the years, months, weekdays and versions that a sentence or a heading names."""
     marks = (match for match in _PERIOD.finditer(text) if not _is_event(text, match))
-    return frozenset(match.group().lower().removeprefix("v") for match in marks)
+    return frozenset(
+        match.group().lower().removeprefix("v")
+        for match in marks
+        if (match["name"] or "").lower() not in STOP_WORDS | _APPROXIMATE
+    )
 
 
 def detect_contradiction(a: str, b: str) -> DetectedContradiction | None:
@@ -245,7 +252,8 @@ def _is_predicate(text: str, word: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _read_clauses(text: str) -> tuple[_Clause, ...]:
-    return tuple(map(_read_clause, _split_clauses(text.strip().rstrip("."))))
+    sentences = _UNIT_END.sub(r"\1\n", text.strip().rstrip(".")).split("\n")
+    return tuple(_read_clause(clause) for sentence in sentences for clause in _split_clauses(sentence))
 
 
 def _split_clauses(text: str) -> list[str]:

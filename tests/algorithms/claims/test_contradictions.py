@@ -22,6 +22,7 @@ from tenure.algorithms.claims.contradictions import MAX_CHARACTERS, detect_contr
         ("The sea is warm, and the boat has 6 seats.", "The boat has 9 seats.", "medium", "6 against 9"),
         ("The boat has 6 seats and it sinks.", "The boat sails, but it does not sink.", "high", "negates"),
         ("In Bath the dough rises for 2 hours.", "In Bath the dough rises for 9 hours.", "medium", "2 hours against"),
+        ("The mill dam weighs 9 t. The sea is warm.", "The mill dam weighs 99 t.", "medium", "9 t against 99 t"),
         ("The bus to Bath leaves at 14:10.", "The bus to Bath leaves at 15:40.", "low", "14.10 against 15.40"),
     ],
 )
@@ -113,6 +114,7 @@ def test_statements_on_their_own_document_have_different_subjects(subject: str) 
 def test_periods_are_times_and_versions() -> None:
     """Numbers of series and sections, and the year of an event of which there is one, are none."""
     assert find_periods("3.2.1 Log of 3 May 2020, of March and of v2.1") == {"3 may 2020", "march", "2.1"}
+    assert find_periods("In 2019 about 20 cows") == find_periods("Season 2019") == {"2019"}
     assert find_periods("Release 1.4 in 2019, Year 4") == {"release 1.4", "2019", "year 4"}
     assert find_periods("PEP 484: the house was built of stone in 1890") == frozenset()
 
