@@ -7,10 +7,14 @@ from tenure.algorithms.calculator.calculator import evaluate
 from tenure.algorithms.calculator.quantities import CalculationError
 from tenure.algorithms.text.dates import parse_date_range
 
-_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+MAX_QUESTION_CHARACTERS: Final = 2_000
+"""Maximum characters of a question in which a calculation is sought, as workflows seek one."""
+_NUMBER = r"(?<!\d)(?<!\d,)\d++(?:,++\d++)*+(?:\.\d++)?+"
+"""A number as in `12,000.5`. It starts at its first digit and returns none, so long rows of digits are read once."""
 _SHARE_WORD = r"(?:percent(?:age)?|per ?cent|share)"
 _ARITHMETIC: Final = re.compile(
-    r"(?<![\w.])[(\s]*\d[\d.,]*(?:[()\s]*(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*\d[\d.,]*)+\)*(?![\w])"
+    r"(?<![\w.])(?<!\d,)(?:\(\s*+)*+\d[\d.,]*+"
+    r"(?:[()\s]*+(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*+\d[\d.,]*+)+\)*(?![\w])"
 )
 _OPERATORS: Final = {
     "plus": "+",
@@ -27,7 +31,7 @@ _CALCULATION_WORDS: Final = frozenset(
 )
 """Words around an arithmetic expression in a question that asks for nothing else."""
 _PERCENT: Final = re.compile(
-    rf"(?P<share>\d+(?:\.\d+)?)\s*(?:%|per ?cent)\s+of\s+(?P<whole>{_NUMBER})(?!\s*(?:%|to\b))"
+    rf"(?P<share>(?<!\d)\d++(?:\.\d++)?+)\s*(?:%|per ?cent)\s+of\s+(?P<whole>{_NUMBER})(?!\s*(?:%|to\b))"
 )
 _SHARES: Final = (
     re.compile(rf"(?P<part>{_NUMBER})\s+(?:is|are|as)\s+(?:what|which|a)\s+{_SHARE_WORD}\s+of\s+(?P<whole>{_NUMBER})"),
@@ -73,7 +77,7 @@ _WORDED_PATTERNS: Final = (_BETWEEN, _SHIFTED, _PERCENT, _CHANGE, *_SHARES, *_CO
 
 def extract_expression(question: str) -> str:
     """Return the calculation that a question contains, for the calculator; empty if it contains none."""
-    text = " ".join(question.split())
+    text = _normalize_question(question)
     for read in (_read_dates, _read_percentages, _read_conversion, _read_list, _read_arithmetic):
         if expression := read(text):
             return expression
@@ -86,7 +90,7 @@ def extract_calculable(question: str) -> str:
     Signs between numbers, as in `2010 - 2020`, are a calculation only if the question contains little else.
     """
     expression = extract_expression(question)
-    text = " ".join(question.split())
+    text = _normalize_question(question)
     worded = (_read_dates, _read_percentages, _read_conversion, _read_list)
     if not expression or (not any(read(text) for read in worded) and _has_other_words(text)):
         return ""
@@ -99,7 +103,7 @@ def extract_calculable(question: str) -> str:
 
 def is_pure_calculation(question: str) -> bool:
     """Return whether a question asks for nothing but a calculation, whose result is then the whole answer."""
-    text = " ".join(question.split())
+    text = _normalize_question(question)
     if not extract_calculable(text):
         return False
     rest = text.lower()
@@ -108,6 +112,11 @@ def is_pure_calculation(question: str) -> bool:
             rest = f"{rest[: found.start()]} {rest[found.end() :]}"
             break
     return not _has_other_words(rest)
+
+
+def _normalize_question(question: str) -> str:
+    """Return a question with single spaces; empty if it is too long, as a part of it may state another calculation."""
+    return " ".join(question.split()) if len(question) <= MAX_QUESTION_CHARACTERS else ""
 
 
 def _has_other_words(text: str) -> bool:

@@ -1,11 +1,13 @@
 """Tests of calculations that questions contain."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.calculator.calculator import calculate
-from tenure.algorithms.calculator.questions import extract_calculable, extract_expression
+from tenure.algorithms.calculator.questions import extract_calculable, extract_expression, is_pure_calculation
 
 
 @pytest.mark.parametrize(
@@ -84,3 +86,21 @@ def test_any_text_is_accepted(question: str) -> None:
     """An extracted calculation can always be calculated."""
     if expression := extract_calculable(question):
         assert calculate(expression).result
+
+
+@pytest.mark.parametrize("shape", ["1", "1,", "1.", "1 + ", "(", "1 ", "what is 1,", "mean of 1, "])
+def test_a_long_question_is_read_in_linear_time(shape: str) -> None:
+    """A question of 20,000 characters, which a workflow reads, costs a small part of its two seconds."""
+    question = (shape * 20_000)[:20_000]
+    before = time.process_time()
+    is_pure_calculation(question)
+
+    assert time.process_time() - before < 0.5
+
+
+def test_a_question_up_to_its_bound_is_calculated() -> None:
+    """The numbers of a long list all take part; a question beyond the bound contains no calculation."""
+    numbers = ", ".join(["1,000.25"] * 150)
+
+    assert extract_calculable(f"What is the sum of {numbers} and 2?").count("1000.25") == 150
+    assert extract_calculable(f"What is the sum of {numbers} and 2? {'Please. ' * 100}") == ""
