@@ -25,6 +25,8 @@ MAX_LIST_CHARACTERS: Final = 1000
 """Maximum characters of several quoted items of a list, such as the rows of a query."""
 MAX_CODE_CHARACTERS: Final = 1500
 """Maximum characters of quoted code."""
+MAX_LIST_ITEMS: Final = 12
+"""Maximum number of items of a list that are quoted together."""
 KINDS_WITH_SOURCES: Final[tuple[ClaimKind, ...]] = ("fact", "inference")
 """Kinds of claims that need passages."""
 MAX_LEAD_IN_WORDS, MAX_GAP_WORDS = 25, 60
@@ -191,7 +193,7 @@ def _list_item_runs(sentences: Sequence[Sentence]) -> list[tuple[int, int]]:
     return [
         (first.start, last.end)
         for n, first in enumerate(items)
-        for last in items[n + 1 :]
+        for last in items[n + 1 : n + MAX_LIST_ITEMS]
         if last.block == first.block and last.end - first.start <= MAX_LIST_CHARACTERS
     ]
 

@@ -14,7 +14,8 @@ def match_headings(feedback: Feedback, headings: Sequence[str]) -> tuple[str, ..
     """
     if feedback.topic:
         return _match_topic(feedback.topic, headings)
-    sharing = [heading for heading in headings if set(stem_words(heading)) & set(stem_words(feedback.text))]
+    stems = set(stem_words(feedback.text))
+    sharing = [heading for heading in headings if stems.intersection(stem_words(heading))]
     return tuple(sharing or headings)
 
 
@@ -26,6 +27,7 @@ def _match_topic(topic: str, headings: Sequence[str]) -> tuple[str, ...]:
     within = [heading for heading in headings if name in heading.casefold()]
     if within:
         return tuple(within)
-    shared = {heading: len(set(stem_words(heading)) & set(stem_words(topic))) for heading in headings}
+    stems = set(stem_words(topic))
+    shared = {heading: len(stems.intersection(stem_words(heading))) for heading in headings}
     best = max(shared.values(), default=0)
     return tuple(heading for heading in headings if best and shared[heading] == best)

@@ -77,7 +77,7 @@ OVERRIDES: Final = (
     compile_phrase("<|", r"<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>"),
     compile_phrase("inst]|<sys>", r"\[/?INST\]|<</?SYS>>"),
     compile_phrase("system", r"^\W{0,4}system\s*:\s*you (?:are|must)\b|\bbegin system prompt\b"),
-    compile_phrase("##", r"#{2,}\s*(?:system )?(?:instruction|prompt)s?\s*:"),
+    compile_phrase("##", r"(?<!#)#{2,}+\s*+(?:system )?(?:instruction|prompt)s?\s*:"),
     compile_phrase(
         "ignorier|missachte|vergiss|vergessen",
         r"\b(?:ignorier\w*|missachte\w*|vergiss|vergessen sie) ~(?:vorherig\w*|bisherig\w*|obig\w*|alle\w*) "
@@ -314,7 +314,7 @@ FORGED_STRUCTURE: Final = (
     ),
     compile_phrase(
         "end of|begin|start of|end ",
-        r"(?:-{3,}|={3,}|#{2,}|\*{3,}|<{2,}|\[|\x7e{3})\s*(?:end|begin|start)(?:ning)? (?:of )?(?:the )?(?:document|passage|context|data|evidence|user input|untrusted \w+|sources?|retrieved \w+|instructions?"
+        r"(?:(?<!-)-{3,}+|(?<!=)={3,}+|(?<!#)#{2,}+|(?<!\*)\*{3,}+|(?<!<)<{2,}+|\[|\x7e{3})\s*+(?:end|begin|start)(?:ning)? (?:of )?(?:the )?(?:document|passage|context|data|evidence|user input|untrusted \w+|sources?|retrieved \w+|instructions?"
         r"|system \w+|input|prompt|search results)s?\s*(?:-{2,}|={2,}|#{2,}|\*{2,}|>{2,}|\]|$|\x7e{3})",
     ),
     compile_phrase(

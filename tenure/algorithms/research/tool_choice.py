@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from tenure.algorithms.calculator.questions import extract_calculable
 from tenure.algorithms.text.questions import shorten
 
+MAX_TASK_CHARACTERS: Final = 2_000
+"""Maximum characters of a task whose wording calls for tools; patterns read it in workflows, so it is bounded."""
 MAX_TEXT_LENGTH: Final = 500
 """Maximum characters of a question or claim that becomes an argument."""
 
@@ -85,7 +87,7 @@ def choose_tool_calls(task: str) -> tuple[SuggestedCall, ...]:
 
     Whether the run has the tools, such as tables for `sql`, is for the caller to find out.
     """
-    return tuple(_propose_calls(" ".join(task.split())))
+    return tuple(_propose_calls(" ".join(task.split()))) if len(task) <= MAX_TASK_CHARACTERS else ()
 
 
 def _propose_calls(task: str) -> Iterator[SuggestedCall]:

@@ -84,14 +84,14 @@ def _find_nearest_sentence(text: str, task: str) -> str:
 def _trim_summary(gist: list[str], max_tokens: int) -> list[str]:
     """Return the lines within a token limit; the oldest ones lose their result first and are then removed."""
     kept = list(gist)
+    tokens = sum(map(estimate_tokens, kept))
     for at, line in enumerate(kept):
-        if _estimate_tokens(kept) <= max_tokens:
+        if tokens <= max_tokens:
             break
         kept[at] = line.partition(ARROW)[0]
-    while kept and _estimate_tokens(kept) > max_tokens:
-        kept.pop(0)
-    return kept
-
-
-def _estimate_tokens(lines: list[str]) -> int:
-    return sum(map(estimate_tokens, lines))
+        tokens += estimate_tokens(kept[at]) - estimate_tokens(line)
+    removed = 0
+    while removed < len(kept) and tokens > max_tokens:
+        tokens -= estimate_tokens(kept[removed])
+        removed += 1
+    return kept[removed:]

@@ -16,16 +16,16 @@ from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normali
 
 _REMEMBERED_TEXTS: Final = 512
 """Texts whose words and numbers are kept, since many claims are compared with the same passages."""
-_NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(s\b|['’]s\b)?")
+_NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*+(?:\.\d+)?)(s\b|['’]s\b)?")
 _ISO_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
-_URL = re.compile(r"(?:https?://|www\.)[^\s<>()\"”]*[\w/]", re.IGNORECASE)
+_URL = re.compile(r"(?:https?://|www\.)[^\s<>()\"”]{0,2000}[\w/]", re.IGNORECASE)
 _QUOTED = re.compile(r"[“„\"«]([^“”„\"«»]+)[”“\"»]")
 _MIN_QUOTATION_BLANKS = 2
 """Minimum blanks in quoted text that counts as a quotation."""
-_FRACTION = re.compile(r"\d+,\d{1,2}")
+_FRACTION = re.compile(r"\d++,\d{1,2}")
 _SCALES = (1.0, 1e3, 1e6, 1e9)
 """Ratios between units of the same number: 1.5 km is 1,500 m, 2 million is 2,000,000."""
-_DOTTED = re.compile(r"\d+(?:\.\d+){2,}")
+_DOTTED = re.compile(r"(?<!\d)\d++(?:\.\d++){2,}+")
 _NUMBER_WORDS = {
     word: float(value)
     for value, word in enumerate(
@@ -177,7 +177,9 @@ _MEASURES = frozenset(
     )
 )
 """Stems of units; a number of them is no count of what a text lists."""
-_QUANTITY = re.compile(rf"\b(\d[\d,]*(?:\.\d+)?|{'|'.join(_NUMBER_WORDS)})[\s-]+([^\W\d_]{{2,}})", re.IGNORECASE)
+_QUANTITY = re.compile(
+    rf"\b(?<!\d,)(\d[\d,]*+(?:\.\d++)?+|{'|'.join(_NUMBER_WORDS)})[\s-]++([^\W\d_]{{2,}})", re.IGNORECASE
+)
 
 
 def find_conflicting_details(claim: str, source: str, context: str = "") -> tuple[str, ...]:

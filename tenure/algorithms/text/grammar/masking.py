@@ -9,6 +9,9 @@ from typing import Final
 MASK: Final = "ǁ"
 """Character that replaces a masked one; patterns see it as a letter."""
 
+MAX_ANALYZED_CHARACTERS: Final = 4_000
+"""Characters of a text that patterns of grammar see; all after them are masked, which bounds their backtracking."""
+
 _PROTECTED = re.compile(
     r"\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|„[^“”\n]{1,200}[“”]|«[^»\n]{1,200}»|‘[^’\n]{1,200}’(?!\w)"
     r"|`[^`\n]{1,200}`|\([^()\n]{1,300}\)|\[[^\[\]\n]{1,300}\]"
@@ -21,5 +24,6 @@ _ABBREVIATION = re.compile(
 
 def mask_text(text: str) -> str:
     """Replace quotations, brackets and the full stops of abbreviations by masks of the same length."""
-    masked = _PROTECTED.sub(lambda match: MASK * len(match[0]), text)
-    return _ABBREVIATION.sub(lambda match: match[0].replace(".", MASK), masked)
+    masked = _PROTECTED.sub(lambda match: MASK * len(match[0]), text[:MAX_ANALYZED_CHARACTERS])
+    words = _ABBREVIATION.sub(lambda match: match[0].replace(".", MASK), masked)
+    return words + MASK * (len(text) - len(words))
