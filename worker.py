@@ -69,6 +69,7 @@ from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.federated import FederatedSearch
 from tenure.temporal.answer_cipher import CodecCipher
+from tenure.temporal.blocked_runs import prevent_blocking
 from tenure.temporal.codec_server import serve_while_needed
 from tenure.temporal.connection import ServerUnreachable, connect, get_local_address
 from tenure.temporal.deployment import (
@@ -425,6 +426,7 @@ async def serve(
             workers = build_workers(
                 client, settings, queues, threads, knowledge.proxy, engines, visitor, chromium, [monitor], **versioning
             )
+            await running.enter_async_context(prevent_blocking(client, TENURE_QUEUE))
             for worker in workers:
                 extend_workflow_tasks(worker)
                 await running.enter_async_context(worker)

@@ -20,10 +20,8 @@ from temporalio.exceptions import FailureError
 from tenure.cli.formatting import truncate_line
 from tenure.cli.progress.snapshot import PendingFailure
 from tenure.cli.session.server_target import ServerTarget
+from tenure.temporal.blocked_runs import REPORTED_PROBLEMS
 from tenure.temporal.stack import local
-
-REPORTED = "TemporalReportedProblems"
-"""Search attribute that the server sets on a workflow whose tasks keep failing."""
 
 _LATEST_EVENTS = 20
 _REASON_LENGTH = 200
@@ -73,7 +71,7 @@ async def _of_workflow_task(
     """Describe a workflow whose own code fails; a task lost with its worker is not reported."""
     attempt = described.pending_workflow_task.attempt
     info = described.workflow_execution_info
-    if attempt <= 1 and REPORTED not in info.search_attributes.indexed_fields:
+    if attempt <= 1 and REPORTED_PROBLEMS not in info.search_attributes.indexed_fields:
         return None
     cause = await _cause(client, info.execution)
     if cause is None:

@@ -1,0 +1,98 @@
+"""End workflows whose tasks deadlock again and again, so that they take no more time from the other runs.
+
+The server repeats a failed workflow task for ever, which is right for a failure that a corrected version repairs. A
+task that computes for longer than its limit holds the interpreter each time: all other runs of the worker wait for it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.workflowservice.v1 import (
+    GetWorkflowExecutionHistoryReverseRequest,
+    GetWorkflowExecutionHistoryReverseResponse,
+)
+from temporalio.client import Client
+from temporalio.converter import WorkflowSerializationContext
+from temporalio.exceptions import FailureError
+
+REPORTED_PROBLEMS: Final = "TemporalReportedProblems"
+"""Search attribute that a server from 1.30 sets on a workflow whose tasks failed five times in a row."""
+MAX_DEADLOCKS: Final = 5
+"""Attempts of a workflow task from which a deadlock ends its workflow; a busy machine causes one or two at most."""
+CHECK_SECONDS: Final = 15.0
+"""Interval between two searches for blocked workflows."""
+DEADLOCK_MARK: Final = "TMPRL1101"
+"""Name of a deadlock in the message of the SDK: `[TMPRL1101] Potential deadlock detected: …`."""
+_LATEST_EVENTS = 20
+
+
+async def end_blocked_workflows(client: Client, task_queue: str, max_deadlocks: int = MAX_DEADLOCKS) -> list[str]:
+    """Terminate the workflows of a task queue whose current task has deadlocked too often; return their ids.
+
+    A child is ended without its parent, which continues without the results of the child.
+
+    Raises:
+        RPCError: the server does not answer, or does not know the search attribute.
+    """
+    ended = []
+    query = f"{REPORTED_PROBLEMS} IS NOT NULL AND ExecutionStatus = 'Running' AND TaskQueue = '{task_queue}'"
+    async for found in client.list_workflows(query):
+        handle = client.get_workflow_handle(found.id, run_id=found.run_id)
+        attempt = (await handle.describe()).raw_description.pending_workflow_task.attempt
+        if attempt < max_deadlocks or not await _is_deadlocked(client, found.id, found.run_id):
+            continue
+        reason = f"A workflow task took too long {attempt} times in a row and blocked the worker for all runs."
+        await handle.terminate(reason=reason)
+        structlog.get_logger().error("a run that blocked the worker was ended", run=found.id, attempts=attempt)
+        ended.append(found.id)
+    return ended
+
+
+@asynccontextmanager
+async def prevent_blocking(client: Client, task_queue: str) -> AsyncIterator[None]:
+    """End blocked workflows of a task queue during the block."""
+    watching = asyncio.create_task(_end_repeatedly(client, task_queue))
+    try:
+        yield
+    finally:
+        watching.cancel()
+
+
+async def _end_repeatedly(client: Client, task_queue: str) -> None:
+    """End blocked workflows until the task is cancelled; a failed search is logged once and repeated."""
+    known = ""
+    while True:
+        try:
+            await end_blocked_workflows(client, task_queue)
+            known = ""
+        except Exception as error:
+            if (reason := repr(error)) != known:
+                structlog.get_logger().warning("blocked runs cannot be searched", why=reason)
+            known = reason
+        await asyncio.sleep(CHECK_SECONDS)
+
+
+async def _is_deadlocked(client: Client, workflow: str, run: str) -> bool:
+    """Return whether the latest failure of a workflow's task is a deadlock; the server records the first of a row."""
+    reply: GetWorkflowExecutionHistoryReverseResponse = (
+        await client.workflow_service.get_workflow_execution_history_reverse(
+            GetWorkflowExecutionHistoryReverseRequest(
+                namespace=client.namespace,
+                execution=WorkflowExecution(workflow_id=workflow, run_id=run),
+                maximum_page_size=_LATEST_EVENTS,
+            )
+        )
+    )
+    converter = client.data_converter.with_context(
+        WorkflowSerializationContext(namespace=client.namespace, workflow_id=workflow)
+    )
+    for event in reply.history.events:
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+            error = await converter.decode_failure(event.workflow_task_failed_event_attributes.failure)
+            return DEADLOCK_MARK in (error.message if isinstance(error, FailureError) else str(error))
+    return False
