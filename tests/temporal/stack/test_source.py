@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tenure.installation import ROOT
-from tenure.temporal.stack.source import WORKER_SOURCES, compute_source_hash
+from tenure.temporal.stack.source import WORKER_SOURCES, compute_source_hash, iterate_files
 
 
 @pytest.fixture
@@ -70,3 +70,13 @@ def test_files_that_are_no_code_count_if_a_worker_reads_them(root: Path) -> None
         hashes.append(compute_source_hash(root))
 
     assert len(set(hashes)) == 3
+
+
+def test_every_file_of_the_packages_is_in_a_copy() -> None:
+    """A worker that runs from a copy of its source has the files that are no code, such as the one pytest reads."""
+    names = {name for name, _ in iterate_files(ROOT)}
+    folders = [ROOT / name for name in ("tenure", "workflows", "activities")]
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    needed = {path.relative_to(ROOT).as_posix() for path in files if "__pycache__" not in path.parts}
+
+    assert needed <= names
