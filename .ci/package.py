@@ -27,6 +27,8 @@ WANTED = (
     "tenure/_app/workflows/__init__.py",
     "tenure/_app/activities/__init__.py",
     "tenure/report/render/templates/report.typ",
+    "tenure/sandbox/requirements.txt",
+    "tenure/sandbox/inside/pytest.ini",
     "tenure_minilm/model/tokenizer.json",
     "tenure_minilm/model/all-MiniLM-L6-v2-ct2-int8-1/model.bin",
 )

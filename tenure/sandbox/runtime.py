@@ -1,9 +1,9 @@
 """Provide the Python environment of sandboxed programs, created once and mounted read-only.
 
 `TENURE_SANDBOX_PYTHON` names an interpreter with the packages for programs. Without it, a small environment is created
-in the home at the first use, from the dependency group `sandbox` of `pyproject.toml`. Until it exists, and if it cannot
-be created for lack of a network, programs run on Tenure's own interpreter and packages, which include pytest and NumPy
-and no secret.
+in the home at the first use, from packages whose versions and hashes `requirements.txt` in this folder pins. Until it
+exists, and if it cannot be created for lack of a network, programs run on Tenure's own interpreter and packages, which
+include pytest and NumPy and no secret.
 """
 
 import json
@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,15 +20,14 @@ from typing import Final
 from filelock import FileLock
 
 from tenure.contracts.sandbox import Language
-from tenure.installation import ROOT
 from tenure.sandbox.base import NoSandbox
 from tenure.settings import Settings
 
 INSIDE_FOLDER: Final = Path(__file__).resolve().parent / "inside"
 """Folder of the scripts that run inside a sandbox."""
 
-PROJECT_FILE: Final = ROOT / "pyproject.toml"
-"""File that pins the packages of the environment."""
+REQUIREMENTS: Final = Path(__file__).resolve().with_name("requirements.txt")
+"""Packages of the environment with their hashes: the dependency group `sandbox` of `pyproject.toml`, exported."""
 
 CREATION_TIMEOUT_SECONDS: Final = 600
 """Time for creating the environment."""
@@ -186,10 +184,9 @@ class _OwnEnvironment:
     """Environment that Tenure creates for itself."""
 
     def __init__(self, settings: Settings) -> None:
-        group = tomllib.loads(PROJECT_FILE.read_text(encoding="utf-8"))["dependency-groups"]["sandbox"]
-        self._packages: list[str] = list(group)
+        self._requirements = REQUIREMENTS.read_bytes()
         self._folder = settings.home.absolute() / "sandbox"
-        self._mark = self._folder / "made.json"
+        self._mark = self._folder / "installed.txt"
         self._failed = self._folder / "failed"
         self.python = self._folder / "python" / "bin" / "python"
         self.fonts = self._folder / "fonts"
@@ -198,8 +195,8 @@ class _OwnEnvironment:
     def is_ready(self) -> bool:
         """Whether it was created from the currently pinned packages."""
         try:
-            return bool(json.loads(self._mark.read_text(encoding="utf-8")) == self._packages)
-        except (OSError, ValueError):
+            return self._mark.read_bytes() == self._requirements
+        except OSError:
             return False
 
     def create(self) -> None:
@@ -218,7 +215,7 @@ class _OwnEnvironment:
                 said = getattr(error, "stderr", None) or str(error).encode()
                 self._failed.write_bytes(said[-2000:])
             else:
-                self._mark.write_text(json.dumps(self._packages), encoding="utf-8")
+                self._mark.write_bytes(self._requirements)
 
     @property
     def _failed_recently(self) -> bool:
@@ -236,13 +233,14 @@ class _OwnEnvironment:
 
     def _commands(self) -> list[list[str]]:
         """Return the commands that create it, with uv if it is installed."""
-        folder = str(self.python.parents[1])
+        folder, python = str(self.python.parents[1]), str(self.python)
+        packages = ["--quiet", "--require-hashes", "--requirement", str(REQUIREMENTS)]
         if uv := shutil.which("uv"):
             return [
                 [uv, "venv", "--quiet", "--no-project", "--python", sys.executable, folder],
-                [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", str(self.python), *self._packages],
+                [uv, "pip", "install", "--compile-bytecode", "--python", python, *packages],
             ]
         return [
             [sys.executable, "-m", "venv", folder],
-            [str(self.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *self._packages],
+            [python, "-m", "pip", "install", "--disable-pip-version-check", *packages],
         ]

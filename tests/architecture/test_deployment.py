@@ -110,18 +110,27 @@ def test_a_worker_is_healthy_only_if_it_polls_what_it_serves() -> None:
         assert queues_of(worker["healthcheck"]["test"]) == queues_of(worker["command"])
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_images_are_pinned(name: str) -> None:
-    """Every image names an exact version."""
-    assert re.search(r":v?\d+\.\d+(\.\d+(-[0-9a-f]{7,})?)?$", SERVICES[name]["image"])
+def test_images_are_pinned() -> None:
+    """Every image of the Dockerfile, Compose and Kubernetes names a version and its digest, but those built here."""
+    files_ = [ROOT / "Dockerfile", ROOT / "docker-compose.yml", *(ROOT / "deploy").rglob("*.y*ml")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files_)
+    images = re.findall(r"^\s*(?:- )?(?:FROM|image:) +(\S+)", text, re.MULTILINE)
+    foreign = {image for image in images if not image.startswith("tenure-worker:")}
+
+    assert {service["image"] for service in SERVICES.values()} <= set(images)
+    assert [image for image in foreign if not re.search(r":v?\d+\.\d+\S*@sha256:[0-9a-f]{64}$", image)] == []
+    assert len({image.partition("@")[0] for image in foreign}) == len(foreign) == 9
 
 
-def test_base_images_are_pinned() -> None:
-    """Every stage of the Dockerfile starts from an exact version."""
-    bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
+def test_packages_of_the_image_are_installed_by_their_hashes() -> None:
+    """Every installation of the Dockerfile requires hashes: uv by its own, all others by those of the constraints."""
+    runs = re.findall(r"^RUN (?:.*\\\n)*.*$", DOCKERFILE, re.MULTILINE)
+    installing = [run for run in runs if re.search(r"\b(?:install|sync|add)\b(?! --directory)", run)]
 
-    assert bases
-    assert all(re.search(r":\d+\.\d+\.\d+-", base) for base in bases)
+    assert len(installing) == 2
+    assert all("--require-hashes" in run for run in installing)
+    assert re.search(r'"uv==\S+ \\\n(?: +--hash=sha256:[0-9a-f]{64}["\\ \n]+){2}', installing[0])
+    assert "--constraints deploy/constraints.txt" in installing[1]
 
 
 @pytest.mark.parametrize("name", SERVICES)

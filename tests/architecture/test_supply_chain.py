@@ -12,11 +12,18 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-CONSTRAINTS = ROOT / "deploy" / "constraints.txt"
-MAKE_CONSTRAINTS = (
-    "uv export --no-dev --all-extras --no-emit-project --no-header --no-annotate --prune sentence-transformers "
-    "--format requirements-txt -o deploy/constraints.txt"
-)
+CONSTRAINTS = "deploy/constraints.txt"
+SANDBOX_REQUIREMENTS = "tenure/sandbox/requirements.txt"
+EXPORTS = {
+    CONSTRAINTS: (
+        "uv export --no-dev --all-extras --no-emit-project --no-header --no-annotate --prune sentence-transformers "
+        f"--format requirements-txt -o {CONSTRAINTS}"
+    ),
+    SANDBOX_REQUIREMENTS: (
+        f"uv export --only-group sandbox --no-header --no-annotate --format requirements-txt -o {SANDBOX_REQUIREMENTS}"
+    ),
+}
+"""Commands that make the files with the hashes of packages."""
 OVERRIDDEN = {"sentence-transformers", "llm", "llama-cpp-python"}
 """Packages that are declared and never installed, as `override-dependencies` says."""
 
@@ -61,13 +68,20 @@ def declared(*, for_users: bool) -> list[Requirement]:
     return [Requirement(text) for text in texts]
 
 
-def constraints() -> dict[str, tuple[str, list[str]]]:
-    """Return version and hashes of each package of the constraints file."""
+def read_hashes(file: str) -> dict[str, tuple[str, list[str]]]:
+    """Return version and hashes of each package of an exported file."""
     found = {}
-    for entry in re.split(r"\n(?=\S)", CONSTRAINTS.read_text().strip()):
+    for entry in re.split(r"\n(?=\S)", (ROOT / file).read_text().strip()):
         name, version = re.match(r"([A-Za-z0-9_.-]+)==(\S+)", entry).groups()  # type: ignore[union-attr]
         found[normalize(name)] = (version, re.findall(r"--hash=sha256:([0-9a-f]{64})", entry))
     return found
+
+
+def declared_in(file: str) -> list[Requirement]:
+    """Return the direct dependencies that an exported file contains."""
+    if file == CONSTRAINTS:
+        return declared(for_users=True)
+    return [Requirement(text) for text in project()["dependency-groups"]["sandbox"]]
 
 
 def list_installed() -> Iterator[metadata.Distribution]:
@@ -133,30 +147,33 @@ def test_direct_dependencies_are_pinned() -> None:
     assert not loose
 
 
-def test_constraints_belong_to_the_declared_versions() -> None:
-    """The constraints file names the pinned version of each direct dependency."""
-    known = constraints()
+@pytest.mark.parametrize("file", EXPORTS)
+def test_exports_belong_to_the_declared_versions(file: str) -> None:
+    """An exported file names the pinned version of each direct dependency."""
+    known = read_hashes(file)
     stale = [
         str(requirement)
-        for requirement in declared(for_users=True)
+        for requirement in declared_in(file)
         if known.get(normalize(requirement.name), ("", []))[0] != next(iter(requirement.specifier)).version
     ]
 
-    assert not stale, f"renew the file: {MAKE_CONSTRAINTS}"
+    assert not stale, f"renew the file: {EXPORTS[file]}"
 
 
-def test_every_constraint_has_hashes_and_no_address() -> None:
-    """Every package of the constraints file has a hash, and no line names a registry."""
-    text = CONSTRAINTS.read_text()
+@pytest.mark.parametrize("file", EXPORTS)
+def test_every_exported_package_has_hashes_and_no_address(file: str) -> None:
+    """Every package of an exported file has a hash, and no line names a registry."""
+    known = read_hashes(file)
 
-    assert len(constraints()) > len(declared(for_users=True))
-    assert not [name for name, (_, hashes) in constraints().items() if not hashes]
-    assert not re.search(r"://|--(?:extra-)?index|--find-links|@", text)
+    assert len(known) > len(declared_in(file))
+    assert not [name for name, (_, hashes) in known.items() if not hashes]
+    assert not re.search(r"://|--(?:extra-)?index|--find-links|@", (ROOT / file).read_text())
 
 
-def test_the_manual_names_the_command_that_makes_the_constraints() -> None:
-    """The command is in the manual as this test prints it."""
-    assert MAKE_CONSTRAINTS in (ROOT / "docs" / "security.md").read_text()
+@pytest.mark.parametrize("file", EXPORTS)
+def test_the_manual_names_the_command_that_exports(file: str) -> None:
+    """The commands are in the manual as this test prints them."""
+    assert EXPORTS[file] in (ROOT / "docs" / "security.md").read_text()
 
 
 def test_licences_of_all_packages_are_compatible() -> None:

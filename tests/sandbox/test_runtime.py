@@ -1,7 +1,7 @@
 """The interpreter of sandboxed programs, and how its environment is made."""
 
-import json
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -57,9 +57,38 @@ def test_the_environment_is_created_once(tmp_path: Path, monkeypatch: pytest.Mon
     made = tmp_path / "home" / "sandbox" / "python" / "bin"
     made.mkdir(parents=True)
     (made / "python").symlink_to(sys.executable)
-    group = next(line for line in runtime.PROJECT_FILE.read_text().splitlines() if line.startswith("sandbox = "))
-    (tmp_path / "home" / "sandbox" / "made.json").write_text(json.dumps(json.loads(group.removeprefix("sandbox = "))))
+    mark = tmp_path / "home" / "sandbox" / "installed.txt"
+    mark.write_bytes(runtime.REQUIREMENTS.read_bytes())
     assert prepare(settings).note == ""
+    mark.write_text("pytest==0 --hash=sha256:00")
+    assert prepare(settings).note.startswith("Tenure's own packages")
+
+
+@slow
+@pytest.mark.parametrize("installer", ["uv", "pip"])
+def test_a_package_with_another_hash_is_not_installed(
+    installer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both installers refuse a file that differs from its hash, and programs run on Tenure's own packages then."""
+    wheel = tmp_path / "exchanged-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("exchanged.py", "")
+        archive.writestr("exchanged-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: exchanged\nVersion: 1\n")
+        archive.writestr(
+            "exchanged-1.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("exchanged-1.dist-info/RECORD", "")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"--find-links {tmp_path}\n--no-index\nexchanged==1 --hash=sha256:{'0' * 64}\n")
+    monkeypatch.setattr(runtime, "REQUIREMENTS", requirements)
+    if installer == "pip":
+        monkeypatch.setattr("tenure.sandbox.runtime.shutil.which", lambda name, path=None: None)
+    settings = without_python(tmp_path / "home")
+
+    assert prepare(settings).note.startswith("Tenure's own packages")
+    said = (tmp_path / "home" / "sandbox" / "failed").read_text().lower()
+    assert "hash" in said
+    assert "0" * 64 in said
 
 
 def test_a_patched_bubblewrap_is_known_by_its_version() -> None:
