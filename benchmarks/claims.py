@@ -22,8 +22,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tenure.algorithms.claims.entailment import judge_claim
 from tenure.algorithms.retrieval.stance import detect_stance
-from tenure.algorithms.text.entailment import judge_claim
 
 ABSTRACTS = Path("../beir/scifact/corpus.jsonl")
 MINIMAL_PAIRS = Path(__file__).parent / "support" / "minimal_pairs.txt"

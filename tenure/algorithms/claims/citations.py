@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
+from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.injection.taint import has_instructions
-from tenure.algorithms.text.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words

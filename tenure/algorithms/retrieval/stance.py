@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from tenure.algorithms.text.entailment import compare_with_sentence
+from tenure.algorithms.claims.entailment import compare_with_sentence
 from tenure.algorithms.text.polarity import compare_antonyms, compare_directions, is_polarity_reversed
 from tenure.algorithms.text.questions import split_question
 from tenure.algorithms.text.sentences import Sentence, split_sentences, stem_words

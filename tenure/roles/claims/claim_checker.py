@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
+from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.claims.verification import (
     MAX_CLAIMS_PER_CALL,
     demote_unsourced_claim,
@@ -13,7 +14,6 @@ from tenure.algorithms.claims.verification import (
     list_conflicts,
     needs_sources,
 )
-from tenure.algorithms.text.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import is_non_english, normalize_sentence, split_sentences, stem_words

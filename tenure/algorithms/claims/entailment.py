@@ -3,9 +3,9 @@
 A sentence supports a claim if both are the same words in the same order. Only differences that change no meaning are
 allowed: articles, numerals, contractions, punctuation, the place of an opening adjunct ("In 1990, …"), and clauses of
 the sentence that neither deny nor restrict the rest. Negation, numbers, units, direction, roles, quantifiers and
-conditions therefore agree, and a paraphrase stays open. A sentence refutes a claim if only a negation separates them,
-or if they compare the same two things the other way round. Word lists are English; a claim in another language is
-supported by the whole sentence alone.
+conditions therefore agree, and a paraphrase stays open. A sentence refutes a claim if the two contradict each other as
+sources do, or if they compare the same two things the other way round. Word lists are English; a claim in another
+language is supported by the whole sentence alone.
 """
 
 import re
@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.text.sentences import is_non_english, split_sentences
 
 SupportVerdict = Literal["supported", "refuted", "neutral"]
@@ -45,11 +46,6 @@ _OMITTED: Final = frozenset(("a", "an", "the", "that"))
 """Words without meaning of their own: articles, and "that" after a verb of saying."""
 _INDEFINITE: Final = frozenset(("few", "little"))
 """Words whose meaning an article turns around: "few survive", "a few survive"."""
-_NEGATIONS: Final = frozenset(("no", "not", "never"))
-_AUXILIARIES: Final = frozenset(("do", "does", "did"))
-"""Words that a negation of a verb adds."""
-_UNCERTAIN: Final = frozenset("may might could some several many certain often sometimes usually partly".split())
-"""Words with which a statement and its negation can both be true: "some do", "some do not"."""
 
 # The opening of "In 1990, the mill closed." or "If it rains, it closes." may also be at the end.
 _OPENING = re.compile(
@@ -107,7 +103,8 @@ def compare_with_sentence(claim: str, sentence: str) -> SupportVerdict:
     statements = _list_statements(sentence)
     if stated in statements:
         return "supported"
-    return "refuted" if any(_is_opposite(stated, other) for other in statements) else "neutral"
+    is_denied = any(_is_forbidden(stated, other) or _is_exchanged(stated, other) for other in statements)
+    return "refuted" if is_denied or detect_contradiction(claim, sentence) else "neutral"
 
 
 @lru_cache(maxsize=2048)
@@ -178,33 +175,16 @@ def _move_opening(sentence: str) -> str:
     return sentence if "," in rest or ";" in rest else f"{rest} {opening.group()}"
 
 
-def _is_opposite(a: Tokens, b: Tokens) -> bool:
-    """Return whether two statements differ by a negation alone, or compare the same two things the other way round."""
-    if _strip_negations(a) == _strip_negations(b):
-        denying, denied = (a, b) if _count_negations(a) % 2 else (b, a)
-        return not _count_negations(denied) % 2 and not _UNCERTAIN.intersection(denying)
-    return _is_exchanged(a, b)
-
-
-def _count_negations(statement: Tokens) -> int:
-    return sum(word in _NEGATIONS for word in statement)
-
-
-def _strip_negations(statement: Tokens) -> Tokens:
-    """Return a statement without negations and their auxiliaries, and verbs without their ending -s.
-
-    "Must not" denies "may" as well as "must", so both are one word here.
-    """
-    return tuple(
-        "may" if word == "must" else word.removesuffix("s") if len(word) > 3 else word
-        for word in statement
-        if word not in _NEGATIONS and word not in _AUXILIARIES
-    )
+def _is_forbidden(a: Tokens, b: Tokens) -> bool:
+    """Return whether one statement says "must not" where the other says "may"."""
+    texts = " ".join(a), " ".join(b)
+    allowed = [text.replace(" must not ", " may ") for text in texts]
+    return allowed[0] == allowed[1] and texts[0] != texts[1]
 
 
 def _is_exchanged(a: Tokens, b: Tokens) -> bool:
     """Return whether one statement says "A is denser than B" and the other "B is denser than A"."""
-    if len(a) != len(b) or "than" not in b or _NEGATIONS.intersection(b):
+    if len(a) != len(b) or "than" not in b or not {"no", "not", "never"}.isdisjoint(b):
         return False
     verb, other_verb = _find_verb(b), _find_verb(a)
     than = b.index("than")

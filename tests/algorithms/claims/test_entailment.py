@@ -5,7 +5,7 @@ import time
 import pytest
 
 from benchmarks.claims import measure, read_minimal_pairs
-from tenure.algorithms.text.entailment import SupportVerdict, compare_with_sentence, judge_claim
+from tenure.algorithms.claims.entailment import SupportVerdict, compare_with_sentence, judge_claim
 
 RISE = "The dough of the bread has to rise for two hours in a warm kitchen."
 
