@@ -163,7 +163,7 @@ def cite_sentence(sentence: WrittenSentence, passages: Sequence[Passage], label:
     return cite_claim(text, numbers, passages, kind=sentence.kind, label=label, column=column)
 
 
-_MARK = re.compile(r"\s*(?<!\w)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()|(?<=\w)\[(\d{1,3})\](?=[.!?]?\s*\Z)")
+_MARK = re.compile(r"(?<!\s)\s*+(?<!\w)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()|(?<=\w)\[(\d{1,3})\](?=[.!?]?\s*\Z)")
 """Citation mark in a text; directly after a word only at the end, since it may be an index."""
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 

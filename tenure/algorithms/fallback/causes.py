@@ -65,6 +65,8 @@ _EMPTY = re.compile(
     r"^(?:(?:and|but|so|that|then)\s+)*(?:this|that|it|they|these|those|he|she|we|you|there|here|what|which)\b",
     re.IGNORECASE,
 )
+MAX_STATEMENT_CHARACTERS = 1_000
+"""Maximum characters of a statement whose cause is sought; patterns go back in it."""
 _MIN_STEMS = 2
 
 
@@ -84,7 +86,7 @@ def extract_causes(statements: Sequence[StandaloneSentence]) -> list[CausalState
 
 def _split_cause(text: str) -> tuple[str, str] | None:
     """Return cause and effect of a sentence; None if one is missing or is only a pronoun."""
-    parts = _match_cause(text)
+    parts = _match_cause(text) if len(text) <= MAX_STATEMENT_CHARACTERS else None
     return parts if parts and all(_has_content(part) for part in parts) else None
 
 

@@ -158,7 +158,7 @@ def trace_path(tree: Sequence[ReasoningStep], tip: int) -> tuple[str, ...]:
     while tip:
         step = tree[tip - 1]
         texts.append(step.claim.text)
-        tip = step.follows[0] if step.follows else 0
+        tip = step.follows[0] if step.follows and step.follows[0] < tip else 0
     return tuple(reversed(texts))
 
 

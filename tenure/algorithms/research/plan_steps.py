@@ -33,6 +33,10 @@ _ADJECTIVE: Final = re.compile(
 """Adjective or adverb before another word."""
 
 
+MAX_QUERY_CHARACTERS: Final = 1_000
+"""Maximum characters of a query that is made broader, as of the query of a step."""
+
+
 class ProposedStep(NamedTuple):
     """Step of a plan."""
 
@@ -79,6 +83,8 @@ def propose_alternative(query: str) -> str:
     The last qualifying phrase without a name is left out ("in small towns"), else the longest adjective or adverb: rare
     words are long (Zipf's law of abbreviation), and a word that no document contains makes a search find nothing.
     """
+    if len(query) > MAX_QUERY_CHARACTERS:
+        return ""
     end = len(query.rstrip(" ?.!"))
     phrases = [match.start() for match in _QUALIFIER.finditer(query[:end]) if not has_name(query[match.start() : end])]
     adjectives = sorted((match for match in _ADJECTIVE.finditer(query) if match[0].islower()), key=lambda m: -len(m[0]))

@@ -94,8 +94,14 @@ class PeriodReading(NamedTuple):
     """Reason why the periods are not understood; empty if they are."""
 
 
+MAX_QUESTION_CHARACTERS = 2_000
+"""Maximum characters of a question whose periods are read."""
+
+
 def read_periods(text: str) -> PeriodReading:
     """Find the periods of a normalized question and what they mean for the rows."""
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        return PeriodReading(text)
     found: list[Period] = []
     marked = text
     for form in _FORMS:

@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.sentences import Sentence
 
+MAX_SENTENCE_CHARACTERS: Final = 1_000
+"""Maximum characters of a sentence that is split; two clauses of 30 words have fewer."""
 MAX_CLAUSE_WORDS: Final = 30
 """Maximum words of a clause; a longer clause makes more than one statement."""
 
@@ -62,7 +64,7 @@ class CausalClauses(NamedTuple):
 
 def split_causal_sentence(text: str) -> CausalClauses | None:
     """Split a causal sentence into premise and conclusion; None if it draws no conclusion or cannot be split."""
-    if _OPINION.search(text):
+    if len(text) > MAX_SENTENCE_CHARACTERS or _OPINION.search(text):
         return None
     for mark in (_SINCE, _SO, _BECAUSE):
         if found := mark.search(text):

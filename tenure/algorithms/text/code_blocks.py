@@ -23,6 +23,9 @@ _FUNCTION_NAME = re.compile(
     r"`(\w+)(?:\([^`]*\))?`|\b([a-z_]\w*)\([^)]*\)|\bfunction\s+(?:named|called)?\s*([a-z]\w*_\w+)\b"
 )
 
+MAX_LITERAL_CHARACTERS = 500
+"""Characters after a call in which its result is sought."""
+
 DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -137,7 +140,9 @@ def _parse_example(match: re.Match[str]) -> CodeExample | None:
 
 def _parse_literal(text: str) -> str | None:
     """Return the longest Python literal at the start of a text, if any."""
-    words = text.strip().rstrip(".,;:` ").split(" ")
+    words = text.strip()[:MAX_LITERAL_CHARACTERS].rstrip(".,;:` ").split(" ")
+    if len(text.strip()) > MAX_LITERAL_CHARACTERS:
+        words.pop()  # it may be the beginning of a longer word
     for end in range(len(words), 0, -1):
         piece = " ".join(words[:end]).rstrip(".,;:`")
         try:

@@ -7,6 +7,7 @@ negation reverses it. Irony and conclusions from figures are not detected.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from tenure.algorithms.text.sentences import STOP_WORDS, split_words, stem_words
@@ -85,15 +86,20 @@ MAX_NEGATION_DISTANCE = 4
 """Maximum words between a negation and the direction word after it."""
 
 
+MAX_COMPARED_CHARACTERS, MAX_DIRECTIONS = 2_000, 20
+"""Characters of a claim and of a sentence, and direction words of a claim, that are compared: pairs of words are."""
+
+
 def compare_directions(claim: str, texts: Sequence[str]) -> Agreement:
     """Compare the direction of change in a claim and in texts.
 
     For each direction word of the claim, the nearest direction word next to the same content word is looked up in the
     texts.
     """
+    claim, texts = claim[:MAX_COMPARED_CHARACTERS], [text[:MAX_COMPARED_CHARACTERS] for text in texts]
     agreements = [
         found
-        for position, sign in _find_directions(claim)
+        for position, sign in islice(_find_directions(claim), MAX_DIRECTIONS)
         if (found := _compare_nearest_direction(claim, position, sign, texts))
     ]
     if not agreements:

@@ -37,12 +37,14 @@ _REASONS = {
 }
 _PAGE_NUMBER = re.compile(r"\W*(?:page\s+)?(?:\d{1,4}|[ivxlc]{1,6})(?:\s*(?:/|of)\s*\d{1,4})?\W*$", re.IGNORECASE)
 _BULLET = re.compile(r"[•▪◦‣●–*-]\s+(?=\S)")
-_BROKEN_WORD = re.compile(r"(\w*[^\W\d_])-$")
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w*[^\W\d_])-$")
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _SENTENCE_END = re.compile(r"[.!?:][\"'”’)\]]*$")
 _PLACEHOLDER_TITLE = re.compile(r"(?:untitled|microsoft word\b.*|.*\.(?:docx?|tex|dvi|indd|pdf))$", re.IGNORECASE)
 _DATE = re.compile(r"D:(\d{4})(\d{2})?(\d{2})?")
-_NUMBERING = re.compile(r"(?:(?:chapter|section|appendix)\s+)?(?:\d+(?:\.\d+)*|[a-z](?:\.\d+)+)[.:]?\s+(?=\S)")
+_NUMBERING = re.compile(
+    r"(?:(?:chapter|section|appendix)\s+)?(?:(?<![\d.])\d++(?:\.\d++)*+|[a-z](?:\.\d+)+)[.:]?\s+(?=\S)"
+)
 _NUMBERED_HEAD = re.compile(r"\d+\s+\D|.*\D\s\d+$")
 _EDGE_LINES = 2
 _MIN_PAGES = 3
