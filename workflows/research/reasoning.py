@@ -9,11 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, NamedTuple
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.verification import verify_drafts
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.reasoning import strategies
@@ -217,17 +215,12 @@ REASONING_STRATEGIES: Final[
 
 
 async def reason_over(task: ReasoningTask, strategy: ReasoningStrategy) -> ReasoningResult:
-    """Reason with a strategy and verify every step; a failure becomes a note.
+    """Reason with a strategy and verify every step.
 
     Without a line of thought there is a note only if a person asked for reasoning; the trace shows it in any case.
     """
     name = f"Reasoning ({strategy.replace('_', ' ')})"
-    try:
-        reasoning = await REASONING_STRATEGIES[strategy](task, strategy)
-    except ActivityError as error:
-        if is_cancelled_exception(error):
-            raise
-        return ReasoningResult(notes=(f"{name} failed: {describe_failure(error)}",))
+    reasoning = await REASONING_STRATEGIES[strategy](task, strategy)
     line, notes = await _verify_steps(task, reasoning)
     if line is None and task.limits.reasoning is not None:
         notes = (*notes, f"{name}: the evidence supports no line of thought, so the report has none.")

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.verification import verify_drafts
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import Conversation
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims.verification import describe_removal
@@ -86,12 +85,10 @@ class SectionWorkflow(ControllableWorkflow):
             await self._write_first_draft()
         else:
             self._add_evidence(self.request.shared_evidence)
-        try:
-            await self._review_and_edit()
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            self.note = f"“{self.request.topic.heading}” was not improved further: {describe_failure(error)}"
+        notes: list[str] = []
+        failure = f"“{self.request.topic.heading}” was not improved further"
+        await run_optional_step(self._review_and_edit(), None, failure, notes.append, MODEL_STEP_LIMIT)
+        self.note = " ".join(notes) or self.note
         await self._verify()
 
     async def _review_and_edit(self) -> None:

@@ -82,7 +82,7 @@ class SpiralWorkflow(ControllableWorkflow):
         loop.apply_pending_outline()
         loop.add_decision(reason)
         if loop.request.effort.synthesizes:
-            await synthesize(loop, resolve=True)
+            await self._try_synthesis(resolve=True)
 
     async def _conclude_cycle(self, latent: PassageGroups) -> None:
         """Synthesize what the cycle has found, name its latent topics, and decide whether another one follows.
@@ -92,9 +92,14 @@ class SpiralWorkflow(ControllableWorkflow):
         loop, effort = self.loop, self.loop.request.effort
         is_decided = effort.decides and (effort.plans_first_cycle or loop.state.cycle > 1)
         synthesizes = effort.plans_first_cycle or (is_decided and not self._stop_reason())
-        await asyncio.gather(request_topic_names(loop, latent), *([synthesize(loop)] if synthesizes else []))
+        naming = loop.try_step(request_topic_names(loop, latent), None, "Latent topics could not be named")
+        await asyncio.gather(naming, *([self._try_synthesis()] if synthesizes else []))
         if is_decided and not self._stop_reason():
-            loop.end_reason = await decide(loop)
+            loop.end_reason = await loop.try_step(decide(loop), "", f"Cycle {loop.state.cycle} was not judged")
+
+    async def _try_synthesis(self, *, resolve: bool = False) -> None:
+        """Synthesize the findings; the last synthesis stays if that fails."""
+        await self.loop.try_step(synthesize(self.loop, resolve=resolve), None, "The findings were not drawn together")
 
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
         """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""

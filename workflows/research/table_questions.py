@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from activities.tables import TableActivities
@@ -137,34 +135,22 @@ class TableQuestions:
     async def compute(self, run: RunId, known: tuple[PassageRef, ...]) -> Computation:
         """Compute the rest that the queries left open, if any, with a program.
 
-        A failure does not end the run: the report then rests on what was found without a program.
-
         Args:
             run: identifier under which the files of the program are kept.
             known: passages that the queries returned.
         """
         if not self.open_computation or self._is_stopped():
             return Computation()
-        try:
-            found = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
-            if found is None or not found.usable:
-                return self._explain_missing(found.message if found else _NO_SANDBOX)
-            return await self._write_and_run(run, known, found.packages)
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            return self._explain_missing(describe_failure(error))
+        found = await self._clients.sandbox.check(SANDBOX_WAIT_SECONDS)
+        if found is None or not found.usable:
+            return self._explain_missing(found.message if found else _NO_SANDBOX)
+        return await self._write_and_run(run, known, found.packages)
 
     async def run_program(self, run: RunId, written: AnalystOutput) -> Computation:
         """Run a given program once."""
-        try:
-            outcome, problem = await self._execute(run, 1, written)
-            if outcome and not problem:
-                return await self._store(written, outcome)
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            problem = describe_failure(error)
+        outcome, problem = await self._execute(run, 1, written)
+        if outcome and not problem:
+            return await self._store(written, outcome)
         return Computation(notes=(f"the program failed: {problem}",))
 
     async def _write_and_run(self, run: RunId, known: tuple[PassageRef, ...], packages: tuple[str, ...]) -> Computation:

@@ -7,10 +7,9 @@ import asyncio
 from collections.abc import Sequence
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.runtime.clients import ActivityClients
-from workflows.runtime.failures import describe_failure
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.claims import verification
@@ -51,24 +50,21 @@ async def verify_drafts(
         written_by_model: whether a model wrote the drafts; the fallback then removes only what is probably wrong.
     """
     checked = tuple(drafts)
-    try:
-        checked = await _check_claims(
-            clients,
-            question,
-            checked,
-            () if is_reviewed else evidence,
-            part,
-            for_writing=for_writing,
-            by_rule=by_rule,
-            written_by_model=written_by_model,
-        )
-    except ActivityError as error:
-        if is_cancelled_exception(error):
-            raise
-        resolved = verification.remove_unsupported_claims(checked, part)
-        note = f"{part}: not every claim was checked: {describe_failure(error)}"
-        return resolved._replace(notes=(*resolved.notes, note))
-    return verification.remove_unsupported_claims(checked, part)
+    checking = _check_claims(
+        clients,
+        question,
+        checked,
+        () if is_reviewed else evidence,
+        part,
+        for_writing=for_writing,
+        by_rule=by_rule,
+        written_by_model=written_by_model,
+    )
+    notes: list[str] = []
+    failure = f"{part}: not every claim was checked"
+    checked = await run_optional_step(checking, checked, failure, notes.append, MODEL_STEP_LIMIT)
+    resolved = verification.remove_unsupported_claims(checked, part)
+    return resolved._replace(notes=(*resolved.notes, *notes))
 
 
 async def _check_claims(

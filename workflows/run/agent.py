@@ -6,25 +6,28 @@ details in the web UI are the live status page.
 """
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
-from workflows.research.table_questions import TableQuestions
+from workflows.research.table_questions import Computation, TableQuestions
 from workflows.run.clarification import clarify_question
+from workflows.run.delivery import complete_result
 from workflows.run.feedback_log import FeedbackLog
 from workflows.run.interactive import InteractiveRun
 from workflows.run.part_records import PartRecords
 from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.run.run_budget import RunBudget
 from workflows.run.run_memory import RunMemory
-from workflows.run.scheduled_question import add_changes
+from workflows.run.run_request import resolve_request
 from workflows.run.status_publisher import StatusPublisher
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import send_signal
 from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 from workflows.upkeep.archive import start_archiving
 from workflows.upkeep.embed import embed_in_background
 
@@ -44,7 +47,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
     from tenure.algorithms.control.usage import sum_run_usage
-    from tenure.algorithms.research.effort import extend_limits
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
     from tenure.contracts.base import RunId
@@ -73,6 +75,9 @@ with workflow.unsafe.imports_passed_through():
     from workflows.coding.coding import CodingWorkflow
     from workflows.research.research import ResearchWorkflow
 
+D = TypeVar("D")
+T = TypeVar("T")
+
 _DISCARDED = "Cancelled by a person, who wanted nothing of it to be delivered."
 
 
@@ -87,7 +92,7 @@ class AgentWorkflow(InteractiveRun):
         self.origin = origin = request.origin if isinstance(request, ForkRunRequest) else None
         if origin:
             self.change_control(outline=origin.checkpoint.outline)
-        self.request = request = _resolve_request(request, origin)
+        self.request = request = resolve_request(request, origin)
         self.id = RunId(workflow.info().workflow_id)
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
@@ -123,17 +128,18 @@ class AgentWorkflow(InteractiveRun):
             result = await self._assemble(self.draft)
         except (Exception, asyncio.CancelledError) as error:
             self._publish_failure(error)
-            await self.status.wait_for_notifications()
-            await start_archiving(error)
+            await self.status.wait_for_notifications(workflow.logger.warning)
+            await start_archiving(workflow.logger.warning, error)
             raise
         finally:
             clock.cancel()
         reason = result.decisions[-1] if result.status == "failed" else None
         self._publish(phase="done", status=result.status, error=reason, last=f"ended: {result.status}")
-        await self.status.wait_for_notifications()
-        await start_archiving()
+        late: list[str] = []
+        await self.status.wait_for_notifications(late.append)
+        await start_archiving(late.append)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        notes = (*result.notes, *self.refusals, *self.signal_queue.describe_dropped())
+        notes = (*result.notes, *late, *self.refusals, *self.signal_queue.describe_dropped())
         return result.model_copy(update={"notes": notes})
 
     # Phases
@@ -199,7 +205,8 @@ class AgentWorkflow(InteractiveRun):
             limits.min_relevance,
             summary=self.request.question,
         )
-        self.query_results, passages = await asyncio.gather(self.tables.query(), searching)
+        querying = self._try(self.tables.query(), (), "The tables could not be queried")
+        self.query_results, passages = await asyncio.gather(querying, searching)
         self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]
         if self.tables.unexpressed:
             self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
@@ -237,7 +244,9 @@ class AgentWorkflow(InteractiveRun):
         """In interactive runs, let a person clarify the question, and search again if it has another meaning."""
         if not self.request.limits.interactive:
             return
-        question = await clarify_question(self, self.clients, self.request.question, self.evidence)
+        clarifying = clarify_question(self, self.clients, self.request.question, self.evidence)
+        failure = "It was not checked whether the question is clear"
+        question = await self._try(clarifying, self.request.question, failure)
         if question == self.request.question:
             return
         self.request = self.request.model_copy(update={"question": question})
@@ -255,7 +264,10 @@ class AgentWorkflow(InteractiveRun):
         request = self.request
         task = build_question_task(request.question, self.id, self.corpora, request.databases, request.limits)
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        found = await tools.use(self.evidence, calculation=self.calculation)
+        using = tools.use(self.evidence, calculation=self.calculation)
+        found = await self._try(using, None, "The tools could not be used")
+        if found is None:
+            return None
         self.notes += found.notes
         self.parts.artifacts += found.artifacts
         if found.record:
@@ -271,11 +283,16 @@ class AgentWorkflow(InteractiveRun):
         if not self.tables.open_computation:
             return
         self._publish(last=f"computing: {self.tables.open_computation}")
-        computed = await self.tables.compute(self.id, self.query_results)
+        failure = f"Not computed: {self.tables.open_computation.rstrip('.')}. The reason"
+        computed = await self._try(self.tables.compute(self.id, self.query_results), Computation(), failure)
         self.parts.artifacts += computed.artifacts
         self.notes += computed.notes
         self.query_results = (*self.query_results, *computed.passages)
         self.evidence = (*computed.passages, *self.evidence)
+
+    async def _try(self, step: Awaitable[T], default: D, failure: str) -> T | D:
+        """Return the result of a step before the draft, or a default after a note if it fails."""
+        return await run_optional_step(step, default, failure, self.notes.append, MODEL_STEP_LIMIT)
 
     async def _continue_origin(self, origin: ForkOrigin) -> ReportDraft:
         """Continue the research of another run without repeating any of its calls."""
@@ -371,11 +388,8 @@ class AgentWorkflow(InteractiveRun):
         result = await self.clients.execute_activity(
             ReportActivities.assemble_report, draft, summary="number the sources, check every quote"
         )
-        if self.clients.web:
-            result = await self.clients.web.check_links(result)
-        if not self.discarded:
-            result = await self.run_memory.store(result, draft)
-        return await add_changes(result) if self.request.scheduled else result
+        memory = None if self.discarded else self.run_memory
+        return await complete_result(result, draft, self.clients.web, memory, is_scheduled=self.request.scheduled)
 
     # Draft of the report
 
@@ -398,8 +412,7 @@ class AgentWorkflow(InteractiveRun):
         return ReportDraft(id=self.id, mode=mode, question=question, status=status)
 
     def _stop_reason(self) -> str:
-        exhausted = self.control.exhausted
-        if exhausted:
+        if exhausted := self.control.exhausted:
             return _capitalize(f"{describe_limit(self.run_budget.limits, exhausted)} was used up")
         return "A person asked to finish"
 
@@ -580,18 +593,6 @@ class AgentWorkflow(InteractiveRun):
             self._publish(status="cancelled", last="cancelled")
         else:
             self._publish(status="failed", error=describe_failure(error), last="failed")
-
-
-def _resolve_request(request: RunRequest, origin: ForkOrigin | None) -> RunRequest:
-    """Return the request with the run's id in its web scope, and for a fork with its question and remaining cycles."""
-    limits, question = request.limits, request.question
-    if origin:
-        limits = extend_limits(origin.research.complexity, limits, origin.checkpoint.state.cycle)
-        question = origin.research.question  # as a person has made it clear
-    if limits.web:
-        scope = limits.web.model_copy(update={"run": RunId(workflow.info().workflow_id)})
-        limits = limits.model_copy(update={"web": scope})
-    return request.model_copy(update={"limits": limits, "question": question})
 
 
 def _capitalize(text: str) -> str:

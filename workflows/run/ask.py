@@ -64,9 +64,9 @@ class AskWorkflow(ControllableWorkflow):
         try:
             reply = await self._answer()
         except (Exception, asyncio.CancelledError) as error:
-            await start_archiving(error)
+            await start_archiving(workflow.logger.warning, error)
             raise
-        await start_archiving()
+        await start_archiving(workflow.logger.warning)
         await workflow.wait_condition(workflow.all_handlers_finished)
         return reply
 

@@ -54,11 +54,11 @@ class BatchWorkflow:
         try:
             await self._run_all(request)
         except (Exception, asyncio.CancelledError) as error:
-            await start_archiving(error)
+            await start_archiving(workflow.logger.warning, error)
             raise
         self.notifications.update("cancelled" if self.cancelled else "done")
-        await self.notifications.wait_until_started()
-        await start_archiving()
+        await self.notifications.wait_until_started(workflow.logger.warning)
+        await start_archiving(workflow.logger.warning)
         return self.progress()
 
     async def _run_all(self, request: BatchRequest) -> None:

@@ -5,16 +5,13 @@ memories supplement that search and are not evidence.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
-from typing import Final, TypeVar
+from typing import Final
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.failures import describe_failure
+from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.memory import MemoryActivities
@@ -29,10 +26,6 @@ with workflow.unsafe.imports_passed_through():
 
 MAX_RECALLED_LESSONS: Final = 40
 """Memories of earlier programs."""
-MEMORY_TIMEOUT: Final = timedelta(minutes=5)
-"""Time that a run waits for its memory."""
-
-T = TypeVar("T")
 
 
 class RunMemory:
@@ -55,7 +48,8 @@ class RunMemory:
     def start_recall(self) -> None:
         """Start to recall the experience of earlier runs, which `recall` returns."""
         if self._request.memory:
-            recalling = self._try_call(self._recall, "Earlier runs could not be recalled", self._recall_notes)
+            failure, notes = "Earlier runs could not be recalled", self._recall_notes
+            recalling = run_optional_step(self._recall(), None, failure, notes.append)
             self._recalling = asyncio.create_task(recalling)
 
     async def recall(self) -> Experience:
@@ -66,19 +60,6 @@ class RunMemory:
         self.preferences = recalled.preferences
         self.notes += self._recall_notes
         return recalled
-
-    async def _try_call(self, call: Callable[[], Awaitable[T]], failure: str, notes: list[str]) -> T | None:
-        """Return the result of a call, or note the failure and return None if it fails or takes too long."""
-        await self._workflow.wait_while_paused()
-        try:
-            return await asyncio.wait_for(call(), MEMORY_TIMEOUT.total_seconds())
-        except TimeoutError:
-            notes.append(f"{failure}: it took too long.")
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            notes.append(f"{failure}: {describe_failure(error)}")
-        return None
 
     async def _recall(self) -> Experience:
         request, limits = self._request, self._request.limits
@@ -118,7 +99,7 @@ class RunMemory:
         if not self._request.memory:
             return ProgramExperience()
         failure = "Lessons of earlier programs could not be recalled"
-        found = await self._try_call(self._search_lessons, failure, self.notes)
+        found = await run_optional_step(self._search_lessons(), None, failure, self.notes.append)
         if found is None:
             return ProgramExperience()
         self.lessons = lessons.select_lessons(found.memories)
@@ -140,11 +121,8 @@ class RunMemory:
         notes: list[str] = []
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
-        await self._try_call(
-            lambda: self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary),
-            "The memories of this run could not be stored",
-            notes,
-        )
+        storing = self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary)
+        await run_optional_step(storing, None, "The memories of this run could not be stored", notes.append)
         return result.model_copy(update={"notes": (*result.notes, *notes)})
 
     def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:

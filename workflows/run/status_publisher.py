@@ -1,5 +1,6 @@
 """Publish the progress of a run: for queries, as search attributes, on the status page, and by notifications."""
 
+from collections.abc import Callable
 from typing import Any
 
 from temporalio import workflow
@@ -35,9 +36,9 @@ class StatusPublisher:
         self._notifications.update(self.progress.status, request.model_dump_json() if request else "")
         workflow.set_current_details(render_status_page(self.progress))
 
-    async def wait_for_notifications(self) -> None:
-        """Wait until all notifications have started."""
-        await self._notifications.wait_until_started()
+    async def wait_for_notifications(self, add_note: Callable[[str], object]) -> None:
+        """Wait until all notifications have started, or add a note on why one could not."""
+        await self._notifications.wait_until_started(add_note)
 
     def _count(self, before: RunProgress) -> None:
         """Count the phases that begin and the end of the run."""

@@ -1,6 +1,8 @@
 """Define the task queue, timeouts and retries of every activity in one table, and execute activities with them.
 
-Every activity has a limit for one attempt and one for all attempts, so that nothing is retried for ever.
+Limits of one attempt and of the number of attempts bound the work of every activity. The time for which it waits for a
+worker is no work: a run without a worker over a weekend continues afterwards. Only upkeep, which runs again anyway, and
+steps that a person waits for have a limit in total; `optional_step.py` limits steps that a run can do without.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,6 +13,7 @@ from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
 from temporalio.workflow import ActivityCancellationType, ActivityConfig
 
+from workflows.runtime.optional_step import limit_by_step
 from workflows.runtime.task_queues import (
     BROWSER_QUEUE,
     EMBED_QUEUE,
@@ -41,8 +44,8 @@ with workflow.unsafe.imports_passed_through():
 I = TypeVar("I")  # noqa: E741 - I in, O out
 O = TypeVar("O")  # noqa: E741
 
-RETRY_UNTIL_TIMEOUT = RetryPolicy(maximum_interval=timedelta(minutes=1))
-"""Unlimited retries until the schedule-to-close timeout: outages of servers are waited out."""
+RETRY_OUTAGES = RetryPolicy(maximum_interval=timedelta(minutes=1), maximum_attempts=720)
+"""Retries through an outage of a server: twelve hours of attempts that fail immediately, a minute apart."""
 
 RETRY_BRIEFLY = RetryPolicy(maximum_attempts=3)
 """Few retries, for a person who waits for the result."""
@@ -58,38 +61,32 @@ HEARTBEAT_TIMEOUT = timedelta(seconds=DEFAULT_HEARTBEAT_SECONDS)
 worker say otherwise (`workflows/runtime/heartbeat_timeout.py`).
 """
 
-SCHEDULE_TO_CLOSE_TIMEOUT = timedelta(hours=12)
-"""Time for all attempts of one activity of a run."""
-
-SCHEDULE_TO_START_TIMEOUT = timedelta(minutes=1)
-"""Time after which a task queue counts as served by no worker."""
+SCHEDULE_TO_START_TIMEOUT = timedelta(minutes=10)
+"""Time after which a task queue that a deployment may leave out counts as served by no worker, beyond a backlog."""
 
 MODEL_CALL_TIMEOUT = timedelta(seconds=(budget.MAX_ANSWERS_PER_CALL + 1) * MAX_MODEL_TIMEOUT_SECONDS)
 """Time for one attempt of a model call: every answer may take the longest time that can be configured, and the call
 may wait as long for its turn. A dead worker is noticed earlier, by its missing heartbeats."""
 
 
-def _config(task_queue: str, start_to_close: timedelta, schedule_to_close: timedelta, **others: Any) -> ActivityConfig:
-    """Return options with a heartbeat timeout and unlimited retries unless `others` says otherwise."""
-    defaults = {"heartbeat_timeout": HEARTBEAT_TIMEOUT, "retry_policy": RETRY_UNTIL_TIMEOUT}
-    timeouts = {"start_to_close_timeout": start_to_close, "schedule_to_close_timeout": schedule_to_close}
-    return ActivityConfig(task_queue=task_queue, **{**timeouts, **defaults, **others})  # type: ignore[typeddict-item]
+def _config(task_queue: str, start_to_close: timedelta, **others: Any) -> ActivityConfig:
+    """Return options with a heartbeat timeout and retries through outages unless `others` says otherwise."""
+    defaults = {"heartbeat_timeout": HEARTBEAT_TIMEOUT, "retry_policy": RETRY_OUTAGES}
+    options: Any = {"task_queue": task_queue, "start_to_close_timeout": start_to_close, **defaults, **others}
+    configured: ActivityConfig = options
+    return configured
 
 
-MODEL_CALL = _config(MODEL_QUEUE, MODEL_CALL_TIMEOUT, SCHEDULE_TO_CLOSE_TIMEOUT)
+MODEL_CALL = _config(MODEL_QUEUE, MODEL_CALL_TIMEOUT)
 """Options of every role."""
 
-_LOOKUP = _config(SEARCH_QUEUE, timedelta(minutes=5), timedelta(hours=1))
-_UPKEEP = _config(EMBED_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP)
-_WEB = _config(WEB_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT)
-_SANDBOX = _config(SANDBOX_QUEUE, timedelta(minutes=10), SCHEDULE_TO_CLOSE_TIMEOUT)
-_MCP = _config(
-    WEB_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT, schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT
-)
+_UPKEEP: Any = {"schedule_to_close_timeout": timedelta(hours=12), "retry_policy": RETRY_UPKEEP}
+_BRIEF: Any = {"schedule_to_close_timeout": timedelta(hours=2), "retry_policy": RETRY_BRIEFLY}
+_MCP: Any = {"schedule_to_start_timeout": SCHEDULE_TO_START_TIMEOUT}
 
 _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     (
-        _LOOKUP,
+        _config(SEARCH_QUEUE, timedelta(minutes=5)),
         (
             KnowledgeActivities.search_passages,
             KnowledgeActivities.analyze_candidates,
@@ -107,42 +104,35 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.store_memories,
         ),
     ),
-    (_config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.query_tables,)),
-    (_config(SEARCH_QUEUE, timedelta(minutes=15), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.read_pages,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=30)), (TableActivities.query_tables,)),
+    (_config(SEARCH_QUEUE, timedelta(minutes=15)), (KnowledgeActivities.read_pages,)),
     (
-        _config(
-            SEARCH_QUEUE,
-            timedelta(minutes=2),
-            timedelta(hours=1),
-            heartbeat_timeout=None,
-            retry_policy=RETRY_BRIEFLY,
-        ),
+        _config(SEARCH_QUEUE, timedelta(minutes=2), heartbeat_timeout=None, **_BRIEF),
         (KnowledgeActivities.manage_corpora,),
     ),
     (
-        _config(SEARCH_QUEUE, timedelta(minutes=30), timedelta(hours=2), retry_policy=RETRY_BRIEFLY),
+        _config(SEARCH_QUEUE, timedelta(minutes=30), **_BRIEF),
         (MemoryActivities.forget_memories, MemoryActivities.list_memories, MemoryActivities.write_memory),
     ),
-    (_config(INGEST_QUEUE, timedelta(minutes=30), timedelta(hours=2)), (TableActivities.export_query,)),
-    (_config(INGEST_QUEUE, timedelta(hours=1), timedelta(hours=2)), (TableActivities.find_tables,)),
-    (_config(INGEST_QUEUE, timedelta(hours=24), timedelta(days=3)), (KnowledgeActivities.ingest_corpus,)),
-    (_config(INGEST_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT), (KnowledgeActivities.fork_corpus,)),
+    (_config(INGEST_QUEUE, timedelta(minutes=30)), (TableActivities.export_query,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1)), (TableActivities.find_tables,)),
+    (_config(INGEST_QUEUE, timedelta(hours=24)), (KnowledgeActivities.ingest_corpus,)),
+    (_config(INGEST_QUEUE, timedelta(hours=1)), (KnowledgeActivities.fork_corpus,)),
     (
         _config(
             EMBED_QUEUE,
             timedelta(days=7),
-            timedelta(days=14),
             cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             priority=Priority(priority_key=5),  # upkeep goes first
         ),
         (KnowledgeActivities.embed_corpus,),
     ),
     (
-        _config(EMBED_QUEUE, timedelta(hours=1), SCHEDULE_TO_CLOSE_TIMEOUT),
+        _config(EMBED_QUEUE, timedelta(hours=1)),
         (GraphActivities.list_unread_passages, GraphActivities.refresh_relations),
     ),
     (
-        _UPKEEP,
+        _config(EMBED_QUEUE, timedelta(hours=6), **_UPKEEP),
         (
             MaintenanceActivities.compact_tables,
             MaintenanceActivities.refresh_indexes,
@@ -150,20 +140,22 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.consolidate_memories,
         ),
     ),
-    (_WEB, (WebActivities.search_web, WebActivities.fetch_pages)),
+    (_config(WEB_QUEUE, timedelta(minutes=15)), (WebActivities.search_web, WebActivities.fetch_pages)),
     (
         _config(
             BROWSER_QUEUE,
             timedelta(minutes=15),
-            SCHEDULE_TO_CLOSE_TIMEOUT,
             schedule_to_start_timeout=SCHEDULE_TO_START_TIMEOUT,
         ),
         (BrowserActivities.render_pages,),
     ),
-    (_MCP, (McpActivities.list_mcp_tools, McpActivities.read_mcp_resource)),
-    (ActivityConfig(**{**_MCP, "retry_policy": NO_RETRY}), (McpActivities.call_mcp_tool,)),
     (
-        _SANDBOX,
+        _config(WEB_QUEUE, timedelta(hours=1), **_MCP),
+        (McpActivities.list_mcp_tools, McpActivities.read_mcp_resource),
+    ),
+    (_config(WEB_QUEUE, timedelta(hours=1), retry_policy=NO_RETRY, **_MCP), (McpActivities.call_mcp_tool,)),
+    (
+        _config(SANDBOX_QUEUE, timedelta(minutes=10)),
         (
             SandboxActivities.check_sandbox,
             SandboxActivities.run_tests,
@@ -172,21 +164,20 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         ),
     ),
     (
-        _config(TENURE_QUEUE, timedelta(minutes=5), timedelta(hours=1)),
+        _config(TENURE_QUEUE, timedelta(minutes=5)),
         (ReportActivities.assemble_report, ReportActivities.check_quotes),
     ),
-    (_config(TENURE_QUEUE, timedelta(minutes=15), timedelta(hours=24)), (ArchiveActivities.archive_run,)),
+    (_config(TENURE_QUEUE, timedelta(minutes=15)), (ArchiveActivities.archive_run,)),
     (
-        _config(TENURE_QUEUE, timedelta(hours=6), timedelta(hours=12), retry_policy=RETRY_UPKEEP),
+        _config(TENURE_QUEUE, timedelta(hours=6), **_UPKEEP),
         (ArchiveActivities.archive_missing_runs,),
     ),
     (
         _config(
             TENURE_QUEUE,
             timedelta(seconds=30),
-            timedelta(hours=24),
             heartbeat_timeout=None,
-            retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=10)),
+            retry_policy=RetryPolicy(maximum_interval=timedelta(minutes=10), maximum_attempts=150),  # a day
         ),
         (NotificationActivities.post_notification,),
     ),
@@ -194,7 +185,6 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         _config(
             TENURE_QUEUE,
             timedelta(seconds=90),
-            timedelta(hours=24),
             heartbeat_timeout=None,
             retry_policy=RETRY_BRIEFLY,
         ),
@@ -228,4 +218,5 @@ async def execute_activity(method: Callable[..., Any], *request: Any, summary: s
         overrides: options that replace those of the table.
     """
     options: Any = {**ACTIVITY_OPTIONS[method.__name__], **overrides}
+    options = limit_by_step(options)
     return await workflow.execute_activity_method(method, args=request, summary=summary[:200], **options)

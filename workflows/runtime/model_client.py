@@ -16,6 +16,7 @@ from workflows.runtime.activity_options import MODEL_CALL
 from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.optional_step import limit_by_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
@@ -165,7 +166,7 @@ class ModelClient:
 
     async def _execute(self, role: "BaseRole[I, Any, R]", request: "RoleRequest[I]", summary: str) -> "RoleReply[R]":
         """Execute the role's activity; when the run's deadline is exceeded, cancel it and use the fallback."""
-        options = MODEL_CALL.copy()
+        options = limit_by_step(MODEL_CALL).copy()
         options["summary"] = summary[:200]
         started = workflow.time_ns()
         handle = workflow.start_activity(role.name, request, result_type=role.reply_type, **options)

@@ -56,7 +56,6 @@ with workflow.unsafe.imports_passed_through():
 _SIGN = "sign_owner_operation"
 _CHECK = "check_owner_message"
 _CHECK_TIMEOUT = timedelta(seconds=30)
-_CHECK_TOTAL_TIMEOUT = timedelta(hours=1)
 
 
 class OwnerInterceptor(Interceptor):
@@ -143,7 +142,6 @@ class _OwnerInbound(WorkflowInboundInterceptor):
             SignalCheck(proof=proof, operation=operation),
             result_type=bool,
             start_to_close_timeout=_CHECK_TIMEOUT,
-            schedule_to_close_timeout=_CHECK_TOTAL_TIMEOUT,
         )
         return accepted
 

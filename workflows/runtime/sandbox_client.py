@@ -5,7 +5,7 @@ from datetime import timedelta
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
-from workflows.runtime.activity_options import SCHEDULE_TO_CLOSE_TIMEOUT, execute_activity
+from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.control import ControllableWorkflow
 
 with workflow.unsafe.imports_passed_through():
@@ -43,8 +43,6 @@ class SandboxClient:
                     SandboxActivities.check_sandbox,
                     summary="what can be run",
                     schedule_to_start_timeout=schedule_to_start,
-                    # Longer than the wait: the type of the timeout says that no worker has a sandbox.
-                    schedule_to_close_timeout=schedule_to_start + SCHEDULE_TO_CLOSE_TIMEOUT,
                 )
             except ActivityError as error:
                 if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:

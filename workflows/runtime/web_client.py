@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
@@ -150,20 +150,24 @@ class WebClient:
         return sources, reply.left_out
 
     async def _render(self, urls: tuple[str, ...], query: str) -> tuple[WebSource, ...]:
-        """Let a browser render pages that have no text without scripts; return the sources built from them."""
+        """Let a browser render pages that have no text without scripts; return the sources built from them.
+
+        Pages that were not rendered are recorded as left out, with the reason.
+        """
         request = self._build_fetch(urls)
-        try:
-            reply = await execute_activity(BrowserActivities.render_pages, request, summary=query)
-        except ActivityError as error:
-            if not isinstance(error.cause, TimeoutError) or error.cause.type != TimeoutType.SCHEDULE_TO_START:
-                raise
-            # No worker serves the queue of browsers: these pages remain without text.
-            return ()
-        fetched = tuple(page for page in reply.pages if page.status == "fetched")
+        failures: list[str] = []
+        rendering = execute_activity(BrowserActivities.render_pages, request, summary=query)
+        failure = "It has no text without scripts, and no browser rendered it"
+        reply = await run_optional_step(rendering, None, failure, failures.append, MODEL_STEP_LIMIT)
+        lost = tuple(FetchedPage(url=url, status="failed", note=note) for note in failures for url in urls)
         again = ReadPagesRequest(
-            corpus=self._scope.corpus, query=query, cycle=self._scope.cycle, fetched=fetched, rendered=True
+            corpus=self._scope.corpus,
+            query=query,
+            cycle=self._scope.cycle,
+            fetched=lost if reply is None else tuple(page for page in reply.pages if page.status == "fetched"),
+            rendered=True,
         )
-        return (await self._ingest(again, query)).sources if fetched else ()
+        return (await self._ingest(again, query)).sources if again.fetched else ()
 
     async def _ingest(self, request: ReadPagesRequest, summary: str) -> ReadPagesReply:
         await self._workflow.wait_while_paused()

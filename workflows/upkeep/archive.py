@@ -5,6 +5,7 @@ archives the runs that could not do so themselves (`tenure/temporal/schedules.py
 """
 
 import asyncio
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -12,6 +13,7 @@ from temporalio import workflow
 from temporalio.exceptions import FailureError
 
 from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.archive import ArchiveActivities
@@ -66,9 +68,10 @@ def choose_since(last: ArchiveReport, now: datetime) -> datetime | None:
     return last.began - SWEEP_OVERLAP if now - last.all_listed < FULL_SWEEP_INTERVAL else None
 
 
-async def start_archiving(error: BaseException | None = None) -> None:
+async def start_archiving(add_note: Callable[[str], object], error: BaseException | None = None) -> None:
     """Start the archiving of the current workflow, which is about to end by its result or by an error.
 
+    If that fails, the scheduled search for ended runs archives it later.
     An error in the program ends no workflow: its task is repeated, with corrected code some day, and must not leave a
     child in the history.
     """
@@ -76,10 +79,11 @@ async def start_archiving(error: BaseException | None = None) -> None:
     if not ends:
         return
     info = workflow.info()
-    await workflow.start_child_workflow(
+    starting = workflow.start_child_workflow(
         ArchiveWorkflow.run,
         ArchiveRequest(run=RunId(info.workflow_id), execution=info.run_id),
         id=f"{info.workflow_id}/archive-{info.run_id[:8]}",
         parent_close_policy=workflow.ParentClosePolicy.ABANDON,
         static_summary="archive the run",
     )
+    await run_optional_step(starting, None, "The run could not archive itself", add_note)

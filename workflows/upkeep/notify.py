@@ -5,11 +5,13 @@ delay the report, and an unreachable receiver fails only its own notification.
 """
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
+from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.notifications import NotificationActivities
@@ -71,9 +73,10 @@ class NotificationSender:
             self._last = event, subject
             self._tasks.append(asyncio.create_task(self._send(self._settings, event)))
 
-    async def wait_until_started(self) -> None:
+    async def wait_until_started(self, add_note: Callable[[str], object]) -> None:
         """Wait until all notifications have started: the end of the workflow would cancel the others."""
-        await asyncio.gather(*self._tasks)
+        for task in self._tasks:
+            await run_optional_step(task, None, "A notification could not be sent", add_note)
 
     async def _send(self, settings: NotificationSettings, event: NotificationEvent) -> None:
         info, delivery = workflow.info(), str(workflow.uuid4())

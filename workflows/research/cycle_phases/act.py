@@ -60,8 +60,9 @@ class ActResult:
 async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     """Execute the steps of a plan, round by round."""
     results: dict[str, EarlierResult] = {}
+    imagining = loop.try_step(_imagine_answers(loop, plan.steps), None, "No hypothetical answers were written")
     if not loop.request.limits.has_model:
-        await _imagine_answers(loop, plan.steps)
+        await imagining
 
     async def announce(steps: Sequence[PlanStep]) -> None:
         loop.steps = build_step_progress(steps)
@@ -73,7 +74,7 @@ async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     )
     if loop.request.limits.has_model:
         # The first searches need not wait for a model: the analysis and all later searches have its answers.
-        execution, _ = await asyncio.gather(executing, _imagine_answers(loop, plan.steps))
+        execution, _ = await asyncio.gather(executing, imagining)
     else:
         execution = await executing
     loop.steps = build_step_progress(execution.steps)

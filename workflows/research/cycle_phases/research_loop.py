@@ -1,12 +1,14 @@
 """State and clients that the phases of a cycle share."""
 
-from typing import Any
+from collections.abc import Awaitable
+from typing import Any, TypeVar
 
 from temporalio import workflow
 
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.model_client import Conversation
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import CompletedTask
@@ -17,6 +19,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
     from tenure.roles.research.planner import TopicCoverage
+
+D = TypeVar("D")
+T = TypeVar("T")
 
 
 class ResearchLoop:
@@ -77,6 +82,10 @@ class ResearchLoop:
     def add_note(self, line: str) -> None:
         """Add a note for the readers of the report."""
         self.update(notes=append_log(self.state.notes, line))
+
+    async def try_step(self, step: Awaitable[T], default: D, failure: str) -> T | D:
+        """Return the result of a step that the research can do without, or a default after a note if it fails."""
+        return await run_optional_step(step, default, failure, self.add_note, MODEL_STEP_LIMIT)
 
     def add_decision(self, line: str) -> None:
         """Add a decision on whether the research continues, for the readers of the report."""

@@ -73,7 +73,11 @@ async def _write_front_matter(context: ReportContext) -> FrontMatter:
     context.report_progress("compose")
     request, state = context.request, context.state
     synthesis = manuscript.select_closing(state.research.synthesis)
-    title, written = await asyncio.gather(_write_title(context), _write_abstract(context, synthesis))
+    heading = format_heading(request.question)
+    title, written = await asyncio.gather(
+        context.try_step(_write_title(context), heading, "The title is the question, since none could be written"),
+        context.try_step(_write_abstract(context, synthesis), AbstractDraft(), "The abstract could not be written"),
+    )
     closed, answers = open_points.close_points(synthesis, written)
     parts = ("situation", "complication", "resolution", "gaps", "comparison")
     verification = await verify_drafts(
@@ -122,7 +126,8 @@ async def _write_abstract(context: ReportContext, synthesis: SynthesisDraft) -> 
     if request.limits.has_model and not context.effort.outlines and len(sections) == 1:
         return manuscript.select_opening(sections[0])
     conclusions = manuscript.list_conclusions(synthesis)
-    found = await _search_for_gaps(context, synthesis)
+    searching, failure = _search_for_gaps(context, synthesis), "The documents were not searched for what is open"
+    found = await context.try_step(searching, (), failure)
     shown = manuscript.select_passages_shown(
         state.sections,
         # A model says only what the sections say; the fallback compares all passages.

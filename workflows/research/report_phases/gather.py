@@ -2,7 +2,7 @@
 
 from temporalio import workflow
 
-from workflows.research.reasoning import ReasoningTask, reason_over
+from workflows.research.reasoning import ReasoningResult, ReasoningTask, reason_over
 from workflows.research.report_phases.report_context import ReportContext
 
 with workflow.unsafe.imports_passed_through():
@@ -89,6 +89,7 @@ async def reason(context: ReportContext) -> None:
         evidence,
         lambda: parent.is_finishing,
     )
-    result = await reason_over(task, strategy)
+    name = strategy.replace("_", " ")
+    result = await context.try_step(reason_over(task, strategy), ReasoningResult(), f"Reasoning ({name}) failed")
     context.update(reasoning=result)
     context.add_notes(result.notes)

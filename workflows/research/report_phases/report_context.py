@@ -1,14 +1,15 @@
 """State and clients that the phases of a report share."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from temporalio import workflow
 
 from workflows.research.report_phases.report_state import ReportState
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
@@ -21,6 +22,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.spiral import ResearchEffort
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import RunPhase
+
+D = TypeVar("D")
+T = TypeVar("T")
 
 PHASES_WITH_OUTLINE = ("outline", "research", "write", "refine")
 """Phases at whose start the whole outline is reported."""
@@ -58,6 +62,10 @@ class ReportContext:
     def add_notes(self, notes: Iterable[str]) -> None:
         """Add notes for the readers of the report."""
         self.state = self.state.with_notes(notes)
+
+    async def try_step(self, step: Awaitable[T], default: D, failure: str) -> T | D:
+        """Return the result of a step that the report can do without, or a default after a note if it fails."""
+        return await run_optional_step(step, default, failure, lambda note: self.add_notes([note]), MODEL_STEP_LIMIT)
 
     def add_decision(self, line: str) -> None:
         """Add a decision for the readers of the report."""

@@ -3,12 +3,10 @@
 import asyncio
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.report_phases.disputes import resolve_disputes
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.write_sections import write_generation
-from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
@@ -44,7 +42,9 @@ async def _collect_critiques(context: ReportContext) -> tuple[Critique, ...]:
 
 async def _follow_critiques(context: ReportContext) -> tuple[Critique, ...]:
     """Have the report criticised; return the critiques that can be followed."""
-    output = await _call_reflector(context)
+    output = await context.try_step(_call_reflector(context), None, "The report was not criticised")
+    if output is None:
+        return ()
     state = context.state
     proposed = [
         Critique(topic=proposal.topic.strip() or None, critique=proposal.critique, query=proposal.query.strip())
@@ -77,21 +77,24 @@ async def evaluate(context: ReportContext) -> None:
     if context.parent.is_finishing or not context.state.written_sections:
         return
     context.report_progress("reflect", "the report is evaluated")
-    try:
-        # With a model, the sources were compared while the sections were written.
-        comparing = () if context.state.sources_compared else (compare_sources(context),)
-        critiques, *_ = await asyncio.gather(_evaluate(context), *comparing)
-        if not context.state.disputes_resolved:
-            await resolve_disputes(context)
-        if context.state.evaluation and critiques and not context.parent.is_finishing:
-            await write_generation(context, critiques)
-            # Without another verdict, readers see that this one is of the version before.
-            context.update(evaluation=context.state.evaluation.model_copy(update={"before_revision": True}))
-            await _evaluate(context)
-    except ActivityError as error:
-        if is_cancelled_exception(error):
-            raise
-        context.add_notes([f"The evaluation of the report failed: {describe_failure(error)}"])
+    # With a model, the sources were compared while the sections were written.
+    if context.state.sources_compared:
+        critiques = await _try_evaluation(context)
+    else:
+        comparing = context.try_step(compare_sources(context), None, "The sources were not compared")
+        critiques, _ = await asyncio.gather(_try_evaluation(context), comparing)
+    if not context.state.disputes_resolved:
+        await context.try_step(resolve_disputes(context), None, "No source was searched for that settles a dispute")
+    if context.state.evaluation and critiques and not context.parent.is_finishing:
+        await context.try_step(write_generation(context, critiques), None, "The report was not written again")
+        # Without another verdict, readers see that this one is of the version before.
+        context.update(evaluation=context.state.evaluation.model_copy(update={"before_revision": True}))
+        await _try_evaluation(context)
+
+
+async def _try_evaluation(context: ReportContext) -> tuple[Critique, ...]:
+    """Return the critiques of an evaluation; none if it fails."""
+    return await context.try_step(_evaluate(context), (), "The evaluation of the report failed")
 
 
 async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
@@ -144,11 +147,6 @@ async def compare_sources_meanwhile(context: ReportContext) -> None:
     limits = context.request.limits
     if context.parent.is_finishing or not limits.has_model:
         return
-    try:
-        await compare_sources(context)
-        if limits.max_searches is None:
-            await resolve_disputes(context)
-    except ActivityError as error:
-        if is_cancelled_exception(error):
-            raise
-        context.add_notes([f"The comparison of the sources failed at first: {describe_failure(error)}"])
+    await context.try_step(compare_sources(context), None, "The comparison of the sources failed at first")
+    if context.state.sources_compared and limits.max_searches is None:
+        await context.try_step(resolve_disputes(context), None, "The search for disputes failed at first")
