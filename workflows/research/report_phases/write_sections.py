@@ -83,7 +83,8 @@ async def _run_section(context: ReportContext, topic: Topic, request: SectionReq
     # Counted, since the place of a topic changes with the outline: a second child with the id of another would replace
     # its usage and continue its conversation.
     context.update(started_sections=context.state.started_sections + 1)
-    child_id = f"{request.run}/section-{context.state.started_sections}"
+    number, revisions = context.state.started_sections, context.state.revisions
+    child_id = f"{request.run}/section-{number}" + (f"-r{revisions}" if revisions > 1 else "")
     parent = context.parent
     try:
         child = await parent.start_child(topic.heading, SectionWorkflow.run, request, child_id, topic.heading)
