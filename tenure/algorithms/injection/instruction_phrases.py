@@ -28,6 +28,8 @@ _RESULT = r"(?:answers?|reports?|summar(?:y|ies)|responses?|outputs?|repl(?:y|ie
 _EVIDENCE = r"(?:sources?|documents?|passages?|pages?|citations?|evidence|findings|references|search results)"
 _START = r"(?:^|[.!?:;>\"*\]\n)]\s*|\W(?:please|now|then|and|then please|you must|you should|you will|always|to) )"
 """Begin of an imperative."""
+_ORDER_START = _START.replace("|always|to)", "|always)")
+"""The same without the infinitive: a manual explains how "to use the command"."""
 
 OVERRIDES: Final = (
     compile_phrase(
@@ -108,7 +110,7 @@ OVERRIDES: Final = (
     compile_phrase(
         "overrid|supersede|replace|precedence|priority|cancel|revoke",
         r"\b(?:overrid(?:es?|ing)|supersedes?|replaces?|takes? (?:precedence|priority) over|cancels?|revokes?)"
-        r" (?:(?:all|any|the|your|every|of|these|other) )*(?:(?:previous|prior|other|earlier|system|above|existing|original"
+        r" (?!existing rules\b)(?:(?:all|any|the|your|every|of|these|other) )*(?:(?:previous|prior|other|earlier|system|above|existing|original"
         r"|given|initial|developer|safety) )+(?:\w{1,20} )?(?:instructions?|prompts?|rules|guidelines|directives|orders|messages?)\b",
     ),
     compile_phrase(
@@ -127,7 +129,7 @@ OVERRIDES: Final = (
     ),
     compile_phrase(
         "task|objective|goal|mission|role|orders|directive|instruction|assignment|priority|job",
-        r"\b(?:your|the) (?:new|real|true|only|actual|next|updated|revised|sole|current) (?:\w{1,15} )?(?:task|objective|goal"
+        r"\b(?:your (?:next|current|sole)|(?:your|the) (?:new|real|true|only|actual|updated|revised)) (?:\w{1,15} )?(?:task|objective|goal"
         r"|mission|job|role|instructions?|orders?|priority|directives?|assignment)s? (?:is|are|now|has|have)\b",
     ),
     compile_phrase(
@@ -137,7 +139,7 @@ OVERRIDES: Final = (
     ),
     compile_phrase(
         "as if|as though|pretend|act as|roleplay|role-play|jailbr|dan mode|developer mode|god mode",
-        r"\b(?:act|behave|respond|answer|speak) as (?:if|though) you (?:are|were|had)\b|\bpretend (?:that )?you(?: are|.re)\b"
+        r"\b(?:act|behave|respond|answer|speak) as (?:if|though) you (?:are|were|had)\b|\bpretend (?:that )?you(?: are|.re) (?:an?|the|no|not|free|now|in|un\w+)\b"
         r"|\byou (?:are|will act|shall act|must act) (?:now )?(?:in|as) (?:dan|developer|god|maintenance|debug|admin\w*) ?mode\b"
         r"|\b(?:developer|god|dan|maintenance|debug) mode (?:is )?(?:now )?(?:enabled|activated|on|active)\b",
     ),
@@ -153,7 +155,7 @@ OVERRIDES: Final = (
 ORDERS: Final = (
     compile_phrase(
         "ai|llm|model|bot|gpt|claude|gemini|copilot|summari|assistant|agent|reader|your tool|your system",
-        r"(?:^|[.!?:;>(\"*\[\]<#-]\s*)(?:dear|hey|hello|attention|note|notice|memo|message|instructions?|reminder|warning|important|urgent"
+        r"(?:^|(?:[.!?:;>(\"*\[\]<#]|(?<!\w)-)\s*)(?:dear|hey|hello|attention|note|notice|memo|message|instructions?|reminder|warning|important|urgent"
         r"|info(?:rmation)?|directive|task|request|order)?s?\W{0,3}(?:to|for)? ?(?:(?:all|any|the|every|whichever|whatever|our|reading|present) )*"
         + _READER
         + r"(?: (?:reading|processing|that (?:reads?|process\w*|summari\w*)|summari[sz]ing|who reads?)[^.:\n]{0,40})?\s*[:,—–!]\s*"
@@ -171,15 +173,17 @@ ORDERS: Final = (
         "your",
         r"\byour (?:final |whole |entire |next |only |own )*"
         + _RESULT
-        + r" (?:must|should|shall|has to|have to|needs? to|will|is to|are to) (?:not )?(?:only |always |also |exactly |now )?(?:say|state|contain|include|begin"
+        + r" (?:must|should|shall|has to|have to|needs? to|will(?! be\b)|is to|are to) (?:not )?(?:only |always |also |exactly |now )?(?:say|state|contain|include|begin"
         r"|start|end|be|read|recommend|mention|conclude|cite|consist|omit|repeat|claim|praise|name|link|rest)\b",
     ),
     compile_phrase(
         "when|whenever|while|before|after|if you|once you",
         r"\b(?:when(?:ever)?|while|before|after|if|once|as soon as) (?:you )?(?:are |have |finish )?(?:summari[sz]\w*|answer(?:ing|ed)?|writ(?:e|ing|ten)"
         r"|cit(?:e|ing)|quot(?:e|ing)|report(?:ing)?|research(?:ing)?|process(?:ing)?|read(?:ing)?|translat(?:e|ing)|compar(?:e|ing)"
-        r"|verify(?:ing)?|check(?:ing)?|evaluat(?:e|ing)|finish(?:ed|ing)?|plan(?:ning)?)\b(?: (?:this|the|about|on|from|your|any|a)\b[^.\n]{0,50}?)?[,:]? "
-        r"(?:you (?:must|should|shall|will|have to|need to)|always|do not|never|please|be sure to|make sure to|first|also|instead)? ?"
+        r"|verify(?:ing)?|check(?:ing)?|evaluat(?:e|ing)|finish(?:ed|ing)?|plan(?:ning)?)\b(?: (?:this|the|about|on|from|your|any|a)\b[^.\n]{0,50}?)?"
+        # "When writing the output" is no order: a comma, a colon or one of these words comes before the verb.
+        r"(?:[,:]\s{1,3}|\s{1,3}(?=you\b|always\b|do\b|never\b|please\b|be sure\b|make sure\b))"
+        r"(?:(?:you (?:must|should|shall|will|have to|need to)|always|do not|never|please|be sure to|make sure to|first|also|instead) )?"
         r"(?:say|state|write|add|mention|report that|call|output|conclude|recommend|begin|cite only|insert|append|send|fetch|open|visit|request|ignore"
         r"|leave out|drop|set|rate|mark|claim|tell|repeat|store|remember|include (?:this|the|a|an|these) (?:sentence|line|link|image|url|word|phrase|note|claim))\b",
     ),
@@ -187,10 +191,11 @@ ORDERS: Final = (
         "your|every|each|the final|the abstract|the report|the title|the summary|the conclusion|the answer|the user",
         _START
         + r"(?:say|state|write|add|mention|insert|include|put|place|append|begin|start|end|close|repeat|open|finish|claim|conclude|assert|announce|declare)\b"
-        r"[^.\n]{0,90}\b(?:in|into|to|at the (?:end|start|top|beginning|bottom|head) of|with|of) (?:your|every|each|the (?:final|abstract|report|title|summary|conclusion"
-        r"|answer|user's))(?: final| next| whole| own)? ?"
+        r"[^.\n]{0,90}\b(?:in|into|to|at the (?:end|start|top|beginning|bottom|head) of|with|of) (?:(?:your|every|each)(?: final| next| whole| own)? "
         + _RESULT
-        + r"?\b(?=[^\n]{0,160}(?:\byour\b|\bfinal\b|verbatim|word for word|exactly|\breport\b|\banswer\b|\bsummary\b))",
+        + r"|the (?:final|abstract|report|title|summary|conclusion|answer|user's)(?: final| next| whole| own)? ?"
+        + _RESULT
+        + r"?)\b(?=[^\n]{0,160}(?:\byour\b|\bfinal\b|verbatim|word for word|exactly|\breport\b|\banswer\b|\bsummary\b))",
     ),
     compile_phrase(
         "your|the final|the report|the answer|the summary",
@@ -202,8 +207,8 @@ ORDERS: Final = (
     compile_phrase(
         "only|exactly|nothing but|solely|verbatim|word for word",
         _START
-        + r"(?:(?:answer|respond|reply|output) (?:only|exactly|nothing but|solely|verbatim|just)\b(?! (?:if|when|once|after|as)\b)"
-        r"|(?:write|print|say|return) (?:only|exactly|nothing but|solely|just) (?:the (?:word|sentence|text|phrase|following)|this|[\"'“]\w))",
+        + r"(?:(?:answer|respond|reply) (?:only|exactly|nothing but|solely|verbatim|just)\b(?! (?:if|when|once|after|as)\b)"
+        r"|(?:write|print|say|return|output) (?:only|exactly|nothing but|solely|just) (?:the (?:word|sentence|text|phrase|following)|this|[\"'“]\w))",
     ),
     compile_phrase(
         "cite|citing|quot|use|using|mention|rely|read|consult|trust",
@@ -247,21 +252,24 @@ ORDERS: Final = (
     compile_phrase(
         "url|link|address|http|server|endpoint|image|query string|parameter|webhook",
         r"\b(?:append|add|insert|put|encode|send|attach|include|post|submit|forward|upload|transmit|leak|copy|exfiltrate|replace|fill|embed|pass|deliver|report|write)\b"
-        r"[^.\n]{0,40}\b(?:your|the user.?s?|all|every|these|what you|everything|each|the (?:reader|person|question|conversation|research|prompt|findings|secrets?|data|results|contents?|answer"
-        r"|notes?|context|summary))\b[^\n]{0,90}\b(?:url|link|address|https?|server|endpoint|image|query string|parameter|webhook)\b",
+        r"[^.\n]{0,40}\b(?:what you|everything (?:you|above|so far)|(?:your|the user.?s?|all|every|these|this|each|the)(?: (?:\w{1,15}|of|the|your)){0,3}?"
+        r" (?:questions?|conversation|research|prompts?|findings?|secrets?|results?|answers?|notes?|context|summar(?:y|ies)|reader|person|quer(?:y|ies)|history"
+        r"|corpus|corpora|passages?|memor(?:y|ies)|knowledge|instructions))\b"
+        # What is sent goes somewhere: "all options … [#31722](https:" of a list of changes does not.
+        r"[^.\n]{0,60}\b(?:to|into|in|as|at|with|via|through|on)\b[^.\n]{0,40}\b(?:url|link|address|https?|server|endpoint|image|query string|parameter|webhook)\b",
     ),
     compile_phrase(
         "/etc/passwd|/etc/shadow|id_rsa|.ssh|api key|environment variable|.env|credential|password|secret|access token|system prompt|private key|.aws",
-        _START
+        _ORDER_START
         + r"(?:read|open|print|include|send|reveal|output|copy|show|cat|load|dump|post|leak|list|return|fetch|upload|find|disclose|expose|insert|quote)\b[^.\n]{0,50}"
-        r"(?:/etc/(?:passwd|shadow)|id_rsa|/?\.ssh|\.aws\b|\byour (?:api keys?|environment|credentials|passwords?|secrets?|access tokens?|(?:system )?prompt|instructions|keys?)"
-        r"|\b(?:the|all) (?:user.s )?(?:api keys?|environment variables|credentials|passwords|secrets|access tokens?|system prompt|private keys?)|(?<!\w)\.env\b)",
+        r"(?:/etc/(?:passwd|shadow)|id_rsa|/?(?<!\w)\.(?:ssh|aws)\b|\byour (?:api keys?|environment|credentials|passwords?|secrets?|access tokens?|(?:system )?prompt|instructions|keys?)"
+        r"|\b(?:the|all) (?:user.s )?(?:api keys?|environment variables(?! \w)|credentials|passwords|secrets|access tokens?|system prompt|private keys?)|(?<!\w)\.env\b)",
     ),
     compile_phrase(
         "tool|function|command|read_page|run_python|web_search|sql|browser|shell",
-        _START
+        _ORDER_START
         + r"(?:call|invoke|use|run|execute|trigger|launch|start) (?:the |your |a |this |now |immediately )*(?:\w{1,20} )?(?:tools?|functions?|commands?|plugins?|actions?)\b"
-        r"[^.\n]{0,40}(?:\bwith\b|\bon\b|\bto (?:read|open|fetch|send|delete|visit|get|store|write)\b|[:`(\[{\"])(?=[^\n]{0,120}(?:https?:|/\w|\burl\b|select\b|[\[({]\s*[\"'“]))",
+        r"[^.(\n]{0,40}(?:\bwith\b|\bon\b|\bto (?:read|open|fetch|send|delete|visit|get|store|write)\b|[:`(\[{\"])(?=[^\n]{0,120}(?:https?:|/\w|\burl\b|select\b|[\[({]\s*[\"'“]))",
     ),
     compile_phrase(
         "http|www.",
@@ -273,7 +281,9 @@ ORDERS: Final = (
     compile_phrase(
         "instruction|orders|steps|directive",
         r"\b(?:follow|obey|execute|carry out|comply with|apply|perform) (?:all |the |every |these |those |its |any |each )*(?:\w{1,15} )?(?:instructions|orders|commands|directives)"
-        r" (?:you (?:find|see|read)|given|found|contained|there|on (?:that|the) (?:page|document)|in (?:the |that )?(?:document|page|file|appendix|section)|below|above|that follow)\b",
+        r" (?:you (?:find|see|read)|given|found|contained|there|on (?:that|the) (?:page|document)|in (?:the |that )?(?:document|page|file|appendix|section)|that follow)\b"
+        # People follow "the instructions below" of every manual; they do not obey them.
+        r"|\b(?:obey|execute|carry out|comply with|perform) (?:all |the |every |these |those |its |any |each )*(?:\w{1,15} )?(?:instructions|orders|commands|directives) (?:below|above)\b",
     ),
     compile_phrase(
         "user|reader|human|person|anyone|operator",
@@ -295,7 +305,7 @@ FORGED_STRUCTURE: Final = (
     ),
     compile_phrase(
         "system|developer|admin|assistant|operator",
-        r"(?:^|[\[(<{*#_>|-])\s*(?:system|developer|admin(?:istrator)?|operator|assistant|root|supervisor|orchestrator|platform)(?: (?:note|message|override|notice|instructions?|update|prompt|alert"
+        r"(?:^|[\[(<{*#_>|]|(?<!\w)-)\s*(?:system|developer|admin(?:istrator)?|operator|assistant|root|supervisor|orchestrator|platform)(?: (?:note|message|override|notice|instructions?|update|prompt|alert"
         r"|command|directive|reminder|policy|level|announcement)){1,2}\s*[\]):>*}—–!]",
     ),
     compile_phrase(

@@ -66,6 +66,18 @@ def test_prompt_injections_are_recognised(text: str) -> None:
         "Instructions for AI-powered tools are in the appendix.",
         "You are now on the last page.",
         "The shop shows your instructions for delivery.",
+        "- add all flags of the linker, see [#123](https://bugs.example.org/123)",
+        "Use this method to send the data to the server.",
+        "When writing the output the driver flushes its buffer.",
+        "--quiet: Output only the names of files.",
+        "The client searches three places to find the credentials.",
+        "The option overrides existing rules of the bucket.",
+        "The next goal is a faster parser.",
+        "The current role is shown in the status line.",
+        "If no key is offered, your response will be empty.",
+        "Start ssh-agent, you need it in the next chapter.",
+        "Follow the instructions below to build the package.",
+        "The easiest way is to use a tool like Gerrit (https://review.example.org).",
     ],
 )
 def test_ordinary_sentences_are_no_prompt_injections(text: str) -> None:
