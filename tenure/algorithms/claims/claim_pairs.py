@@ -47,6 +47,8 @@ class _Statement:
     content: frozenset[str]
     periods: frozenset[str]
     """Times and versions that it is about, by its sentence, the sentences before it, or its headings."""
+    is_item: bool
+    """Whether it is an item of a list, which may be about the item above it."""
 
 
 def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
@@ -71,7 +73,8 @@ def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
     # Descriptions of columns have the same words and different numbers, and each is about another column.
     is_generated = all(_TABLE_DESCRIPTION.match(one.passage.text) for one in (a, b))
     has_other_period = a.periods and b.periods and not a.periods & b.periods
-    if a.passage.chunk == b.passage.chunk or is_generated or has_other_period:
+    are_items = a.is_item and b.is_item and a.passage.source == b.passage.source
+    if a.passage.chunk == b.passage.chunk or is_generated or has_other_period or are_items:
         return False
     is_related = a.passage.source == b.passage.source or _are_alike(a.passage.text, b.passage.text)
     return not is_related or _have_opposites(a.passage.text, b.passage.text)
@@ -125,7 +128,7 @@ def _extract_statements(passages: Sequence[Passage]) -> Iterator[_Statement]:
             start = passage.start + sentence.start
             cut = replace(passage, text=sentence.text, start=start, end=start + len(sentence.text))
             content = frozenset(stem for stem in stem_words(sentence.text) if not stem.isdigit())
-            yield _Statement(cut, content, periods)
+            yield _Statement(cut, content, periods, sentence.kind == "item")
 
 
 def _find_outer_periods(passage: Passage) -> frozenset[str]:

@@ -89,9 +89,13 @@ def render(input: ContradictionFinderInput, evidence: Evidence) -> list[Message]
 
 
 def fallback(input: ContradictionFinderInput, evidence: Evidence) -> ContradictionFinderOutput:
-    """Report pairs that say the same with another value."""
-    sides = evidence.passages
-    found = [(n // 2 + 1, detect_contradiction(sides[n].text, sides[n + 1].text)) for n in range(0, len(sides) - 1, 2)]
+    """Report pairs that say the same with another value; sections of one source may speak of different cases."""
+    pairs = list(zip(evidence.passages[::2], evidence.passages[1::2], strict=True))
+    found = [
+        (number, detect_contradiction(a.text, b.text))
+        for number, (a, b) in enumerate(pairs, 1)
+        if a.source != b.source or a.headings == b.headings
+    ]
     return ContradictionFinderOutput(
         contradictions=tuple(
             FoundContradiction(pair=number, severity=what.severity, about=what.about) for number, what in found if what

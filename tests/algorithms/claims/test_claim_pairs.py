@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tenure.algorithms.claims.claim_pairs import find_claim_pairs, find_disputable_pairs
+from tenure.contracts.base import SourceId
 from tests.support.passages import passage
 from tests.support.worlds import encode
 
@@ -110,3 +111,11 @@ def test_short_statements_are_paired() -> None:
         ("There is no interaction between lithium and zinc.", "Lithium and zinc interact."),
     ):
         assert len(find_disputable_pairs([passage(a, "a"), passage(b, "b")], encode)) == 1
+
+
+def test_items_of_lists_in_one_source_are_not_disputable() -> None:
+    """An item may be about the item above it, which its sentence does not name."""
+    items = [passage(f"- {text}", "bread", start) for start, text in ((0, RISES), (900, LONGER))]
+
+    assert find_disputable_pairs(items, encode) == []
+    assert find_disputable_pairs([items[0], replace(items[1], source=SourceId("rye"))], encode)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from tenure.contracts.base import SourceId
 from tenure.roles.base import Evidence
 from tenure.roles.claims.contradiction_finder import (
     ContradictionFinderInput,
@@ -61,3 +62,15 @@ def test_no_pairs_give_no_contradictions() -> None:
 
     assert not has_pairs(INPUT, apart)
     assert fallback(INPUT, apart) == ContradictionFinderOutput(contradictions=())
+
+
+def test_sections_of_one_source_are_about_different_cases() -> None:
+    """A heading can be a condition: under "Archived" the same may be forbidden that is allowed under "Active"."""
+    may = passage("The index must allow uploads to the project.", "rules", 0)
+    must_not = passage("The index must not allow uploads to the project.", "rules", 90)
+    archived = replace(must_not, heading_path=("Archived",))
+    other = replace(archived, source=SourceId("other"))
+
+    assert len(fallback(INPUT, Evidence((may, must_not), encode)).contradictions) == 1
+    assert fallback(INPUT, Evidence((may, archived), encode)).contradictions == ()
+    assert len(fallback(INPUT, Evidence((may, other), encode)).contradictions) == 1
