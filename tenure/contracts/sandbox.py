@@ -19,8 +19,12 @@ SandboxVerdict = Literal["passed", "failed", "error", "timeout", "limit", "forge
 facts.
 """
 
-VerdictBasis = Literal["none", "exit_code", "tests", "cases"]
-"""Evidence for a verdict."""
+ProofLevel = Literal["none", "exit_code", "tests_in_same_process", "tests_in_other_process", "values_compared_outside"]
+"""Level of proof of a verdict, from the lowest to the highest.
+
+Return values that are compared outside of the sandbox cannot be forged. Tests in another process see only what the
+program writes. Tests in the same process could be influenced by the program, so its verdict has notes.
+"""
 
 MAX_TEXT_CHARS = 200_000
 """Maximum length of a file given as text; longer ones are given as a path."""
@@ -121,7 +125,7 @@ class CallCase(Contract):
     """Expected value; a tuple is compared as a list, a generator as the list of its items."""
     module: str = ""
     """Module of the function; empty for the first Python file of the candidate."""
-    tolerance: float = Field(default=0.0, ge=0)
+    tolerance: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     """Allowed absolute difference of a number."""
 
 
@@ -224,8 +228,10 @@ class SandboxOutcome(Contract):
 
     verdict: SandboxVerdict
     """Verdict of the supervisor; for a program without tests, `passed` is exit code 0."""
-    basis: VerdictBasis = "none"
-    """Evidence for the verdict."""
+    proof: ProofLevel = "none"
+    """Level of proof of the verdict."""
+    notes: tuple[str, ...] = ()
+    """Findings: code of the program that could influence its tests, and gaps of its tests."""
     reason: str = ""
     """Reason in one line, if it is not obvious."""
     exit_code: int | None = None

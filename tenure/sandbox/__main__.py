@@ -92,6 +92,9 @@ def render_outcome(found: SandboxOutcome) -> str:
         lines.append(f"limits hit: {', '.join(found.limits_hit)}")
     for test in found.tests:
         lines.append(f"{'passed' if test.passed else 'FAILED'} {test.name}{': ' * bool(test.error)}{test.error}")
+    if found.proof != "none":
+        lines.append(f"proof: {found.proof.replace('_', ' ')}")
+    lines += [f"note: {note}" for note in found.notes]
     lines += [f"artifact: {one.name} ({one.bytes} bytes, {one.path})" for one in found.artifacts]
     for name, text in (("stdout", found.stdout), ("stderr", found.stderr)):
         if text:

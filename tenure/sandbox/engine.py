@@ -7,12 +7,12 @@ import asyncio
 import json
 import marshal
 import secrets
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from tenure.algorithms.coding.code_scan import find_suspicious_code
 from tenure.contracts.sandbox import (
     CandidateBatch,
     InputFile,
@@ -38,6 +38,9 @@ MAX_CONCURRENT_SANDBOXES: Final = 16
 
 UNBOUNDED_ADDRESS_SPACE: Final[tuple[Language, ...]] = ("node",)
 """Languages whose interpreter reserves far more addresses than it uses: only their resident memory is limited."""
+
+PROGRAM_SUFFIXES: Final = (".py", ".js", ".mjs", ".cjs", ".sh")
+"""Endings of the names of programs, whose source is scanned."""
 
 MAX_INPUT_BYTES: Final = 512 << 20
 """Maximum size of all input files."""
@@ -110,7 +113,6 @@ class ContainedSandbox:
             "artifacts": keep is not None,
             "nonce": nonce,
             "trace": batch.trace,
-            "roots": list_candidate_modules(batch),
         }
 
         def units() -> list[dict[str, Any]]:
@@ -122,10 +124,8 @@ class ContainedSandbox:
             return not batch.stop_at_first_pass or judge(Observed(finished=True), unit).verdict != "passed"
 
         seen = await self._observe(job, units, batch.limits, keep, goes_on, True)
-        return tuple(
-            outcome.model_copy(update={"isolation": self._backend.isolation})
-            for outcome in judge_candidates(seen, judge)
-        )
+        outcomes = [add_notes(outcome, batch, number) for number, outcome in enumerate(judge_candidates(seen, judge))]
+        return tuple(one.model_copy(update={"isolation": self._backend.isolation}) for one in outcomes)
 
     def _judge(
         self, batch: CandidateBatch, nonce: str
@@ -202,6 +202,20 @@ def judge_candidates(seen: Observed, judge: Callable[[Observed, UnitResult], San
     return [judge(seen if number == len(seen.units) else quiet, unit) for number, unit in enumerate(seen.units, 1)]
 
 
+def add_notes(outcome: SandboxOutcome, batch: CandidateBatch, number: int) -> SandboxOutcome:
+    """Add the findings in the source of a candidate, if it passed tests that it could influence."""
+    if outcome.verdict != "passed" or not outcome.proof.startswith("tests"):
+        return outcome.model_copy(update={"notes": ()})
+    program = [one for one in (*batch.files, *batch.candidates[number]) if one.name.endswith(PROGRAM_SUFFIXES)]
+    sources, tests = (
+        {name: content.decode(errors="replace") for name, content in read_contents(files)}
+        for files in (program, [one for one in batch.tests if one.name.endswith(".py")])
+    )
+    data = [one.name for one in batch.tests if one.name not in tests]
+    found = find_suspicious_code(sources, tests, data, same_process=outcome.proof == "tests_in_same_process")
+    return outcome.model_copy(update={"notes": (*found, *outcome.notes)})
+
+
 def read_contents(files: Sequence[InputFile]) -> list[tuple[str, bytes]]:
     """Read the input files.
 
@@ -228,14 +242,3 @@ def read_contents(files: Sequence[InputFile]) -> list[tuple[str, bytes]]:
 def _list_modules(files: Sequence[InputFile]) -> list[str]:
     """Return the dotted names of the modules among files."""
     return [file.name.removesuffix(".py").replace("/", ".") for file in files if file.name.endswith(".py")]
-
-
-def list_candidate_modules(batch: CandidateBatch) -> list[str]:
-    """Return the top-level modules of the candidate that are not modules of the tests."""
-    names = {
-        file.name.split("/")[0].removesuffix(".py")
-        for files in (batch.files, *batch.candidates)
-        for file in files
-        if file.name.endswith(".py")
-    }
-    return sorted(names - set(sys.stdlib_module_names))

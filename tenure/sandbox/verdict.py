@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tenure.algorithms.text.printable import escape_control_characters
-from tenure.contracts.sandbox import CallCase, SandboxOutcome, SandboxVerdict, TestResult
+from tenure.contracts.sandbox import CallCase, ProofLevel, SandboxOutcome, SandboxVerdict, TestResult
 from tenure.sandbox.supervisor import Observed, UnitResult, get_signal_name
 
 _MAX_TRACE_CHARS: Final = 6000
+MAX_NOTES: Final = 20
+"""Maximum number of notes of one kind."""
 _BY_SIGNAL: Final = {"SIGXCPU": "cpu", "SIGXFSZ": "file"}
 """Limits that the kernel reports by a signal."""
 _HARD: Final = ("memory", "output", "cpu", "file", "files")
@@ -36,7 +38,7 @@ def judge_program(seen: Observed) -> SandboxOutcome:
     verdict = _judge_limits(limits) or ("passed" if code == 0 else "failed" if unit.status is not None else "error")
     reason = _HOST_REASON if _HOST in limits else ""
     return _make_outcome(seen, unit, limits).model_copy(
-        update={"verdict": verdict, "basis": "exit_code", "exit_code": code, "signal": signal, "reason": reason}
+        update={"verdict": verdict, "proof": "exit_code", "exit_code": code, "signal": signal, "reason": reason}
     )
 
 
@@ -56,7 +58,8 @@ def judge_cases(seen: Observed, unit: UnitResult, cases: tuple[CallCase, ...], n
     lines, forged = _lines(unit, nonce)
     given = {str(line.get("id")): line for line in lines if line.get("kind") == "case"}
     tests = tuple(_case_result(case, given.get(str(number))) for number, case in enumerate(cases))
-    return _build_outcome(seen, unit, tests, "the report has not the secret of this run" if forged else "", "cases")
+    why = "the report has not the secret of this run" if forged else ""
+    return _build_outcome(seen, unit, tests, why, "values_compared_outside")
 
 
 def _case_result(case: CallCase, line: dict[str, Any] | None) -> TestResult:
@@ -109,9 +112,12 @@ def is_equal(found: Any, wanted: Any, tolerance: float) -> bool:
 
 def _is_close(found: float, wanted: float, tolerance: float) -> bool:
     """Return whether two numbers are close to each other, or both NaN."""
-    if math.isnan(found) or math.isnan(wanted):
-        return math.isnan(found) and math.isnan(wanted)
-    return tolerance > 0 and abs(found - wanted) <= tolerance
+    if found != found or wanted != wanted:
+        return found != found and wanted != wanted
+    try:
+        return tolerance > 0 and math.isfinite(found) and abs(found - wanted) <= tolerance
+    except OverflowError:  # an integer of more than 308 digits
+        return False
 
 
 def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], nonce: str) -> SandboxOutcome:
@@ -119,7 +125,7 @@ def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], non
     lines, forged = _lines(unit, nonce)
     report = _Report(lines)
     if broken := report.broken:
-        outcome = _build_outcome(seen, unit, broken, "", "tests")
+        outcome = _build_outcome(seen, unit, broken, "", report.proof)
         own_fault = not any(line.get("begun") for line in lines) and outcome.verdict == "failed"
         return outcome.model_copy(update={"verdict": "error", "reason": broken[0].error} if own_fault else {})
     tests = report.tests(required)
@@ -128,13 +134,11 @@ def judge_tests(seen: Observed, unit: UnitResult, required: dict[str, bool], non
         why = "the report has not the secret of this run"
     elif any(line.get("kind") == "tampered" for line in lines):
         why = "the data of the tests was changed"
-    elif violated := next((line for line in lines if line.get("kind") == "violated"), None):
-        why = escape_control_characters(str(violated.get("error")))[:300]
     elif not report.codes:
         why = "the tests were ended from inside"
     elif _claims_success(report, tests) and not _is_complete(report, tests, required, unit):
         why = "the report does not have every test"
-    return _build_outcome(seen, unit, tests, why, "tests")
+    return _build_outcome(seen, unit, tests, why, report.proof).model_copy(update={"notes": report.notes})
 
 
 def _claims_success(report: "_Report", tests: tuple[TestResult, ...]) -> bool:
@@ -149,7 +153,7 @@ def _is_complete(report: "_Report", tests: tuple[TestResult, ...], required: dic
 
 
 def _build_outcome(
-    seen: Observed, unit: UnitResult, tests: tuple[TestResult, ...], forged: str, proof: Any
+    seen: Observed, unit: UnitResult, tests: tuple[TestResult, ...], forged: str, proof: ProofLevel
 ) -> SandboxOutcome:
     """Return the outcome of the judgement."""
     signal = None if unit.status is None else get_signal_name(unit.status)
@@ -165,7 +169,7 @@ def _build_outcome(
     code = os.WEXITSTATUS(unit.status) if unit.status is not None and os.WIFEXITED(unit.status) else None
     return _make_outcome(seen, unit, limits).model_copy(
         update={
-            **{"verdict": verdict, "reason": reason, "basis": proof, "exit_code": code, "signal": signal},
+            **{"verdict": verdict, "reason": reason, "proof": proof, "exit_code": code, "signal": signal},
             "tests": tests,
         }
     )
@@ -179,7 +183,8 @@ class _Report:
         self._done: dict[str, dict[str, Any]] = {}
         self._places: dict[str, Any] = {}
         self._started: list[str] = []
-        self._imported: dict[str, tuple[int, ...]] = {}
+        self.proof: ProofLevel = "tests_in_other_process"
+        self.notes: tuple[str, ...] = ()
         self.codes: list[int] = []
         self.broken: tuple[TestResult, ...] = ()
         for line in lines:
@@ -195,8 +200,10 @@ class _Report:
             self._done[name] = line
         elif kind == "lines":
             self._places[name] = line.get("lines")
-        elif kind == "imported" and not self._imported:
-            self._imported = _read_coverage(line.get("covered"))
+        elif kind == "same_process":
+            self.proof = "tests_in_same_process"
+        elif kind == "note" and len(self.notes) < MAX_NOTES:
+            self.notes = (*self.notes, escape_control_characters(str(line.get("text")))[:300])
         elif kind == "broken":
             self.broken = (*self.broken, _failed(name, line, {}))
         elif kind == "end":

@@ -321,7 +321,7 @@ async def test_values_of_a_forger_are_only_values(box: ContainedSandbox, tmp_pat
 
     outcome = await box.test(TestRun(files=(InputFile(name="solution.py", text=text),), cases=cases), tmp_path)
 
-    assert (outcome.verdict, outcome.basis) == ("failed", "cases")
+    assert (outcome.verdict, outcome.proof) == ("failed", "values_compared_outside")
     assert outcome.reason == "the value is no JSON: Any"
 
 

@@ -290,7 +290,9 @@ async def test_tests_reach_a_candidate_in_its_own_process(box: ContainedSandbox,
     outcome = await box.test(trial, tmp_path)
 
     assert [(one.name, one.error, one.trace) for one in outcome.tests if not one.passed] == []
-    assert (outcome.verdict, outcome.basis, len(outcome.tests)) == ("passed", "tests", 13), outcome.reason
+    assert (outcome.verdict, outcome.proof, len(outcome.tests)) == ("passed", "tests_in_same_process", 13), (
+        outcome.reason
+    )
 
 
 @slow

@@ -106,7 +106,9 @@ class ScriptedSandbox:
             for word in self.needed
         )
         verdict: SandboxVerdict = "passed" if all(test.passed for test in tests) else "failed"
-        return SandboxOutcome(verdict=verdict, basis="tests", tests=tests, seconds=0.25, stdout="tested\n")
+        return SandboxOutcome(
+            verdict=verdict, proof="tests_in_same_process", tests=tests, seconds=0.25, stdout="tested\n"
+        )
 
 
 def _text(files: Sequence[InputFile]) -> str:

@@ -335,7 +335,12 @@ class CodingWorkflow(ControllableWorkflow):
             entry=best.entry if best else "",
             tests=programs.convert_given_files(self.tests),
             verification=ProgramVerification(
-                test_author=self._test_author(), passed=best.passed, total=best.total, failures=best.failures
+                test_author=self._test_author(),
+                passed=best.passed,
+                total=best.total,
+                failures=best.failures,
+                proof=best.proof,
+                notes=best.notes,
             )
             if best
             else ProgramVerification(test_author=self._test_author()),

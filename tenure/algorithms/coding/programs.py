@@ -226,11 +226,16 @@ def build_stored_artifacts(outcome: SandboxOutcome) -> tuple[StoredArtifact, ...
 def select_best_attempt(attempts: Iterable[Attempt]) -> Attempt | None:
     """Return the best attempt: a passing one, else the one with most passed tests; of equals the latest.
 
-    Later attempts consider later feedback, so the latest passing one is the best.
+    Later attempts consider later feedback, so the latest passing one is the best, unless only an earlier one of the
+    same generation passed without a note.
     """
-    ranked = sorted(
-        attempts, key=lambda attempt: (not attempt.failures, attempt.passed, bool(attempt.files), attempt.n)
-    )
+
+    def rank(attempt: Attempt) -> tuple[int | bool, ...]:
+        generation = 0 if attempt.failures else attempt.generation
+        passed = not attempt.failures
+        return passed, attempt.passed, bool(attempt.files), generation, not attempt.notes, attempt.n
+
+    ranked = sorted(attempts, key=rank)
     return ranked[-1] if ranked else None
 
 

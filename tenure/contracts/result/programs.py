@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.run import ControlState, Feedback, RunLimits
-from tenure.contracts.sandbox import CallCase, InputFile, Program, SandboxLimits, TestRun
+from tenure.contracts.sandbox import CallCase, InputFile, Program, ProofLevel, SandboxLimits, TestRun
 
 TestAuthor = Literal["person", "test_writer", "coder", "none"]
 """Author of the tests that a program passed; `coder` if tests were requested; `none` if there are none."""
@@ -98,6 +98,10 @@ class Attempt(Contract):
     """Number of tests."""
     failures: tuple[AttemptFailure, ...] = ()
     """Failures; none if the program is accepted."""
+    proof: ProofLevel = "none"
+    """Level of proof of the test results."""
+    notes: tuple[str, ...] = ()
+    """Findings: code of the program that could influence its tests, and gaps of its tests."""
     stdout: str = ""
     """Standard output, shortened."""
     stderr: str = ""
@@ -221,6 +225,10 @@ class ProgramVerification(Contract):
     """Number of tests."""
     failures: tuple[AttemptFailure, ...] = ()
     """Failures."""
+    proof: ProofLevel = "none"
+    """Level of proof of the test results."""
+    notes: tuple[str, ...] = ()
+    """Findings: code of the program that could influence its tests, and gaps of its tests."""
 
 
 class CodeDraft(Contract):

@@ -21,6 +21,7 @@ from tenure.contracts.result.programs import (
 )
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
+from tenure.contracts.sandbox import ProofLevel
 
 BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code"]
 """Form of a claim that does not continue the paragraph before it: the first sentence of a paragraph, an item of a
@@ -304,6 +305,10 @@ class ResultAttempt(Contract):
     """Reason for its rejection, in one line; null if it was accepted."""
     failures: tuple[AttemptFailure, ...] = ()
     """All failures."""
+    proof: ProofLevel = "none"
+    """Level of proof of the test results."""
+    notes: tuple[str, ...] = ()
+    """Findings: code of the program that could influence its tests, and gaps of its tests."""
     entry: str = ""
     """File that was run; empty if only its tests were run, whose output is then given."""
     command: str = ""

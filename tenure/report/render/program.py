@@ -5,12 +5,13 @@ Code is set in fences that it cannot close; all other untrusted text is escaped.
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, SourceFile
 from tenure.contracts.result.result import Result, ResultAttempt
+from tenure.contracts.sandbox import ProofLevel
 from tenure.report.render.escaping import escape, flatten, format_code_span
 
 _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh", "json": "json", "md": "markdown"}
@@ -20,6 +21,17 @@ _AUTHORS = {
     "test_writer": "tests that were made from the request before the program; what they leave out is not checked",
     "coder": "the requested tests, run against the given code",
     "none": "running it to its end, without tests",
+}
+
+
+_PROOFS: Final[Mapping[ProofLevel, str]] = {
+    "none": "",
+    "exit_code": "Only the exit code of the program is known.",
+    "tests_in_same_process": (
+        "Level of proof: the tests ran in the same process as the program, which can influence them there."
+    ),
+    "tests_in_other_process": "Level of proof: the tests ran in another process than the program.",
+    "values_compared_outside": "Level of proof: the values were compared outside of the sandbox.",
 }
 
 
@@ -119,9 +131,17 @@ def _proof(result: Result) -> str:
     if proof is None or not result.attempts:
         return ""
     counted = f"{_counted(proof.passed, proof.total)} passed in the sandbox" if proof.total else "No test was run"
-    said = f"{counted}. Judged by {_AUTHORS[proof.test_author]}."
+    said = f"{counted}. Judged by {_AUTHORS[proof.test_author]}. {_PROOFS[proof.proof]}".rstrip()
+    said += "".join(f"\n\n{one}" for one in _notes(proof.notes))
     failing = "".join(f"\n{_failure(one)}" for one in proof.failures[:_MAX_FAILURES_SHOWN])
     return f"## Test result\n\n{said}" + (f"\n\n**Failing:**\n{failing}" if failing else "")
+
+
+def _notes(notes: Sequence[str]) -> Iterator[str]:
+    """Yield the notes as a list for a person who wants to trust the result."""
+    if notes:
+        listed = "\n".join(f"- {escape(note)}" for note in notes)
+        yield f"**Look at the program before you trust this result.** What could influence its tests:\n\n{listed}"
 
 
 def _counted(passed: int, total: int) -> str:
@@ -141,6 +161,7 @@ def render_attempt(attempts: Sequence[ResultAttempt]) -> Iterator[str]:
         yield f"**Attempt {attempt.n}** ({tests}{attempt.seconds:.2f} s) {how}"
         if attempt.approach:
             yield escape(attempt.approach)
+        yield from _notes(attempt.notes)
         if before and attempt.code and before != attempt.code:
             yield format_code_block(render_code_diff(before, attempt.code), "diff")
         if attempt.reflection:

@@ -255,13 +255,19 @@ def replace_process(job: Job, unit: Job, writers: list[int]) -> NoReturn:
             from tenure.sandbox.inside import pytest_runner as runner
         else:
             from tenure.sandbox.inside import case_runner as runner  # type: ignore[no-redef]
-        code = runner.main(job, report)
+        code = runner.main(job | split_files(unit["files"]), report)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     except BaseException as error:
         os.write(2, f"the sandbox could not run this: {type(error).__name__}: {error}\n".encode(errors="replace"))
         os._exit(125)
+
+
+def split_files(files: list[tuple[str, bytes]]) -> Job:
+    """Return the sources of a program's modules, and the names of its other files."""
+    sources = {name: content.decode("utf-8-sig", "replace") for name, content in files if name.endswith(".py")}
+    return {"program": sources, "data": [name for name, _ in files if name not in sources]}
 
 
 def iterate_artifacts(marks: dict[bytes, tuple[int, int]]) -> Iterator[tuple[bytes, int, int]]:

@@ -1,69 +1,78 @@
-"""Run pytest files against a candidate in another process, and report each test.
+"""Run pytest files with the program in the same process, and report each test.
 
-The tests' own modules are loaded from memory: empty files of their names exist on disk, so that pytest finds them, and
-a candidate that reads them learns nothing. No other plugin is loaded, and no configuration is read.
+The modules of the tests and of the program are loaded from memory: empty files of the tests' names exist on disk, so
+that pytest finds them, and a program that reads them learns nothing. No other plugin is loaded, and no configuration is
+read. Names of tests, which can contain expected values, are kept out of the environment and of temporary folders.
 """
 
 import ast
 import importlib
+import importlib.machinery
 import linecache
 import os
 import sys
 import time
 import types
+import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
+import _pytest.runner
+import _pytest.tmpdir
 import pytest
-from _pytest.assertion.rewrite import rewrite_asserts
+from _pytest import outcomes
+from _pytest.assertion import rewrite
+from _pytest.assertion.util import format_explanation as _format_explanation
 from _pytest.config import default_plugins
 
-from tenure.sandbox.inside.case_runner import list_executed_lines, write_line
-from tenure.sandbox.inside.protocol import ProtocolError
-from tenure.sandbox.inside.proxies import is_remote
-from tenure.sandbox.inside.serving import TESTS_FOLDER as FOLDER
-from tenure.sandbox.inside.serving import CandidateFinder, CandidateProcess, MemoryFinder
-from tenure.sandbox.inside.trusted_code import InstalledFinder, refuse_other_code
+from tenure.sandbox.inside import instrument
+from tenure.sandbox.inside.case_runner import write_line
+from tenure.sandbox.inside.instrument import ProgramInstrumenter, TestFacts, TestInstrumenter
+from tenure.sandbox.inside.memory_modules import MemoryFinder
+from tenure.sandbox.inside.program_lines import LineTracer, find_program_lines
+from tenure.sandbox.inside.watch import TESTS, WORK, Watch
 
 MAX_FAILURE_CHARS: Final = 6000
 """Maximum length of a failure message."""
+
+_SWALLOWED: Final = "an assertion failed, and the program kept the failure from the test"
+_Function = tuple[str, int]
+"""File and first line of a test function."""
 
 
 def main(job: dict[str, Any], report: int) -> int:
     """Run the tests and report pytest's exit code."""
     sources = {name: content.decode() for name, content in job["tests"] if name.endswith(".py")}
-    served = CandidateProcess(job["trace"], list_modules(sources))
-    runner = Runner(sources, served, job, report)
-    installed = [InstalledFinder if finder is importlib.machinery.PathFinder else finder for finder in sys.meta_path]
-    finders = [MemoryFinder(sources, runner.compile), CandidateFinder(set(job["roots"]), served), *installed]
-    sys.meta_path[:] = finders
-    refuse_other_code(sources, list_modules(sources), FOLDER, lambda refusal: served.refusals.append(refusal))
+    runner = Runner(sources, job, report)
+    runner.install()
     sys.dont_write_bytecode = True
     sys.argv[:] = ["pytest"]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     # Files of the working folder belong to the program.
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = "/proc/none"
     # An empty file, so that no configuration is searched for; /dev/null is a device, which root can replace.
-    arguments = [
-        "-c",
-        str(Path(__file__).with_name("pytest.ini")),
-        f"--rootdir={FOLDER}",
-        "--noconftest",
-        "-p",
-        "no:cacheprovider",
-        "-q",
-    ]
+    configuration = str(Path(__file__).with_name("pytest.ini"))
+    arguments = ["-c", configuration, f"--rootdir={TESTS}", "--noconftest", "-p", "no:cacheprovider", "-q"]
     arguments += ["--tb=short", "--no-header", "--no-summary", "--color=no", "--import-mode=importlib"]
     # Assertions are rewritten by the runner: pytest's own hook would read test files from disk.
     arguments += ["--assert=plain"]
     files = place_files(job["tests"], sources)
-    before = read_file_marks(job["tests"], sources)
+    data = [(WORK, name) for name in job["data"]], [(TESTS, name) for name, _ in job["tests"] if name not in sources]
+    before = [read_file_marks(one) for one in data]
+    functions = read_functions()
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
-    if read_file_marks(job["tests"], sources) != before:
-        write_line(report, job["nonce"], {"kind": "tampered"})
-    if served.violation:
-        write_line(report, job["nonce"], {"kind": "violated", "error": served.violation})
-    write_line(report, job["nonce"], {"kind": "end", "code": code})
+    after = [read_file_marks(one) for one in data]
+    if after[1] != before[1]:
+        runner.report("tampered")
+    if after[0] != before[0]:
+        runner.watch.report("the program changed files that were given to it")
+    current = read_functions()
+    for name in [name for name, value in functions.items() if current.get(name, value) is not value]:
+        runner.watch.report(f"{name} was replaced")
+    runner.report_unreached()
+    runner.report("end", code=code)
     return code
 
 
@@ -73,52 +82,130 @@ def warm_up() -> None:
         importlib.import_module(f"_pytest.{name}")
 
 
-def list_modules(sources: dict[str, str]) -> list[str]:
-    """Return the names of the tests' own modules."""
-    dotted = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in sources]
-    return [*dotted, *(f"conftest_{len(name)}" for name in sources if Path(name).name == "conftest.py")]
-
-
-def read_file_marks(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[tuple[int, int]]:
-    """Return marks that show whether the tests' data was changed: the change time of a file cannot be set."""
-    data = [Path(FOLDER, name) for name, _ in files if name not in sources]
+def read_file_marks(files: list[tuple[str, str]]) -> list[tuple[int, int, int]]:
+    """Return marks that show whether files or their folders were changed: the change time of a file cannot be set."""
+    paths = [Path(folder, name) for folder, name in files]
+    folders = [folder for path in paths for folder in path.parents if folder.is_relative_to(TESTS)]
     found = []
-    folders = [folder for one in data for folder in one.parents if folder.is_relative_to(FOLDER)]
-    for path in [*data, *dict.fromkeys(folders)]:
+    for path in [*paths, *dict.fromkeys(folders)]:
         try:
             facts = path.stat(follow_symlinks=False)
         except OSError:
             return []
-        found.append((facts.st_ino, facts.st_ctime_ns))
+        found.append((facts.st_ino, facts.st_ctime_ns, facts.st_size))
+    return found
+
+
+def read_functions() -> dict[str, Any]:
+    """Return the functions and classes by which tests judge, to see whether one was replaced."""
+    judges = ("builtins", "json", "math", "operator", "unittest", "pytest", "_pytest", "numpy.testing")
+    found: dict[str, Any] = {}
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(judges):
+            facts = vars(module)
+            found |= {f"{name}.{key}": value for key, value in facts.items() if callable(value)}
+            for kind in [one for one in facts.values() if isinstance(one, type) and one.__module__ == name]:
+                methods = {key: value for key, value in vars(kind).items() if isinstance(value, types.FunctionType)}
+                found |= {f"{name}.{kind.__name__}.{key}": value for key, value in methods.items()}
     return found
 
 
 def place_files(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list[str]:
     """Create empty test files and the tests' data; return the files with tests."""
     for name, content in files:
-        path = Path(FOLDER, name)
+        path = Path(TESTS, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"" if name in sources else content)
+        path.chmod(0o444)
     helpers = ("conftest.py", "__init__.py")
-    return [f"{FOLDER}/{name}" for name in sources if Path(name).name not in helpers]
+    return [f"{TESTS}/{name}" for name in sources if Path(name).name not in helpers]
 
 
 class Runner:
     """Pytest plugin that loads modules from memory and reports."""
 
-    def __init__(self, sources: dict[str, str], served: CandidateProcess, job: dict[str, Any], report: int) -> None:
-        self._sources = sources
-        self._served = served
-        self._job = job
-        self._report = report
+    def __init__(self, sources: dict[str, str], job: dict[str, Any], report: int) -> None:
+        self._sources, self._job, self._report = sources, job, report
         self._config: pytest.Config | None = None
+        self._tracer = LineTracer(WORK)
+        trees = [ast.parse(text) for text in sources.values()]
+        named = frozenset(name for tree in trees for name in _iterate_identifiers(tree))
+        self.watch = Watch(self.report, named, "\n".join(sources.values()))
+        self._facts: dict[_Function, TestFacts] = {}
+        self._reached: dict[_Function, set[int]] = {}
+        self._current: _Function = ("", 0)
+        self._not_passed: set[_Function] = set()
+        self._failures = 0
 
-    def compile(self, name: str, source: str) -> types.CodeType:
+    def install(self) -> None:
+        """Make the modules importable, count failed assertions, and watch the program."""
+        tests = MemoryFinder(TESTS, self._sources, self.compile_test)
+        tests.added_names = {instrument.REACHED: self._note_reached, instrument.FAILED: self._count_failure}
+        own = {
+            name: text for name, text in self._job["program"].items() if _get_root(name) not in sys.stdlib_module_names
+        }
+        program = MemoryFinder(WORK, own, self.compile_program)
+        program.added_names = {
+            instrument.RETURNED: self.watch.check_returned,
+            instrument.STOPS: self.watch.stops,
+            instrument.STOPPED: self.watch.check_stop,
+        }
+        for root in sorted(set(map(_get_root, own))):
+            if importlib.machinery.PathFinder.find_spec(root) is not None:
+                error = f"the program may not have a module {root!r}: the tests' Python has one of that name"
+                self.report("broken", id=root, error=error, begun=True)
+        sys.meta_path[:] = [tests, program, *sys.meta_path]
+        self._count_failures()
+        # Names of parametrised tests contain values: neither children of this process nor paths show them.
+        _pytest.runner._update_current_test_var = lambda item, when: None
+        _pytest.tmpdir._mk_tmp = lambda request, factory: factory.mktemp("test", numbered=True)
+        self.watch.install()
+        if self._job["trace"]:
+            self._tracer.start()
+
+    def _count_failures(self) -> None:
+        """Count the failed assertions of pytest, unittest and mocks where they are made."""
+        count = self._count_failure
+        explain, make_outcome = _format_explanation, outcomes.OutcomeException.__init__
+
+        def explain_failure(explanation: str) -> str:
+            count()
+            return explain(explanation)
+
+        def make_failure(outcome: Any, *given: Any, **named: Any) -> None:
+            if isinstance(outcome, outcomes.Failed):
+                count()
+            make_outcome(outcome, *given, **named)
+
+        class CountedError(AssertionError):
+            def __init__(self, *given: Any) -> None:
+                count()
+                super().__init__(*given)
+
+        CountedError.__name__ = CountedError.__qualname__ = "AssertionError"
+        rewrite._format_explanation = explain_failure  # type: ignore[attr-defined]
+        outcomes.OutcomeException.__init__ = make_failure  # type: ignore[assignment,method-assign]
+        unittest.TestCase.failureException = CountedError
+        mock.AssertionError = CountedError  # type: ignore[attr-defined]
+
+    def _count_failure(self) -> None:
+        self._failures += 1
+
+    def _note_reached(self, line: int) -> None:
+        self._reached.setdefault(self._current, set()).add(line)
+
+    def compile_program(self, path: str, source: str) -> types.CodeType:
+        """Compile a module of the program, and report that it runs in this process."""
+        self.watch.report_same_process()
+        tree = ast.fix_missing_locations(ProgramInstrumenter().visit(ast.parse(source, path)))
+        return compile(tree, path, "exec", dont_inherit=True)
+
+    def compile_test(self, path: str, source: str) -> types.CodeType:
         """Compile a test module with assertion rewriting."""
-        path = f"{FOLDER}/{name}"
-        linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
-        tree = ast.parse(source, path)
-        rewrite_asserts(tree, source.encode(), path, self._config)
+        instrumenter = TestInstrumenter()
+        tree = ast.fix_missing_locations(instrumenter.visit(ast.parse(source, path)))
+        self._facts |= {(path, line): facts for line, facts in instrumenter.facts.items()}
+        rewrite.rewrite_asserts(tree, source.encode(), path, self._config)
         return compile(tree, path, "exec", dont_inherit=True)
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -127,8 +214,9 @@ class Runner:
         for name in sorted(self._sources):
             if Path(name).name == "conftest.py":
                 module = types.ModuleType(f"conftest_{len(name)}")
-                module.__file__ = f"{FOLDER}/{name}"
-                exec(self.compile(name, self._sources[name]), module.__dict__)
+                module.__file__ = f"{TESTS}/{name}"
+                module.__dict__.update({instrument.REACHED: self._note_reached, instrument.FAILED: self._count_failure})
+                exec(self.compile_test(module.__file__, self._sources[name]), module.__dict__)
                 config.pluginmanager.register(module, name)
 
     def pytest_collect_directory(self, path: Path, parent: pytest.Collector) -> pytest.Dir:
@@ -141,63 +229,76 @@ class Runner:
         made: pytest.Module = _Module.from_parent(parent, path=module_path)
         return made
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Report the collected tests."""
-        self._tell("collected", ids=[item.nodeid for item in session.items])
-
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Report a file that cannot be imported."""
         if report.failed:
             text = str(report.longrepr)
-            error = self._served.describe_end() if ProtocolError.__name__ in text else ""
-            self._tell(
-                "broken",
-                id=report.nodeid,
-                error=error or _last(text),
-                trace=text[-MAX_FAILURE_CHARS:],
-                begun=self._served.is_started,
-            )
+            trace = text[-MAX_FAILURE_CHARS:]
+            self.report("broken", id=report.nodeid, error=_last(text), trace=trace, begun=self.watch.is_same_process)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         """Report the start of a test, and its executed lines."""
-        self._tell("start", id=item.nodeid)
-        if self._job["trace"] and self._served.is_started:
-            self._tell("imported", covered=list_executed_lines(self._served))
+        self.report("start", id=item.nodeid)
+        self._tracer.read_new_lines()
+        self._begin(item)
         began = time.monotonic()
         result = yield
-        found = list_executed_lines(self._served) if self._job["trace"] and self._served.is_started else []
-        self._tell("done", id=item.nodeid, seconds=time.monotonic() - began, covered=found)
+        self.report("done", id=item.nodeid, seconds=time.monotonic() - began, covered=self._tracer.read_new_lines())
         return result
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Refuse a test that the program has replaced."""
-        if is_remote(getattr(item, "obj", None)):
-            pytest.fail("the test itself is an object of the program", pytrace=False)
+    def _begin(self, item: pytest.Item) -> None:
+        """Find the function of a test, and note a function that is not of the tests."""
+        self._failures, function = 0, getattr(item, "obj", None)
+        while (inner := getattr(function, "__wrapped__", getattr(function, "__func__", None))) is not None:
+            function = inner
+        code = getattr(function, "__code__", None)
+        self._current = (code.co_filename, code.co_firstlineno) if code is not None else ("", 0)
+        self.watch.words = self._facts.get(self._current, TestFacts()).words
+        if code is None or code.co_filename.startswith(f"{WORK}/"):
+            self.watch.report(f"{item.nodeid} is a function of the program")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Report one phase of a test."""
+        # The program could find the sources of the tests there while it runs.
+        shown = {f"{TESTS}/{name}": text for name, text in self._sources.items()}
+        linecache.cache.update({path: (len(text), None, text.splitlines(True), path) for path, text in shown.items()})
         report: pytest.TestReport = yield
-        trace, lines = "", []
-        if error := self._served.find_fault():
-            report.outcome = "failed"
+        for path in shown:
+            linecache.cache.pop(path, None)
+        error = ""
+        facts = self._facts.get(self._current, TestFacts())
+        if report.when == "call" and report.passed and self._failures and not facts.expects_failure:
+            report.outcome, error = "failed", _SWALLOWED
             report.longrepr = error
+        lines = []
         if call.excinfo is not None and report.failed and not error:
-            raised = call.excinfo.value
-            error = f"{type(raised).__name__}: {raised}".strip()
-            if isinstance(raised, ProtocolError):
-                error = self._served.describe_end() or str(raised)
-            facts = getattr(raised, "__dict__", {})
-            lines, trace = facts.get("_tenure_lines", []), facts.get("_tenure_trace", "")
-        text = f"{report.longrepr}\n{trace}".strip()[:MAX_FAILURE_CHARS] if report.failed else ""
-        self._tell("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
+            error = f"{type(call.excinfo.value).__name__}: {call.excinfo.value}".strip()
+            lines = find_program_lines(call.excinfo.value, WORK)
+        if not report.passed:
+            self._not_passed.add(self._current)
+        text = str(report.longrepr)[:MAX_FAILURE_CHARS] if report.failed else ""
+        self.report("phase", id=item.nodeid, when=report.when, outcome=report.outcome, error=error, trace=text)
         if lines:
-            self._tell("lines", id=item.nodeid, lines=lines)
+            self.report("lines", id=item.nodeid, lines=lines)
         return report
 
-    def _tell(self, kind: str, **facts: Any) -> None:
+    def report_unreached(self) -> None:
+        """Report assertions of passed tests that were never executed."""
+        self._reached.setdefault(("", 0), set())
+        for function, facts in self._facts.items():
+            reached = self._reached.get(function)
+            if function in self._not_passed or (reached is None and not facts.has_assertions):
+                continue
+            name = function[0].removeprefix(f"{TESTS}/")
+            if not reached:
+                self.watch.report(f"no assertion of the test in {name}, line {function[1]}, was executed")
+            elif missing := facts.required - reached:
+                self.watch.report(f"the assertion in {name}, line {min(missing)}, was never executed")
+
+    def report(self, kind: str, **facts: Any) -> None:
+        """Report a fact."""
         write_line(self._report, self._job["nonce"], {"kind": kind, **facts})
 
 
@@ -205,10 +306,26 @@ class _Module(pytest.Module):
     """Test module whose source is in memory."""
 
     def _getobj(self) -> types.ModuleType:
-        name = os.path.relpath(self.path, FOLDER)
+        name = os.path.relpath(self.path, TESTS)
         dotted = name.removesuffix(".py").replace("/", ".")
         __import__(dotted)
         return sys.modules[dotted]
+
+
+def _get_root(name: str) -> str:
+    """Return the top-level module of a file."""
+    return name.split("/")[0].removesuffix(".py")
+
+
+def _iterate_identifiers(tree: ast.AST) -> Iterator[str]:
+    """Yield the names, attributes and imported names of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield node.name
 
 
 def _last(text: str) -> str:

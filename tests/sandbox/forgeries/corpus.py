@@ -1,34 +1,34 @@
-"""Read the corpus of forgeries: programs that give wrong answers, and the kinds of tests that they want to pass.
+"""Read the corpus of forgeries: programs that give wrong answers, and the tests that they want to pass.
 
 A text file holds sections, each with a heading `#### name: description` and Python code. A forgery is executed after
 the wrong program, whose answers all pass through its function `cheat`, so that a few lines apply one trick to every
-kind of test. The text `USE LINK` in a forgery is replaced by the helper that reaches the connection.
+kind of test. A cheat is a program of its own with its own test. The text `USE LINK` in a forgery is replaced by code
+that makes every test pass if the tests execute it.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tenure.contracts.sandbox import CandidateBatch, InputFile, SandboxLimits, SandboxOutcome
 from tenure.sandbox.base import Sandbox
 
 HERE: Final = Path(__file__).parent
-GROUPS: Final = ("values", "control", "objects", "requests", "processes")
-"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, raw messages, others."""
-UNSAFE_KINDS: Final = (
-    *("handed tools", "handed case", "evaluated text", "pickled values", "executed file", "loaded file"),
-    *("compiled text", "docstring examples", "dedented examples", "module examples"),
-)
-"""Kinds of tests that hand over the tools that judge, or run text of the program in the tests' own process.
-
-No program has to pass them, and a wrong one may not.
-"""
+GROUPS: Final = ("values", "control", "objects", "processes")
+"""Groups of forgeries, each in a text file: lying values, exceptions, objects of the test, files and processes."""
 DATA: Final = (
     InputFile(name="expected.json", text='{"sum": 5}'),
     InputFile(name="data/title.txt", text="Ab\n"),
 )
 """Files that the tests of some kinds read."""
+
+
+class Cheat(NamedTuple):
+    """A program with the test that it is to pass."""
+
+    program: tuple[InputFile, ...]
+    tests: tuple[InputFile, ...]
 
 
 def read_sections(name: str) -> dict[str, str]:
@@ -52,17 +52,31 @@ def read_honest() -> str:
     return read_sections("honest")["right"]
 
 
+def read_wrong() -> str:
+    """Return the source of the wrong program without a trick."""
+    return read_sections("wrong")["wrong"]
+
+
 def read_group(group: str) -> dict[str, str]:
     """Return the source of each forgery of a group."""
-    wrong, link = read_sections("wrong")["wrong"], read_sections("link")["link"]
-    return {name: wrong + text.replace("USE LINK", link) for name, text in read_sections(group).items()}
+    link = read_sections("link")["link"]
+    return {name: read_wrong() + text.replace("USE LINK", link) for name, text in read_sections(group).items()}
 
 
-def read_forgeries() -> dict[str, str]:
-    """Return the source of each forgery."""
-    return {"no trick": read_sections("wrong")["wrong"]} | {
-        name: text for group in GROUPS for name, text in read_group(group).items()
-    }
+def read_programs(name: str) -> dict[str, Cheat]:
+    """Return the programs of a text file, each with its own test, its further files and the data of both."""
+    found = {}
+    for title, text in read_sections(name).items():
+        first, *parts = re.split(r"^---- (.+)\n", text, flags=re.MULTILINE)
+        program, tests = [InputFile(name="solution.py", text=first.lstrip("\n"))], []
+        for heading, body in zip(parts[::2], parts[1::2], strict=True):
+            kind, _, file = heading.partition(" ")
+            if kind == "file":
+                program.append(InputFile(name=file, text=body))
+            else:
+                tests.append(InputFile(name=file or "test_it.py", text=body))
+        found[title] = Cheat(tuple(program), tuple(tests))
+    return found
 
 
 async def run_candidates(
@@ -82,9 +96,23 @@ async def run_candidates(
     return outcomes
 
 
+async def run_cheat(box: Sandbox, cheat: Cheat) -> SandboxOutcome:
+    """Test a program with its own test."""
+    limits = SandboxLimits(wall_seconds=12)
+    (outcome,) = await box.test_all(CandidateBatch(candidates=(cheat.program,), tests=cheat.tests, limits=limits))
+    return outcome
+
+
 def list_passed_kinds(outcome: SandboxOutcome, kinds: Mapping[str, InputFile]) -> list[str]:
     """Return the kinds of tests of which every test passed."""
     results: dict[str, list[bool]] = {}
     for test in outcome.tests:
         results.setdefault(test.name.split("::")[0], []).append(test.passed)
     return [name for name, file in kinds.items() if all(results.get(file.name, [False]))]
+
+
+def list_own_notes(outcome: SandboxOutcome) -> list[str]:
+    """Return the notes on a forgery that are not about the wrong program before it."""
+    lines = read_wrong().count("\n")
+    places = {note: re.match(r"solution\.py, line (\d+):", note) for note in outcome.notes}
+    return [note for note, place in places.items() if place is None or int(place[1]) > lines]

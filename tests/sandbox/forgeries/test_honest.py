@@ -2,6 +2,7 @@
 
 import json
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import pytest
 
 from tenure.contracts.sandbox import CallCase, CandidateBatch, InputFile, SandboxLimits, SandboxOutcome
 from tenure.sandbox.base import Sandbox
-from tests.sandbox.forgeries.corpus import read_sections
+from tests.sandbox.forgeries.corpus import read_programs, read_sections, run_cheat
 from tests.support.tiers import slow
 
 DATA: Final = Path(os.environ.get("TENURE_CODE_DATA") or Path(__file__).resolve().parents[4] / "shared/data/code")
@@ -73,6 +74,32 @@ async def test_honest_programs_pass(box: Sandbox) -> None:
     assert len(programs) >= 30
     assert list_failures(outcome) == []
     assert outcome.verdict == "passed", outcome.reason
+
+
+REPRESENTATIVE: Final = ("subclass of a class of the program", "mocks with side effects", "fixtures with teardown")
+"""Suites for a fast test."""
+
+
+async def find_refused_suites(box: Sandbox, *chosen: str) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Return name, reason and notes of the suites that do not pass, or pass with a note."""
+    suites = {name: one for name, one in read_programs("suites").items() if name in chosen or not chosen}
+    if find_spec("pandas") is None:
+        suites.pop("tables", None)
+    outcomes = {name: await run_cheat(box, one) for name, one in suites.items()}
+    return [(name, one.reason, one.notes) for name, one in outcomes.items() if one.verdict != "passed" or one.notes]
+
+
+async def test_common_suites_pass_without_a_note(box: Sandbox) -> None:
+    """Suites with subclasses, mocks and fixtures pass."""
+    assert await find_refused_suites(box, *REPRESENTATIVE) == []
+
+
+@slow
+@pytest.mark.timeout(600)
+async def test_every_suite_passes_without_a_note(box: Sandbox) -> None:
+    """Suites that use pytest as its manual shows it pass, and nothing in them looks like a cheat."""
+    assert len(read_programs("suites")) >= 30
+    assert await find_refused_suites(box) == []
 
 
 @slow
