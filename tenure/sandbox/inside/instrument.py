@@ -7,7 +7,7 @@ from typing import Any, Final
 RETURNED: Final = "_@returned"
 STOPS: Final = "_@stops"
 STOPPED: Final = "_@stopped"
-REACHED: Final = "_@reached"
+COMPLETED: Final = "_@completed"
 FAILED: Final = "_@failed"
 """Names that no program can write, and that a star import leaves out."""
 
@@ -75,7 +75,7 @@ class TestFacts:
 
 
 class TestInstrumenter(ast.NodeTransformer):
-    """Transformer of a test module: each assertion reports that it is reached."""
+    """Transformer of a test module: each assertion reports that it held."""
 
     __test__ = False  # not a pytest class
 
@@ -99,7 +99,8 @@ class TestInstrumenter(ast.NodeTransformer):
         if _is_failure(visited) or self._is_conditional_raise(visited):
             return [ast.copy_location(ast.Expr(_call(FAILED)), visited), visited]
         if _is_assertion(visited):
-            return [ast.copy_location(ast.Expr(_call(REACHED, ast.Constant(visited.lineno))), visited), visited]
+            # After the statement: one that ended with an exception which the program suppressed did not hold.
+            return [visited, ast.copy_location(ast.Expr(_call(COMPLETED, ast.Constant(visited.lineno))), visited)]
         return visited
 
     def _functions(self) -> list[ast.AST]:

@@ -71,7 +71,7 @@ def main(job: dict[str, Any], report: int) -> int:
     current = read_functions()
     for name in [name for name, value in functions.items() if current.get(name, value) is not value]:
         runner.watch.report(f"{name} was replaced")
-    runner.report_unreached()
+    runner.report_incomplete()
     runner.report("end", code=code)
     return code
 
@@ -132,7 +132,7 @@ class Runner:
         named = frozenset(name for tree in trees for name in _iterate_identifiers(tree))
         self.watch = Watch(self.report, named, "\n".join(sources.values()))
         self._facts: dict[_Function, TestFacts] = {}
-        self._reached: dict[_Function, set[int]] = {}
+        self._completed: dict[_Function, set[int]] = {}
         self._current: _Function = ("", 0)
         self._not_passed: set[_Function] = set()
         self._failures = 0
@@ -140,7 +140,7 @@ class Runner:
     def install(self) -> None:
         """Make the modules importable, count failed assertions, and watch the program."""
         tests = MemoryFinder(TESTS, self._sources, self.compile_test)
-        tests.added_names = {instrument.REACHED: self._note_reached, instrument.FAILED: self._count_failure}
+        tests.added_names = {instrument.COMPLETED: self._record_completed, instrument.FAILED: self._count_failure}
         own = {
             name: text for name, text in self._job["program"].items() if _get_root(name) not in sys.stdlib_module_names
         }
@@ -191,8 +191,8 @@ class Runner:
     def _count_failure(self) -> None:
         self._failures += 1
 
-    def _note_reached(self, line: int) -> None:
-        self._reached.setdefault(self._current, set()).add(line)
+    def _record_completed(self, line: int) -> None:
+        self._completed.setdefault(self._current, set()).add(line)
 
     def compile_program(self, path: str, source: str) -> types.CodeType:
         """Compile a module of the program, and report that it runs in this process."""
@@ -215,7 +215,9 @@ class Runner:
             if Path(name).name == "conftest.py":
                 module = types.ModuleType(f"conftest_{len(name)}")
                 module.__file__ = f"{TESTS}/{name}"
-                module.__dict__.update({instrument.REACHED: self._note_reached, instrument.FAILED: self._count_failure})
+                module.__dict__.update(
+                    {instrument.COMPLETED: self._record_completed, instrument.FAILED: self._count_failure}
+                )
                 exec(self.compile_test(module.__file__, self._sources[name]), module.__dict__)
                 config.pluginmanager.register(module, name)
 
@@ -284,18 +286,18 @@ class Runner:
             self.report("lines", id=item.nodeid, lines=lines)
         return report
 
-    def report_unreached(self) -> None:
-        """Report assertions of passed tests that were never executed."""
-        self._reached.setdefault(("", 0), set())
+    def report_incomplete(self) -> None:
+        """Report assertions of passed tests that were never completed."""
+        self._completed.setdefault(("", 0), set())
         for function, facts in self._facts.items():
-            reached = self._reached.get(function)
-            if function in self._not_passed or (reached is None and not facts.has_assertions):
+            completed = self._completed.get(function)
+            if function in self._not_passed or (completed is None and not facts.has_assertions):
                 continue
             name = function[0].removeprefix(f"{TESTS}/")
-            if not reached:
-                self.watch.report(f"no assertion of the test in {name}, line {function[1]}, was executed")
-            elif missing := facts.required - reached:
-                self.watch.report(f"the assertion in {name}, line {min(missing)}, was never executed")
+            if not completed:
+                self.watch.report(f"no assertion of the test in {name}, line {function[1]}, was completed")
+            elif missing := facts.required - completed:
+                self.watch.report(f"the assertion in {name}, line {min(missing)}, was never completed")
 
     def report(self, kind: str, **facts: Any) -> None:
         """Report a fact."""

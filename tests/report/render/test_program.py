@@ -86,6 +86,25 @@ def test_the_report_reads_from_program_to_attempts() -> None:
     assert "Run with `python solution.py 2`, it printed:\n\n```\ntwo[31m\n```" in text
 
 
+def test_the_report_says_how_strongly_the_tests_prove_and_what_speaks_against_it() -> None:
+    """The level of proof follows the test result, and notes are listed and escaped."""
+    proof = ProgramVerification(
+        test_author="person",
+        passed=1,
+        total=1,
+        proof="tests_in_same_process",
+        notes=("solution.py: <b>imports gc</b>",),
+    )
+    noted = TRIED[-1].model_copy(update={"notes": proof.notes, "proof": proof.proof})
+    made = result(verification=proof, attempts=(noted,))
+    text = render_markdown(made)
+
+    assert "Level of proof: the tests ran in the same process as the program" in text
+    assert "- solution.py: &lt;b&gt;imports gc&lt;/b&gt;" in text
+    assert (made.attempts[0].proof, made.attempts[0].notes) == (proof.proof, proof.notes)
+    assert "Look at the program" not in render_markdown(result())
+
+
 def test_a_run_without_a_recorded_command_shows_its_output() -> None:
     """A program of a run by an earlier version has no command."""
     bare = TRIED[-1].model_copy(update={"command": ""})
