@@ -99,7 +99,7 @@ class TestInstrumenter(ast.NodeTransformer):
         if _is_failure(visited) or self._is_conditional_raise(visited):
             return [ast.copy_location(ast.Expr(_call(FAILED)), visited), visited]
         if _is_assertion(visited):
-            # After the statement: one that ended with an exception which the program suppressed did not hold.
+            # After the statement, since an assertion whose exception the program suppressed did not hold.
             return [visited, ast.copy_location(ast.Expr(_call(COMPLETED, ast.Constant(visited.lineno))), visited)]
         return visited
 

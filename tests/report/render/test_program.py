@@ -100,7 +100,7 @@ def test_the_report_says_how_strongly_the_tests_prove_and_what_speaks_against_it
     text = render_markdown(made)
 
     assert "Level of proof: the tests ran in the same process as the program" in text
-    assert "- solution.py: &lt;b&gt;imports gc&lt;/b&gt;" in text
+    assert r"- solution.py: \<b>imports gc\</b>" in text
     assert (made.attempts[0].proof, made.attempts[0].notes) == (proof.proof, proof.notes)
     assert "Look at the program" not in render_markdown(result())
 
