@@ -10,6 +10,7 @@ are closed to all.
 
 import json
 import os
+import pwd
 import re
 import stat
 from collections.abc import Callable, Iterable, Mapping
@@ -66,8 +67,7 @@ def make_run_scope(workflow_id: str) -> str:
 
 def explain_closed_path(path: Path) -> str:
     """Return the reason that closes an absolute path without links to all requests, or an empty text."""
-    user_home = resolve_path(os.path.expanduser("~"))  # noqa: PTH111 - a user without a home raises no error
-    if (user_home and user_home.is_relative_to(path)) or path.parent == _HOMES or path in (_HOMES, _ROOT_HOME):
+    if path in (_HOMES, _ROOT_HOME) or any(home.is_relative_to(path) for home in _list_homes()):
         return "is or contains a whole home directory"
     if any(path.is_relative_to(place) for place in _SYSTEM):
         return "belongs to the operating system"
@@ -77,6 +77,16 @@ def explain_closed_path(path: Path) -> str:
         return "contains files of the operating system"
     homes = [folder for folder in (path, path.parent) if (folder / ROOTS_FILE).exists()]
     return "is Tenure's own state" if homes and (path in homes or not path.is_dir()) else ""
+
+
+def _list_homes() -> Iterable[Path]:
+    """Yield the home directories of people: of this user, of root, and of users who log in.
+
+    Accounts of services are below 1000 (`UID_MIN` of shadow-utils), and theirs are folders of data such as `/var/www`.
+    """
+    names = [entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == 0 or entry.pw_uid >= 1000]
+    own = os.path.expanduser("~")  # noqa: PTH111 - a user without a home raises no error
+    yield from (home for name in (own, *names) if (home := resolve_path(name)) and home != Path("/"))
 
 
 def add_document_roots(home: Path, scope: str, paths: Iterable[Path]) -> None:

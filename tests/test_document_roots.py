@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -272,6 +273,10 @@ def test_keys_and_the_system_are_closed_to_all(tmp_path: Path, home: Path, monke
     for folder in (".ssh", ".aws", ".config/gcloud", ".notes", "papers"):
         (user / folder).mkdir(parents=True)
     monkeypatch.setenv("HOME", str(user))
+    people = (("bob", 1001, "/home/bob"), ("www-data", 33, str(tmp_path / "www")), ("nobody", 65534, "/nonexistent"))
+    entries = [pwd.struct_passwd((name, "x", uid, uid, "", folder, "/bin/sh")) for name, uid, folder in people]
+    monkeypatch.setattr(pwd, "getpwall", lambda: entries)
+    (tmp_path / "www").mkdir()
     (home / "docs").mkdir()
     (home / "stack.key").write_text("secret")
     (user / "link").symlink_to("/etc/shadow")
@@ -288,7 +293,7 @@ def test_keys_and_the_system_are_closed_to_all(tmp_path: Path, home: Path, monke
         *(Path("/etc"), Path("/etc/shadow"), Path("/etc/ssh/sshd_config"), Path("/run/secrets/key")),
         *(home, home / "stack.key"),
     ]
-    readable = [user / "papers", user / ".notes", home / "docs", Path("/etc/hostname")]
+    readable = [user / "papers", user / ".notes", home / "docs", tmp_path / "www", Path("/etc/hostname")]
     add_document_roots(home, "c", [*closed, *readable])
     roots = DocumentRoots([*closed, *readable], home)
 

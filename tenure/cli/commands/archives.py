@@ -51,7 +51,7 @@ def export_run(arguments: Namespace, settings: Settings) -> int:
 def import_file(arguments: Namespace, settings: Settings) -> int:
     """Run `import`."""
     with explain_archive_errors():
-        runs = import_runs(settings, arguments.file)
+        runs = import_runs(settings, arguments.file, check_run)
     names = list(dict.fromkeys(run.id for run in runs))
     if arguments.json:
         print_json({"file": str(arguments.file), "runs": names})

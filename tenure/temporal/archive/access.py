@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +74,10 @@ def export_runs(settings: Settings, run_id: str) -> bytes | None:
         return b"".join(run.archive for run in loaded if run) or None
 
 
-def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
+def import_runs(settings: Settings, path: Path, check_id: Callable[[str], object]) -> tuple[RunDescription, ...]:
     """Store the runs of a file in the archive, all or none; runs that it has already are written again.
+
+    `check_id` raises an error for an id that commands do not accept.
 
     Raises:
         ArchiveUnreadable: the file is no archive, belongs to another owner, or contains a run whose id is in use.
@@ -83,6 +85,7 @@ def import_runs(settings: Settings, path: Path) -> tuple[RunDescription, ...]:
     with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
         described = tuple(describe_run(tree) for tree in _read_file(path))
         for run in described:
+            check_id(run.id)
             check_owner(settings, run.id)
         runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:

@@ -225,6 +225,17 @@ def test_runs_of_other_owners_are_neither_exported_nor_imported(tmp_path: Path) 
     assert not (line.settings.home / "knowledge" / "runs.lance").exists()
 
 
+def test_runs_with_invalid_ids_are_not_imported(tmp_path: Path) -> None:
+    """A file whose run has an id that leads to another folder or hides characters stores nothing."""
+    line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
+    for id in ("../outside", "run\u202egpj"):
+        file.write_bytes(encode_run(tree(id="run")) + encode_run(tree(id=id)))
+        done = line("import", str(file))
+        assert done.returncode == 2
+        assert "is not a run id" in error_line(done.stderr)
+    assert not (line.settings.home / "knowledge" / "runs.lance").exists()
+
+
 def test_an_encrypted_run_needs_its_key(tmp_path: Path) -> None:
     """An imported run whose payloads are encrypted is shown with the key of the settings, and refused without it."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
