@@ -28,6 +28,12 @@ memory, and failures that native libraries report.
 """
 PROGRAMMING_ERRORS: Final = (NotImplementedError, RecursionError)
 """Subclasses of `RuntimeError` that would occur at every attempt."""
+STORAGE_MARK: Final = "lance error"
+"""Beginning of the messages in which LanceDB reports a full disk or an unreachable object store as `RuntimeError`."""
+MAX_UNKNOWN_ATTEMPTS: Final = 10
+"""Attempts after which any other `RuntimeError` counts as a fault of the program; with pauses of up to a minute, these
+are the first minutes.
+"""
 
 INTERNAL_ERROR: Final = "InternalError"
 """Type of the failure for an error in the program."""
@@ -96,11 +102,19 @@ def classify_error(error: BaseException) -> BaseException:
             "TENURE_ENCRYPTION_KEYS and the same version"
         )
         return _make_permanent(message, UNREADABLE_ARGUMENTS, error)
-    is_retryable = isinstance(error, RETRYABLE_ERRORS) and not isinstance(error, PROGRAMMING_ERRORS)
+    is_retryable = isinstance(error, RETRYABLE_ERRORS) and not _is_programming_error(error)
     if isinstance(error, FailureError) or not isinstance(error, Exception) or is_retryable:
         return error
     message = f"internal error ({type(error).__name__}: {error}): see the worker's log"
     return _make_permanent(message, INTERNAL_ERROR, error)
+
+
+def _is_programming_error(error: BaseException) -> bool:
+    """Return whether a retryable error occurs at every attempt, by its type or by the attempts that it has cost."""
+    if not isinstance(error, RuntimeError) or STORAGE_MARK in str(error):
+        return False
+    attempt = activity.info().attempt if activity.in_activity() else 1
+    return isinstance(error, PROGRAMMING_ERRORS) or attempt >= MAX_UNKNOWN_ATTEMPTS
 
 
 def _make_permanent(message: str, kind: str, error: BaseException) -> ApplicationError:

@@ -14,6 +14,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
+from tenure.temporal import converter
 from tenure.temporal.converter import (
     DATA_CONVERTER,
     INTERNAL_ERROR,
@@ -37,7 +38,8 @@ def _encrypting(client: Client, name: str) -> Client:
 async def _execute(client: Client, worker_client: Client, run: Callable[[str], Any], attempts: int = 3) -> Any:
     """Execute an activity with few and fast attempts."""
     name = uuid4().hex
-    policy = RetryPolicy(initial_interval=timedelta(milliseconds=1), maximum_attempts=attempts)
+    pause = timedelta(milliseconds=1)
+    policy = RetryPolicy(initial_interval=pause, maximum_interval=pause, maximum_attempts=attempts)
     async with PatientWorker(worker_client, task_queue=name, activities=[run]):
         return await client.execute_activity(
             run, "x", id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1), retry_policy=policy
@@ -83,6 +85,25 @@ async def test_an_error_that_may_pass_is_retried(server: WorkflowEnvironment, er
         return activity.info().attempt
 
     assert await _execute(server.client, server.client, recover) == 3
+
+
+@pytest.mark.parametrize(("message", "attempts"), [("dictionary changed size", 2), ("lance error: LanceError(IO)", 3)])
+async def test_an_unknown_runtime_error_is_not_retried_for_hours(
+    server: WorkflowEnvironment, message: str, attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of the program ends after some attempts; an error of LanceDB's storage is repeated as the policy says."""
+    monkeypatch.setattr(converter, "MAX_UNKNOWN_ATTEMPTS", 2)
+    seen: list[int] = []
+
+    @activity.defn
+    async def fail(text: str) -> None:
+        seen.append(activity.info().attempt)
+        raise RuntimeError(message)
+
+    with pytest.raises(ActivityFailureError):
+        await _execute(server.client, server.client, fail)
+
+    assert len(seen) == attempts
 
 
 async def test_a_value_beyond_the_limit_fails_at_once(server: WorkflowEnvironment) -> None:
