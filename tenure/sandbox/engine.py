@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from tenure.algorithms.coding.code_scan import find_suspicious_code
 from tenure.contracts.sandbox import (
     CandidateBatch,
     InputFile,
@@ -27,6 +26,7 @@ from tenure.contracts.sandbox import (
 from tenure.files.opening import FileRefused, open_file
 from tenure.sandbox import selftest, verdict
 from tenure.sandbox.base import SetupFailed
+from tenure.sandbox.code_scan import find_suspicious_code
 from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.runtime import Runtime
 from tenure.sandbox.supervisor import Observed, StartedSandbox, Supervision, UnitResult

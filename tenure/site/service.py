@@ -235,7 +235,10 @@ class Service:
         """Send a command to a run and return its effect."""
         if command.name in ("feedback", "answer") and not command.text.strip():
             raise UsageError(f"{command.name} needs a text")
-        return await steer.send_command(self.place, await self.connect(), self.qualify_run(run_id), command)
+        name = self.qualify_run(run_id)
+        effect = await steer.send_command(self.place, await self.connect(), name, command)
+        self._progress.forget(name)
+        return effect
 
     async def ask(self, run_id: str, body: AskBody) -> StartReply:
         """Ask a follow-up question."""

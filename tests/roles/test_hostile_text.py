@@ -26,6 +26,7 @@ STRUCTURAL = {
     "chunk",
     "status",
     "kind",
+    "proof",
     "length",
     "start",
     "end",

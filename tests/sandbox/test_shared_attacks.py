@@ -150,7 +150,9 @@ async def of_solution(box: Sandbox, path: Path, keep: Path) -> Row:
     outcome = await box.test(trial, keep)
     dropped = [*(CANARY / "drop").iterdir()]
     words = f"{outcome.verdict}: {outcome.reason}"[:120]
-    return path.stem, header(path, "safe"), words, outcome.verdict in ("failed", "forged") and not dropped
+    # A pass in one process with the tests is reported with what looks like a cheat.
+    is_caught = outcome.verdict in ("failed", "forged") or bool(outcome.notes)
+    return path.stem, header(path, "safe"), words, is_caught and not dropped
 
 
 def table(rows: list[Row], who: str) -> str:

@@ -17,6 +17,7 @@ from tenure.installation import PROGRAM
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import UnknownHistory
+from tenure.temporal.owner_codec import MissingOwnerKey
 from workflows.runtime.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
@@ -74,6 +75,8 @@ def explain_refusals(run_id: str) -> Iterator[None]:
         raise describe_missing_run(run_id) from error
     except DecryptionError as error:
         raise CommandError(f"{run_id} cannot be read: {error}") from error
+    except MissingOwnerKey as error:
+        raise CommandError(f"run {run_id} belongs to another owner than TENURE_OWNER") from error
 
 
 def describe_missing_run(run_id: str) -> CommandError:

@@ -82,6 +82,10 @@ class RunQuery(Generic[T]):
             self._answers.popitem(last=False)
         return value
 
+    def forget(self, workflow_id: str) -> None:
+        """Forget the answer of a workflow that has just received a command: the next display shows its effect."""
+        self._answers.pop(workflow_id, None)
+
     async def _query(self, handle: WorkflowHandle[Any, Any]) -> T | None:
         try:
             answer: T = await handle.query(self._name, result_type=self._type, rpc_timeout=QUERY_TIMEOUT)

@@ -90,7 +90,7 @@ def render(input: ContradictionFinderInput, evidence: Evidence) -> list[Message]
 
 def fallback(input: ContradictionFinderInput, evidence: Evidence) -> ContradictionFinderOutput:
     """Report pairs that say the same with another value; sections of one source may speak of different cases."""
-    pairs = list(zip(evidence.passages[::2], evidence.passages[1::2], strict=True))
+    pairs = list(zip(evidence.passages[::2], evidence.passages[1::2], strict=False))
     found = [
         (number, detect_contradiction(a.text, b.text))
         for number, (a, b) in enumerate(pairs, 1)

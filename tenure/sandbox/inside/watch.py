@@ -1,7 +1,7 @@
 """Note what a program does that could decide its tests without doing what they ask for.
 
 A program runs in the process of its tests, so it can do to them whatever Python can do. The static scan of its source
-(`tenure.algorithms.coding.code_scan`) names what reaches into other code. This module notes what is only visible while
+(`tenure.sandbox.code_scan`) names what reaches into other code. This module notes what is only visible while
 the tests run: objects of the program that are asked whether they equal plain data, values that tolerances accept,
 iterations that end early, files of the tests that are read, and failed assertions that do not reach the test.
 """

@@ -630,9 +630,7 @@ async def test_rejected_router_call_fails_the_run(serving: Serving) -> None:
 
 
 @slow
-@pytest.mark.parametrize(
-    "role", ["report_reflector", "title_writer", "abstract_writer", "self_evaluator", "contradiction_finder"]
-)
+@pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer", "self_evaluator"])
 async def test_no_step_after_the_sections_fails_the_run(serving: Serving, role: str) -> None:
     """A call that fails permanently after the sections leaves a note with the reason, and the report is delivered."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.coding.code_scan import find_suspicious_code
+from tenure.sandbox.code_scan import find_suspicious_code
 
 PLAIN = '''
 """Module."""
