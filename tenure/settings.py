@@ -4,7 +4,6 @@ Variables have the prefix `TENURE_`, except `OPENAI_API_KEY` and `OPENAI_BASE_UR
 `docs/settings.md` is generated from the descriptions of the fields.
 """
 
-import base64
 import os
 import re
 from collections import ChainMap
@@ -39,6 +38,7 @@ from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
+from tenure.encryption_keys import parse_encryption_keys
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import DEFAULT_HOME
 from tenure.ownership import MIN_TOKEN_LENGTH
@@ -49,9 +49,6 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 
 IdentifierName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 """Name that a person gives to a database or server."""
-
-KEY_BYTES = 32
-"""Length of an encryption key in bytes."""
 
 
 def _split_words(written: object) -> object:
@@ -576,24 +573,3 @@ def describe_settings_error(error: ValidationError | SettingsError) -> str:
         inside = McpServer if setting == "mcp_servers" else RoleSettings
         words = f"Should be one of {', '.join(inside.model_fields)}"
     return f"{'__'.join([known, *(part.upper() for part in inner)])} is not valid: {words[0].lower()}{words[1:]}"
-
-
-def parse_encryption_keys(written: str) -> dict[str, bytes]:
-    """Parse encryption keys and return them by id, in order.
-
-    Raises:
-        ValueError: an id or a key is invalid; the message repeats no key.
-    """
-    keys: dict[str, bytes] = {}
-    for number, pair in enumerate(written.split(","), 1):
-        name, _, encoded = pair.strip().partition(":")
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name) or name in keys:
-            raise ValueError(f"key {number} needs a unique id of letters, digits, _ and -, before a colon")
-        try:
-            keys[name] = base64.b64decode(encoded, validate=True)
-        except ValueError:
-            advice = "`python -m tenure.temporal.encryption` makes one"
-            raise ValueError(f"the key {name} is not base64; {advice}") from None
-        if len(keys[name]) != KEY_BYTES:
-            raise ValueError(f"the key {name} has {len(keys[name])} bytes and needs {KEY_BYTES}")
-    return keys

@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
-from tenure.settings import KEY_BYTES, Settings, parse_encryption_keys
+from tenure.encryption_keys import KEY_BYTES, parse_encryption_keys
+from tenure.settings import Settings
 
 ENCODING = b"binary/tenure-aes-gcm"
 """Value of the metadata field `encoding` of encrypted payloads."""

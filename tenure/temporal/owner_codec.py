@@ -20,8 +20,9 @@ from temporalio.converter import (
     WorkflowSerializationContext,
 )
 
+from tenure.encryption_keys import parse_encryption_keys
 from tenure.ownership import get_owner
-from tenure.settings import Settings, parse_encryption_keys
+from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec, get_key_id
 
 _PREFIX = "owner:"

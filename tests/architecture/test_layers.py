@@ -47,6 +47,7 @@ APPLICATION = {
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
+    "tenure.encryption_keys": set(),
     "tenure.extensions": set(),
     "tenure.installation": set(),
     "tenure.files": set(),
@@ -55,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.ownership": set(),
     "tenure.settings": {
         *("tenure.contracts", "tenure.roles", "tenure.extensions", "tenure.ownership", "tenure.installation"),
+        "tenure.encryption_keys",
     },
     "tenure.prices": {"tenure.contracts", "tenure.settings"},
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
@@ -79,7 +81,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
         # The archive of finished runs is in the knowledge base.
         *("tenure.ownership", "workflows", "tenure.knowledge", "tenure.metrics", "tenure.roles"),
-        "tenure.installation",
+        *("tenure.installation", "tenure.encryption_keys"),
     },
     "activities": {
         *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),

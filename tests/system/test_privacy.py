@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.settings import KEY_BYTES
+from tenure.encryption_keys import KEY_BYTES
 from tests.model_server import Fault, ModelServer
 from tests.support.homes import Home, modelled_home
 from tests.support.tiers import exhaustive, slow

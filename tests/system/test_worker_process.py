@@ -29,7 +29,8 @@ from tenure.contracts.result.programs import ProgramRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome
-from tenure.settings import KEY_BYTES, Settings
+from tenure.encryption_keys import KEY_BYTES
+from tenure.settings import Settings
 from tenure.temporal.converter import UNREADABLE_ARGUMENTS, make_data_converter
 from tenure.temporal.health.probe import READY_PATH, probe_worker
 from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS

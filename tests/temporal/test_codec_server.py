@@ -12,7 +12,8 @@ import pytest
 from pydantic import SecretStr
 from temporalio.api.common.v1 import Payload
 
-from tenure.settings import KEY_BYTES, Settings
+from tenure.encryption_keys import KEY_BYTES
+from tenure.settings import Settings
 from tenure.temporal import codec_server
 from tenure.temporal.codec_server import CodecServer, make_codec_server
 from tenure.temporal.encryption import EncryptionCodec

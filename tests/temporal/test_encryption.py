@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 from temporalio.api.common.v1 import Payload
 
-from tenure.settings import KEY_BYTES, Settings, parse_encryption_keys
+from tenure.encryption_keys import KEY_BYTES, parse_encryption_keys
+from tenure.settings import Settings
 from tenure.temporal.encryption import ENCODING, DecryptionError, EncryptionCodec, generate_key
 from tests.support.tiers import slow
 

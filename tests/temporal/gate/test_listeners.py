@@ -10,7 +10,8 @@ from unittest.mock import Mock
 import httpx
 import pytest
 
-from tenure.settings import KEY_BYTES, Settings
+from tenure.encryption_keys import KEY_BYTES
+from tenure.settings import Settings
 from tenure.temporal.codec_server import CodecServer
 from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate import listeners

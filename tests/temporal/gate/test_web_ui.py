@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 from temporalio.api.common.v1 import Payload
 
-from tenure.settings import KEY_BYTES
+from tenure.encryption_keys import KEY_BYTES
 from tenure.temporal.codec_server import CodecServer
 from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate import web_ui
