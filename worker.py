@@ -55,6 +55,7 @@ from tenure.document_roots import DocumentRoots
 from tenure.files.file_store import FileStore
 from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
+from tenure.local_models.choice import NoModelServer, check_model_choice, choose_model
 from tenure.logs import configure_logging
 from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
@@ -520,14 +521,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the worker; return the process's exit code."""
     chosen = build_parser().parse_args(argv)
     try:
-        settings = Settings()
+        settings = choose_model(Settings())
+        check_model_choice(settings)
         configure_logging(settings.log_level, settings.log_format)
         configure_sdk_loggers()
         is_versioned = settings.worker_versioning and (chosen.versioned or chosen.make_current)
         build_id = get_build_id() if is_versioned else ""
         becomes_current = is_versioned and chosen.make_current
         asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
-    except (ServerUnreachable, StoreUnreachable, VersioningRefused) as error:
+    except (ServerUnreachable, StoreUnreachable, VersioningRefused, NoModelServer) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE_EXIT_CODE
     except (ValidationError, SettingsError) as error:

@@ -19,6 +19,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import RunMode
+from tenure.local_models.choice import choose_model
 from tenure.settings import Settings
 from tenure.site.api import describe_fault
 from tenure.site.messages import AskBody, CitationFormat, ReportFormat, RunDetails, StartRequest
@@ -255,7 +256,7 @@ def research_sync(question: str, *, home: PathName | None = None, **options: Unp
 
 
 def _load_settings(home: PathName | None) -> Settings:
-    return Settings() if home is None else Settings(home=Path(home).expanduser())
+    return choose_model(Settings() if home is None else Settings(home=Path(home).expanduser()))
 
 
 def _make_absolute(paths: object) -> list[str]:

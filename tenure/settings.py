@@ -50,6 +50,9 @@ ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "
 IdentifierName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 """Name that a person gives to a database or server."""
 
+AUTO_MODEL = "auto"
+"""Value of `model` for one that a model server on this machine offers."""
+
 
 def _split_words(written: object) -> object:
     """Split a text at commas and drop duplicates."""
@@ -236,7 +239,7 @@ class Settings(BaseSettings, LimitFields):
     openai_base_url: str | None = Field(default=None, validation_alias=AliasChoices("OPENAI_BASE_URL"))
     """Base URL of the OpenAI-compatible server; OpenAI's own if only a key is given."""
     model: str = "gpt-5"
-    """Chat model of the roles that write and judge."""
+    """Chat model of the roles that write and judge; `auto` for the first one of a model server on this machine."""
     fast_model: str = ""
     """Chat model of the small roles (router, decomposer, title); empty for `model`."""
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -421,6 +424,16 @@ class Settings(BaseSettings, LimitFields):
             raise ValueError("TENURE_OWNER and TENURE_OWNER_TOKEN belong together: set both or neither")
         if self.owners and self.default_owner and self.default_owner not in self.owners:
             raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
+        return self
+
+    @model_validator(mode="after")
+    def _check_auto_model(self) -> Self:
+        """Reject a search for a model server next to one that is named; its key must reach no other server."""
+        if self.model == AUTO_MODEL and self.has_model:
+            raise ValueError(
+                "TENURE_MODEL=auto uses a model server on this machine without a key: name the model, or unset "
+                "OPENAI_API_KEY and OPENAI_BASE_URL"
+            )
         return self
 
     @field_validator("metrics_address")

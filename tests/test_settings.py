@@ -63,6 +63,19 @@ def test_a_key_or_a_url_enables_the_model(name: str, monkeypatch: pytest.MonkeyP
     assert Settings().has_model
 
 
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_a_search_for_a_model_excludes_a_named_server(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `auto` no other server is named, so that its key never reaches the one that is found."""
+    monkeypatch.setenv("TENURE_MODEL", "auto")
+    assert not Settings().has_model
+
+    monkeypatch.setenv(name, "http://127.0.0.1:9/v1")
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+
+    assert describe_settings_error(refused.value).startswith("TENURE_MODEL=auto uses a model server on this machine")
+
+
 def test_a_key_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither printing nor dumping the settings reveals the key."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")

@@ -14,6 +14,9 @@ from collections.abc import Callable, Sequence
 from tenure.cli.errors import CommandError, MissingRun
 from tenure.cli.parser import build_parser
 
+_NAMING_MODEL = frozenset({"start", "ask", "fork", "schedule", "up", "doctor"})
+"""Commands that print which model was chosen."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
@@ -46,11 +49,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
     from tenure.cli.ownership import apply_owner
+    from tenure.local_models.choice import choose_model
     from tenure.settings import Settings
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
-    settings = Settings()
+    given = Settings()
+    settings = choose_model(given)
+    if settings.model != given.model and arguments.command in _NAMING_MODEL:
+        from tenure.cli.terminal import print_status
+
+        line = f"TENURE_MODEL={given.model} takes {settings.model} of {settings.openai_base_url}"
+        print_status(line, arguments.verbosity)
     apply_owner(arguments, settings)
     code = handler(arguments, settings)
     sys.stdout.flush()
@@ -62,13 +72,14 @@ def _explain(error: Exception) -> tuple[int, str]:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
+    from tenure.local_models.choice import NoModelServer
     from tenure.prices import PricesError
     from tenure.settings import Settings, describe_settings_error
     from tenure.temporal.connection import ServerUnreachable
     from tenure.temporal.encryption import DecryptionError
     from tenure.temporal.stack.errors import StackError
 
-    if isinstance(error, StackError | ServerUnreachable):
+    if isinstance(error, StackError | ServerUnreachable | NoModelServer):
         return 4, str(error)
     if isinstance(error, SettingsError) or (isinstance(error, ValidationError) and error.title == Settings.__name__):
         return 2, describe_settings_error(error)

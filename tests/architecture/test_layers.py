@@ -62,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings", "tenure.algorithms"},
     "tenure.metrics": {"tenure.contracts"},
+    "tenure.local_models": {"tenure.contracts", "tenure.settings"},
     "tenure.tracing": set(),
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
@@ -92,16 +93,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
-        "tenure.installation",
+        *("tenure.installation", "tenure.local_models"),
     },
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
     # Calls what the commands call, so that the page does nothing in a second way.
     "tenure.site": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "tenure.cli"),
-        "tenure.installation",
+        *("tenure.installation", "tenure.local_models"),
     },
     # These call the functions behind the page, for the same reason.
-    "tenure.python_api": {"tenure.contracts", "tenure.settings", "tenure.cli", "tenure.site"},
+    "tenure.python_api": {"tenure.contracts", "tenure.settings", "tenure.cli", "tenure.site", "tenure.local_models"},
     "tenure.mcp_server": {
         *("tenure.contracts", "tenure.settings", "tenure.temporal", "tenure.report", "tenure.cli", "tenure.site"),
         "tenure.installation",

@@ -13,6 +13,7 @@ import pytest
 from tenure.contracts.result.result import Result
 from tenure.temporal.stack import local
 from tests.cli.conftest import CommandLine, no_stack
+from tests.local_models.test_servers import get_port, search_only
 from tests.model_server import Fault, ModelServer
 from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
 from tests.support.tiers import exhaustive, slow
@@ -33,6 +34,41 @@ def test_start_prints_the_report_and_nothing_else(running: CommandLine) -> None:
     assert out.startswith("# A stub report\n")
     assert f"http://127.0.0.1:{running.settings.ui_port}/namespaces/default/workflows/plain-1" in err
     assert "client.py report plain-1" in err
+
+
+def test_start_names_a_model_server_of_this_machine(running: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a model, standard error shows how to use a server that is found, unless the command is quiet."""
+    with ModelServer(models={"qwen3:8b": None}) as model:
+        search_only(monkeypatch, {"Ollama": get_port(model)})
+        told = running("start", "What is this?", "--detach", "--id", "suggested-1")
+        quiet = running("start", "What is this?", "--detach", "--id", "suggested-2", "--quiet")
+
+    line = f"`export OPENAI_BASE_URL={model.base_url} TENURE_MODEL=qwen3:8b`, then `python client.py start` again"
+    assert line in told.stderr
+    assert "qwen3" not in quiet.stderr
+
+
+def test_start_refuses_to_run_without_the_model_that_it_should_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `auto` and no server nothing is started; commands that need no model work."""
+    search_only(monkeypatch, {"Ollama": 1})
+    line = no_stack(tmp_path / "home")
+    done = [line(*words, extra={"TENURE_MODEL": "auto"}) for words in (("start", "Why?"), ("up",), ("down",))]
+
+    assert [one.returncode for one in done] == [4, 4, 0]
+    assert error_line(done[0].stderr).startswith("error: TENURE_MODEL=auto finds no model server")
+    assert not (tmp_path / "home" / "stack.json").exists()
+
+
+def test_command_says_which_model_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`up` names server and model before it starts anything."""
+    with ModelServer(models={"qwen3:8b": None}) as model:
+        search_only(monkeypatch, {"Ollama": get_port(model)})
+        extra = {"TENURE_MODEL": "auto", "TEMPORAL_ADDRESS": "127.0.0.1:1"}
+        done = no_stack(tmp_path / "home")("up", extra=extra)
+
+    assert done.stderr.splitlines()[0] == f"TENURE_MODEL=auto takes qwen3:8b of {model.base_url}"
 
 
 def test_json_is_one_document(running: CommandLine, tmp_path: Path) -> None:

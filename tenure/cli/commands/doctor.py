@@ -27,11 +27,14 @@ from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.installation import PROGRAM
+from tenure.local_models.choice import NoModelServer, check_model_choice
+from tenure.local_models.servers import LocalServer, find_servers
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
+from tenure.temporal.stack.fingerprint import build_site_environment
 from tenure.temporal.stack.workers import get_worker_command
 
 Level = Literal["ok", "warn", "fail"]
@@ -231,13 +234,23 @@ def _check_provider(answer: ProviderOutcome) -> Check:
 
 def check_models(settings: Settings) -> list[Check]:
     """Check every configured chat model with a tiny call."""
+    try:
+        check_model_choice(settings)
+    except NoModelServer as error:
+        return [Check("chat model", "fail", str(error))]
     if not settings.has_model:
         advice = "none configured: roles use their fallbacks (OPENAI_API_KEY, OPENAI_BASE_URL)"
-        return [Check("chat model", "ok", advice)]
+        return [Check("chat model", "ok", advice), *map(_check_local_server, find_servers())]
     try:
         return [_check_chat_model(trial) for trial in _probe("chat", ChatProbe, settings)]
     except _ProbeFailed as error:
         return [Check("chat model", "fail", str(error))]
+
+
+def _check_local_server(found: LocalServer) -> Check:
+    """Return the finding for a model server that is not used."""
+    figures = {"url": found.base_url, "models": found.chat_models}
+    return Check("model server", "ok", found.describe(f"{PROGRAM} doctor"), figures)
 
 
 def _check_chat_model(tried: ChatProbe) -> Check:
@@ -276,7 +289,9 @@ def _run_module(settings: Settings, *module: str) -> bytes:
     """
     root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", *module]
-    environment = os.environ | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
+    # The probes use the settings of this command, also a model that it has chosen.
+    known = {name: value for name, value in build_site_environment(settings).items() if value is not None}
+    environment = os.environ | known | {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(root)}
     try:
         tried = subprocess.run(command, capture_output=True, timeout=PROBE_TIMEOUT_SECONDS, env=environment)
     except subprocess.TimeoutExpired:

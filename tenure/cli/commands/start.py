@@ -36,9 +36,10 @@ from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
 from tenure.installation import PROGRAM
+from tenure.local_models.servers import find_servers
 from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
-from tenure.settings import Settings
+from tenure.settings import AUTO_MODEL, Settings
 from workflows.research.strategies import list_strategy_names
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -59,6 +60,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
         raise UsageError(
             "give a question, or a file of questions with --batch FILE; --parallel N sets the number of concurrent runs"
         )
+    _suggest_models(arguments, settings)
     request = build_request(arguments, settings)
     chosen = check_run(arguments.id) if arguments.id else make_id(request.question, request.mode, settings)
     check_delivery(arguments)
@@ -80,6 +82,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
         raise UsageError(f"a batch ends in a summary: `{PROGRAM} report RUN -o FILE` writes the report of a run")
     items = read_batch(arguments.batch)
     arguments.question = items[0].question
+    _suggest_models(arguments, settings)
     shared = build_request(arguments, settings)
     if any(item.max_cost_usd for item in items):
         find_reservation_price(settings, limited=True)
@@ -92,6 +95,14 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     allow_reading(settings, shared.ingest, chosen, shared.files)
     request = request.model_copy(update={"shared": add_notifications(shared, place)})
     return asyncio.run(_run_batch(arguments, place, request, chosen))
+
+
+def _suggest_models(arguments: Namespace, settings: Settings) -> None:
+    """Name the model servers of this machine if no model is configured."""
+    if settings.has_model or settings.model == AUTO_MODEL:
+        return
+    for server in find_servers():
+        print_status(server.describe(f"{PROGRAM} start"), arguments.verbosity)
 
 
 def add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:

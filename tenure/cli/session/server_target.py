@@ -23,6 +23,7 @@ from tenure.cli.session.retention import raise_retention
 from tenure.cli.session.versions import read_version_states, wait_for_version
 from tenure.cli.terminal import print_note, print_status
 from tenure.installation import PROGRAM
+from tenure.local_models.choice import check_model_choice
 from tenure.prices import load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
@@ -79,8 +80,10 @@ def ensure_server(settings: Settings) -> ServerTarget:
     Raises:
         StackError: the stack cannot be started.
         PricesError: the price file prevents the worker from starting.
+        NoModelServer: there is no model server to choose.
     """
     load_prices(settings)
+    check_model_choice(settings)
     profile = connection.load_profile()
     if profile.address:
         return locate_server(settings)
@@ -100,8 +103,10 @@ def start_missing(settings: Settings) -> StackStatus:
         StackError: it cannot be started.
         CannotReach: the configured server does not answer.
         PricesError: the price file prevents the worker from starting.
+        NoModelServer: there is no model server to choose.
     """
     load_prices(settings)
+    check_model_choice(settings)
     address = connection.load_profile().address
     if address:
         asyncio.run(connection.connect(settings))

@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tenure.local_models.choice import choose_model
 from tenure.settings import Settings
 from tenure.temporal.stack import local
 from tenure.temporal.stack.backup import create_backup, restore_backup
@@ -17,6 +18,8 @@ from tenure.temporal.stack.local import StackStatus
 from tenure.temporal.stack.processes import find_stack_processes
 from tenure.temporal.stack.record import load
 from tenure.temporal.stack.versions import list_versions
+from tests.local_models.test_servers import get_port, search_only
+from tests.model_server import ModelServer
 from tests.temporal.stack.conftest import IDLE_WORKER
 
 ELSEWHERE = "temporal.invalid:7233"
@@ -353,3 +356,25 @@ def test_a_dead_worker_of_the_current_code_is_restarted_alone(
     assert third.draining == second.draining
     assert third.worker_pid not in (None, second.worker_pid)
     assert third.build_id == second.build_id
+
+
+def test_worker_gets_the_model_that_a_command_has_chosen(
+    settings: Settings, worker: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `auto` the worker is started with server and model, left alone while they stay, and replaced otherwise."""
+    automatic = settings.model_copy(update={"model": "auto"})
+
+    def start() -> StackStatus:
+        return local.start_stack(choose_model(automatic), external=ELSEWHERE, worker_command=worker)
+
+    with ModelServer(models={"qwen3": None}) as model:
+        search_only(monkeypatch, {"Ollama": get_port(model)})
+        first, second = start(), start()
+        known = psutil.Process(first.worker_pid).environ()
+        model.offered = {"llama3.2": None}
+        third = start()
+
+    assert (known["OPENAI_BASE_URL"], known["TENURE_MODEL"]) == (model.base_url, "qwen3")
+    assert second.worker_pid == first.worker_pid
+    assert third.notes == ("the worker was restarted: the settings changed",)
+    assert psutil.Process(third.worker_pid).environ()["TENURE_MODEL"] == "llama3.2"
