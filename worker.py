@@ -55,7 +55,8 @@ from tenure.document_roots import DocumentRoots
 from tenure.files.file_store import FileStore
 from tenure.knowledge.deferred import Deferred, prepare_answers, prepare_fetching, prepare_knowledge
 from tenure.knowledge.store.errors import StoreUnreachable
-from tenure.local_models.choice import NoModelServer, check_model_choice, choose_model
+from tenure.local_models.choice import check_model_choice, choose_model
+from tenure.local_models.errors import LocalModelError
 from tenure.logs import configure_logging
 from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
@@ -529,7 +530,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         build_id = get_build_id() if is_versioned else ""
         becomes_current = is_versioned and chosen.make_current
         asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
-    except (ServerUnreachable, StoreUnreachable, VersioningRefused, NoModelServer) as error:
+    except (ServerUnreachable, StoreUnreachable, VersioningRefused, LocalModelError) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE_EXIT_CODE
     except (ValidationError, SettingsError) as error:

@@ -168,6 +168,10 @@ class Settings(BaseSettings, LimitFields):
     """Port of the page and the HTTP API of the local stack, on 127.0.0.1; with 0 the stack serves no page."""
     mcp_port: int = Field(default=8236, ge=1, le=65535)
     """Port of the MCP server of `mcp --http`, on 127.0.0.1."""
+    local_model_port: int = Field(default=8237, ge=1, le=65535)
+    """Port of the model of `up --local-model`, on 127.0.0.1."""
+    local_model_context: int = Field(default=16_384, ge=2048, le=1_048_576)
+    """Context of that model in tokens; a longer one needs more memory."""
     retention_days: int = Field(default=365, ge=1, le=36_500)
     """Days for which the local server keeps finished runs; a longer retention of its namespace is not shortened."""
     worker_versioning: bool = True

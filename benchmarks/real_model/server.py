@@ -1,15 +1,12 @@
-"""Serve a small model with the server of llama.cpp: `python -m benchmarks.real_model.server --port PORT`.
+"""Serve a small model with the server of llama.cpp, as `up --local-model` does.
 
 The packages of the dependency group `real-model` contain the server and the model, SmolLM2 with 135 million parameters.
-The server is a process of its own, since it writes to the standard streams and ends only with its process.
 """
 
-import argparse
 import importlib.util
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,9 +57,10 @@ def serve_model(
     Raises:
         RuntimeError: the server does not start.
     """
-    options = {"port": port, "slots": slots, "context-tokens": context_tokens, "threads": threads}
+    options = {"file": find_model_file(), "name": MODEL, "port": port, "slots": slots, "threads": threads}
     given = [text for name, value in options.items() for text in (f"--{name}", str(value))]
-    command = [sys.executable, "-m", "benchmarks.real_model.server", *given, *(["--embeddings"] if embeddings else [])]
+    given += ["--context-tokens", str(context_tokens), *(["--embeddings"] if embeddings else [])]
+    command = [sys.executable, "-m", "tenure.local_models.process", *given]
     with (
         tempfile.TemporaryFile("w+") as log,
         subprocess.Popen(command, cwd=_ROOT, stdout=log, stderr=subprocess.STDOUT) as process,
@@ -94,38 +92,3 @@ def _is_ready(address: str) -> bool:
         return httpx.get(f"{address}/health", timeout=5).status_code == 200
     except httpx.TransportError:
         return False
-
-
-def main() -> None:
-    """Serve until the process is ended."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.real_model.server", description=__doc__)
-    parser.add_argument("--port", type=int, required=True, metavar="PORT")
-    parser.add_argument("--slots", type=int, default=2, metavar="N", help="concurrent requests (default: 2)")
-    parser.add_argument("--context-tokens", type=int, default=4096, metavar="N", help="of each slot (default: 4096)")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of the computation (default: 1)")
-    parser.add_argument("--embeddings", action="store_true", help="return embeddings instead of answers")
-    given = parser.parse_args()
-
-    import xllamacpp
-
-    params = xllamacpp.CommonParams()
-    params.model.path = str(find_model_file())
-    params.model_alias = {MODEL}
-    params.hostnames = ["127.0.0.1"]
-    params.port = given.port
-    params.n_parallel = given.slots
-    params.n_ctx = given.slots * given.context_tokens
-    params.cpuparams.n_threads = given.threads
-    params.cpuparams_batch.n_threads = given.threads
-    params.use_jinja = True
-    params.warmup = False
-    params.embedding = given.embeddings
-    if given.embeddings:
-        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-    server = xllamacpp.Server(params)
-    print(server.listening_address, flush=True)
-    threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -50,16 +50,16 @@ def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
     from tenure.cli.ownership import apply_owner
     from tenure.local_models.choice import choose_model
-    from tenure.settings import Settings
+    from tenure.settings import AUTO_MODEL, Settings
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
     given = Settings()
     settings = choose_model(given)
-    if settings.model != given.model and arguments.command in _NAMING_MODEL:
+    if settings.model != given.model == AUTO_MODEL and arguments.command in _NAMING_MODEL:
         from tenure.cli.terminal import print_status
 
-        line = f"TENURE_MODEL={given.model} takes {settings.model} of {settings.openai_base_url}"
+        line = f"TENURE_MODEL=auto takes {settings.model} of {settings.openai_base_url}"
         print_status(line, arguments.verbosity)
     apply_owner(arguments, settings)
     code = handler(arguments, settings)
@@ -72,14 +72,14 @@ def _explain(error: Exception) -> tuple[int, str]:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
-    from tenure.local_models.choice import NoModelServer
+    from tenure.local_models.errors import LocalModelError
     from tenure.prices import PricesError
     from tenure.settings import Settings, describe_settings_error
     from tenure.temporal.connection import ServerUnreachable
     from tenure.temporal.encryption import DecryptionError
     from tenure.temporal.stack.errors import StackError
 
-    if isinstance(error, StackError | ServerUnreachable | NoModelServer):
+    if isinstance(error, StackError | ServerUnreachable | LocalModelError):
         return 4, str(error)
     if isinstance(error, SettingsError) or (isinstance(error, ValidationError) and error.title == Settings.__name__):
         return 2, describe_settings_error(error)

@@ -516,7 +516,17 @@ def _add_memory(commands: "Commands[CommandParser]") -> None:
 
 def _add_stack(commands: "Commands[CommandParser]") -> None:
     """Add commands for the local stack."""
-    _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
+    up = _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
+    model = up.add_mutually_exclusive_group()
+    model.add_argument(
+        "--local-model",
+        type=parse_text,
+        metavar="FILE-OR-URL",
+        help="from now on, serve this model with llama.cpp and use it: a GGUF file, or a URL that is downloaded once "
+        "and may end in #sha256=DIGEST",
+    )
+    model.add_argument("--no-local-model", action="store_true", help="serve no model from now on")
+    up.add_argument("--yes", action="store_true", help="download without asking")
     _add(
         commands,
         "down",

@@ -1,20 +1,36 @@
-"""Choose the model of a process: that of the settings, or with `TENURE_MODEL=auto` one of a server on this machine.
+"""Choose the model of a process: that of the settings, the home's own, or with `TENURE_MODEL=auto` one of this machine.
 
 Every process that reads settings calls `choose_model` first. It returns settings that name the server and the model as
 if a person had set them, so that a worker gets the choice of the command that starts it, and is replaced when another
 model is chosen.
 """
 
+from typing import Any
+
+from pydantic import SecretStr
+
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
+from tenure.local_models.errors import LocalModelError
+from tenure.local_models.model_file import LocalModel, load_local_model, load_model_key
 from tenure.settings import AUTO_MODEL, Settings
 
 
-class NoModelServer(Exception):
-    """`TENURE_MODEL=auto` finds no server; the message says what to do."""
-
-
 def choose_model(settings: Settings) -> Settings:
-    """Return settings that name the model in use; `auto` remains if no server is found."""
+    """Return settings that name the model in use; `auto` remains if no server is found.
+
+    Raises:
+        LocalModelError: the record of the home's own model cannot be read.
+    """
+    if settings.has_model:
+        return settings
+    if model := load_local_model(settings.home):
+        chosen = {
+            "openai_base_url": get_local_url(settings),
+            "openai_api_key": SecretStr(load_model_key(settings.home)),
+            "model": model.name,
+        }
+        # The server of the stack has one slot.
+        return _use(settings, chosen, model_concurrency=1, parallel_sections=1)
     if settings.model != AUTO_MODEL:
         return settings
     # Imported when needed: every command calls this function.
@@ -22,23 +38,37 @@ def choose_model(settings: Settings) -> Settings:
 
     if not (servers := find_servers()):
         return settings
-    # A model of this machine may need minutes for an answer.
-    slow = {} if "model_timeout" in settings.model_fields_set else {"model_timeout": MAX_MODEL_TIMEOUT_SECONDS}
-    chosen = {"openai_base_url": servers[0].base_url, "model": servers[0].chat_models[0]}
-    return settings.model_copy(update=chosen | slow)
+    return _use(settings, {"openai_base_url": servers[0].base_url, "model": servers[0].chat_models[0]})
+
+
+def _use(settings: Settings, chosen: dict[str, Any], **defaults: int) -> Settings:
+    """Return settings with a model of this machine, which may need minutes for an answer."""
+    defaults |= {"model_timeout": MAX_MODEL_TIMEOUT_SECONDS}
+    unset = {name: value for name, value in defaults.items() if name not in settings.model_fields_set}
+    return settings.model_copy(update=chosen | unset)
+
+
+def get_local_url(settings: Settings) -> str:
+    """Return the URL of the model that the home's stack serves."""
+    return f"http://127.0.0.1:{settings.local_model_port}/v1"
+
+
+def find_served_model(settings: Settings) -> LocalModel | None:
+    """Return the model that the home's stack has to serve for settings that were chosen; None if it serves none."""
+    return load_local_model(settings.home) if settings.openai_base_url == get_local_url(settings) else None
 
 
 def check_model_choice(settings: Settings) -> None:
     """Check that a model was chosen, before anything is started.
 
     Raises:
-        NoModelServer: `choose_model` has found no server.
+        LocalModelError: `choose_model` has found no server.
     """
     if settings.model == AUTO_MODEL:
         from tenure.local_models.servers import PORTS
 
         ports = ", ".join(f"{kind}: port {port}" for kind, port in PORTS.items())
-        raise NoModelServer(
+        raise LocalModelError(
             f"TENURE_MODEL=auto finds no model server with a chat model on this machine ({ports}): start one, or unset "
             "TENURE_MODEL"
         )

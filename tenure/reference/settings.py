@@ -29,6 +29,7 @@ GROUPS: Final = {
             "ui_port",
             "site_port",
             "mcp_port",
+            "local_model_port",
             "retention_days",
             "worker_versioning",
             "document_roots",
@@ -73,7 +74,7 @@ GROUPS: Final = {
                 "model_calls_per_second",
             ),
             *("model_concurrency", "embedding_model", "embedding_threads"),
-            *("rerank_model", "rerank_base_url", "rerank_api_key"),
+            *("local_model_context", "rerank_model", "rerank_base_url", "rerank_api_key"),
         ),
     ),
     "Limits of a run": (

@@ -41,7 +41,7 @@ from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.diff import RunDiff
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import RunCommand
-from tenure.local_models.choice import NoModelServer
+from tenure.local_models.errors import LocalModelError
 from tenure.prices import PricesError
 from tenure.report.diff.comparison import compare_results
 from tenure.settings import Settings
@@ -88,7 +88,7 @@ async def open_service(settings: Settings) -> "Service":
     """
     try:
         place = await asyncio.to_thread(ensure_server, settings)
-    except (StackError, ServerUnreachable, PricesError, NoModelServer) as error:
+    except (StackError, ServerUnreachable, PricesError, LocalModelError) as error:
         raise Unreachable(str(error)) from error
     return Service(place)
 

@@ -62,7 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.notifications": {"tenure.contracts", "tenure.settings"},
     "tenure.logs": {"tenure.settings", "tenure.algorithms"},
     "tenure.metrics": {"tenure.contracts"},
-    "tenure.local_models": {"tenure.contracts", "tenure.settings"},
+    "tenure.local_models": {"tenure.contracts", "tenure.settings", "tenure.installation", "tenure.private_files"},
     "tenure.tracing": set(),
     "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
     "tenure.algorithms": {"tenure.contracts"},
@@ -82,7 +82,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
         # The archive of finished runs is in the knowledge base.
         *("tenure.ownership", "workflows", "tenure.knowledge", "tenure.metrics", "tenure.roles"),
-        *("tenure.installation", "tenure.encryption_keys"),
+        *("tenure.installation", "tenure.encryption_keys", "tenure.local_models"),
     },
     "activities": {
         *(*PURE, *WORLD, "tenure.settings", "tenure.prices", "tenure.notifications"),

@@ -27,7 +27,8 @@ from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.contracts.sandbox import SandboxSelfTest
 from tenure.installation import PROGRAM
-from tenure.local_models.choice import NoModelServer, check_model_choice
+from tenure.local_models.choice import check_model_choice
+from tenure.local_models.errors import LocalModelError
 from tenure.local_models.servers import LocalServer, find_servers
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
@@ -236,7 +237,7 @@ def check_models(settings: Settings) -> list[Check]:
     """Check every configured chat model with a tiny call."""
     try:
         check_model_choice(settings)
-    except NoModelServer as error:
+    except LocalModelError as error:
         return [Check("chat model", "fail", str(error))]
     if not settings.has_model:
         advice = "none configured: roles use their fallbacks (OPENAI_API_KEY, OPENAI_BASE_URL)"

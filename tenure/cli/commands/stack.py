@@ -42,6 +42,9 @@ def print_status(arguments: Namespace, found: StackStatus) -> None:
     print_line(f"web UI           {found.ui_url}")
     print_line(f"worker           {worker_line}")
     print_line(f"page             {found.site_url or 'not running'}")
+    if found.local_model:
+        state = f"running (process {found.local_model_pid})" if found.local_model_pid else "not running"
+        print_line(f"local model      {found.local_model}: {state}, 127.0.0.1:{found.local_model_port}")
     for worker in found.draining:
         state = f"running (process {worker.pid})" if worker.pid else "not running"
         print_line(f"earlier version  {worker.build_id}: {state}")

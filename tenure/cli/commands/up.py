@@ -1,38 +1,105 @@
 """Commands `up` and `versions`: start the stack or a worker, and show the versions of the code that workers run."""
 
 import asyncio
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
 from rich.table import Table
 
 from tenure.cli.commands.stack import print_status
-from tenure.cli.errors import Unreachable
+from tenure.cli.errors import Unreachable, UsageError
 from tenure.cli.session.connection import open_session
 from tenure.cli.session.monitor import count_polling_workers
 from tenure.cli.session.server_target import locate_server
 from tenure.cli.session.server_target import start_missing as bring_up
 from tenure.cli.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
 from tenure.cli.terminal import print_json, print_line, print_note, print_table
+from tenure.local_models.choice import choose_model
+from tenure.local_models.model_file import (
+    LocalModel,
+    check_model,
+    check_runner,
+    is_url,
+    load_local_model,
+    remove_local_model,
+    save_local_model,
+)
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.local import StackStatus
+from tenure.temporal.stack.local_model import wait_until_loaded
 
 POLLING_SECONDS = 60.0
 """Time `up` waits for the worker to poll."""
 
 
 def start_stack(arguments: Namespace, settings: Settings) -> int:
-    """Run `up`: start what is missing, and wait until the worker polls."""
+    """Run `up`: start what is missing, and wait until the worker polls and the local model is loaded."""
+    if arguments.local_model or arguments.no_local_model:
+        settings = _change_local_model(arguments, settings)
     status = bring_up(settings)
     for note in status.notes:
         print_note(note)
     asyncio.run(_wait_for_worker(settings, status))
+    wait_until_loaded(settings.home)
     print_status(arguments, status)
     return 0
+
+
+def _change_local_model(arguments: Namespace, settings: Settings) -> Settings:
+    """Change the local model of the home, and return the settings that use it.
+
+    Raises:
+        UsageError: the settings name another server, or a download was not agreed to.
+        LocalModelError: the model cannot be downloaded or served.
+    """
+    # As given: those of the command name the model that was chosen before.
+    given = Settings(home=settings.home)
+    for note in local.prepare_home(given.home):
+        print_note(note)
+    if arguments.no_local_model:
+        remove_local_model(given.home)
+        return choose_model(given)
+    if given.has_model:
+        raise UsageError("OPENAI_API_KEY or OPENAI_BASE_URL names another model server: unset it")
+    check_runner()
+    save_local_model(given.home, _obtain_model(arguments, given))
+    return choose_model(given)
+
+
+def _obtain_model(arguments: Namespace, settings: Settings) -> LocalModel:
+    """Return the model of a file or URL."""
+    source: str = arguments.local_model
+    if is_url(source):
+        # Imported when needed: the HTTP client takes long.
+        from tenure.local_models.download import download_model
+
+        return download_model(source, settings.home, partial(_confirm, arguments), print_note)
+    model = LocalModel(path=Path(source).expanduser().absolute())
+    if model != load_local_model(settings.home):  # which may be in memory already
+        check_model(model)
+    return model
+
+
+def _confirm(arguments: Namespace, question: str) -> None:
+    """Ask the person at the terminal.
+
+    Raises:
+        UsageError: the answer is no, or cannot be given.
+    """
+    if arguments.yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Add --yes")
+    print_note(f"{question} [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was downloaded")
 
 
 def show_versions(arguments: Namespace, settings: Settings) -> int:

@@ -80,7 +80,7 @@ def ensure_server(settings: Settings) -> ServerTarget:
     Raises:
         StackError: the stack cannot be started.
         PricesError: the price file prevents the worker from starting.
-        NoModelServer: there is no model server to choose.
+        LocalModelError: there is no model server to choose.
     """
     load_prices(settings)
     check_model_choice(settings)
@@ -103,7 +103,7 @@ def start_missing(settings: Settings) -> StackStatus:
         StackError: it cannot be started.
         CannotReach: the configured server does not answer.
         PricesError: the price file prevents the worker from starting.
-        NoModelServer: there is no model server to choose.
+        LocalModelError: there is no model server to choose.
     """
     load_prices(settings)
     check_model_choice(settings)

@@ -1,4 +1,4 @@
-"""Run the local stack of a home: one Temporal server, one worker and one process for the page, all detached.
+"""Run the local stack of a home, all detached: a Temporal server, a worker, the page and, if chosen, a local model.
 
 There is one stack per home. `up` makes it match the settings: it starts what is not running, and replaces a worker
 whose settings are out of date, which delays running workflows only briefly. A worker whose code is out of date keeps
@@ -25,6 +25,7 @@ from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError
+from tenure.temporal.stack.local_model import MODEL_GRACE_SECONDS, describe_stopped_model, ensure_local_model
 from tenure.temporal.stack.record import StackRecord, clear, load, save
 from tenure.temporal.stack.site import SITE_GRACE_SECONDS, ensure_site, get_site_log
 from tenure.temporal.stack.workers import VersionReader, find_worker_fault, get_worker_grace
@@ -74,6 +75,12 @@ class StackStatus(BaseModel):
     """Port of the running page, or 0."""
     site_url: str = ""
     """Link with a token that opens the running page, or an empty string."""
+    local_model: str = ""
+    """Name of the model that the stack serves, or an empty string."""
+    local_model_pid: int | None = None
+    """Process id of the local model, or None if it is not running."""
+    local_model_port: int = 0
+    """Port of the local model, or 0."""
     server_ready: bool = False
     """Whether this home's server answers."""
     exposure: str = ""
@@ -106,9 +113,9 @@ def start_stack(
     Raises:
         PortTaken: another program listens on the server's port.
         StackError: the stack cannot be started; the message says what to do.
+        LocalModelError: the local model cannot be served.
     """
-    home, notes = settings.home.absolute(), list[str]()
-    _prepare(home, notes)
+    home, notes = settings.home.absolute(), prepare_home(settings.home)
     with _locked(home):
         record = load(home)
         _check_strays(home, record)
@@ -116,6 +123,8 @@ def start_stack(
             # Left by a killed gate: with it, a connection would never try the port.
             (home / GATE_SOCKET).unlink(missing_ok=True)
         before = record
+        # First, since it may be refused, and loads its file while the others start.
+        record = ensure_local_model(settings, record, root, notes)
         if external is None:
             record = _ensure_server(settings, record, notes)
         context = workers.WorkerContext(settings, external, read_versions, notes)
@@ -146,11 +155,12 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
         parts = [
             *((name, worker, get_worker_grace(settings, find_worker_fault(home, worker))) for name, worker in named),
             ("page", record.site.process if record.site else None, SITE_GRACE_SECONDS),
+            ("local model", record.local_model.process if record.local_model else None, MODEL_GRACE_SECONDS),
             ("Temporal server", record.server, SERVER_GRACE_SECONDS),
         ]
         running = [part for part in parts if processes.is_alive(part[1])]
-        # All at the same time: each may need its whole grace period.
-        for _, process, _ in parts[:-1]:
+        # Workers and page at the same time: each may need its whole grace period. The last two serve running calls.
+        for _, process, _ in parts[:-2]:
             if process:
                 processes.request_stop(process)
         done = []
@@ -189,6 +199,8 @@ def get_status(settings: Settings) -> StackStatus:
     if record.site and not processes.is_alive(record.site.process):
         last = processes.read_last_line(get_site_log(settings.home))
         notes.append(f"the page has stopped (last log line: {last}): run `{PROGRAM} up`")
+    if stopped := describe_stopped_model(settings.home, record):
+        notes.append(stopped)
     if processes.is_alive(record.server) and record.port != settings.temporal_port:
         notes.append(_other_port(record))
     return _describe(settings, record, notes, started=False)
@@ -199,20 +211,21 @@ def get_server_log(home: Path) -> Path:
     return home.absolute() / "logs" / "temporal.log"
 
 
-def _prepare(home: Path, notes: list[str]) -> None:
-    """Create the home's folders, and remove the permissions of other users from an existing home.
+def prepare_home(home: Path) -> list[str]:
+    """Create the home's folders, remove the permissions of other users from an existing home, and return notes on that.
 
     Raises:
         StackError: the home cannot be written, or belongs to another user.
     """
+    home = home.absolute()
     try:
-        if corrected := make_private(home):
-            notes.append(f"{home} was open to other users: {corrected} files and folders are private now")
+        corrected = make_private(home)
         (home / "logs").mkdir(mode=0o700, exist_ok=True)
     except ForeignHome as error:
         raise StackError(f"{error}: set TENURE_HOME to a folder of your own") from error
     except OSError as error:
         raise _unwritable(home, error) from error
+    return [f"{home} was open to other users: {corrected} files and folders are private now"] if corrected else []
 
 
 def _unwritable(home: Path, error: OSError) -> StackError:
@@ -279,8 +292,8 @@ def _check_strays(home: Path, record: StackRecord) -> None:
     """
     if any(map(processes.is_alive, (record.server, *record.workers))):
         return
-    page = record.site.process.pid if record.site else 0
-    if strays := [process for process in processes.find_stack_processes(home) if process.pid != page]:
+    known = {part.process.pid for part in (record.site, record.local_model) if part}
+    if strays := [process for process in processes.find_stack_processes(home) if process.pid not in known]:
         pids = ", ".join(str(process.pid) for process in strays)
         raise StackError(
             f"a stack of this home is still running without its folder: pids {pids}; stop it with `{PROGRAM} down`"
@@ -303,6 +316,7 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
     ready, exposure = server.ask_gate(settings.home) if server_alive else (False, "")
     url = f"http://{HOST}:{ui_port}"
     site = record.site if record.site and processes.is_alive(record.site.process) else None
+    model = record.local_model
     return StackStatus(
         home=str(settings.home.absolute()),
         server_pid=record.server.pid if record.server and server_alive else None,
@@ -321,6 +335,9 @@ def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, 
         site_pid=site.process.pid if site else None,
         site_port=site.port if site else 0,
         site_url=build_link(load_key(settings.home), f"http://{HOST}:{site.port}/") if site else "",
+        local_model=model.name if model else "",
+        local_model_pid=model.process.pid if model and processes.is_alive(model.process) else None,
+        local_model_port=model.port if model else 0,
         server_ready=ready,
         exposure=exposure,
         started=started,

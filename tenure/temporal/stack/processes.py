@@ -23,6 +23,9 @@ MAX_LOG_BYTES = 20 * 1024 * 1024
 SITE_MODULE = "tenure.site.process"
 """Module that serves the page."""
 
+LOCAL_MODEL_MODULE = "tenure.local_models.process"
+"""Module that serves the local model."""
+
 KILL_TIMEOUT_SECONDS = 10.0
 """Time the system may take to end a killed process."""
 
@@ -115,14 +118,16 @@ def find_stack_processes(home: Path) -> list[ProcessRecord]:
     """Return the stack's processes of a home from the process table, the worker first, for a lost record.
 
     Only processes that `spawn` started count: session leaders with this home in their environment that are a worker,
-    the page, or the gate of the home's server. Processes started from a shell are not part of the stack.
+    the page, the local model, or the gate of the home's server. Processes started from a shell are no part of the
+    stack.
     """
     database = str(home.absolute() / "temporal.db")
     found: list[tuple[bool, ProcessRecord]] = []
     for record, command in _list_processes(home):
         is_server = database in command
         is_worker = any(Path(part).name == "worker.py" for part in command[:3])
-        if (is_server or is_worker or SITE_MODULE in command[:5]) and _leads_session(record.pid):
+        is_part = is_server or is_worker or not {SITE_MODULE, LOCAL_MODEL_MODULE}.isdisjoint(command[:5])
+        if is_part and _leads_session(record.pid):
             found.append((is_server, record))
     return [record for _, record in sorted(found, key=lambda pair: pair[0])]
 

@@ -50,6 +50,19 @@ class SiteRecord(BaseModel):
     """Keyed hash of the settings and the code that it was started with."""
 
 
+class LocalModelRecord(BaseModel):
+    """Record of the process that serves the home's own model."""
+
+    model_config = ConfigDict(frozen=True)
+
+    process: ProcessRecord
+    name: str
+    """Name of the model."""
+    port: int
+    state: str
+    """Identity of the file and the options that it was started with."""
+
+
 class StackRecord(BaseModel):
     """Processes of a home's stack as last started."""
 
@@ -67,6 +80,8 @@ class StackRecord(BaseModel):
     """Workers of earlier versions, by build id."""
     site: SiteRecord | None = None
     """Process of the page, or None if none was started."""
+    local_model: LocalModelRecord | None = None
+    """Process of the local model, or None if none was started."""
     port: int = 0
     ui_port: int = 0
     binary: str = ""

@@ -83,9 +83,9 @@ def check_ports(settings: Settings) -> None:
         PortTaken: another program listens on the server's port.
         StackError: another program listens on the web UI's port.
     """
-    if not _is_free(settings.temporal_port):
+    if not is_free(settings.temporal_port):
         raise PortTaken(settings.temporal_port, describe_listener(settings.temporal_port))
-    if not _is_free(settings.ui_port):
+    if not is_free(settings.ui_port):
         raise StackError(
             f"the web UI's port {settings.ui_port} is taken by {describe_listener(settings.ui_port)}: "
             "set TENURE_UI_PORT to a free port, or stop the other program"
@@ -155,7 +155,7 @@ def _describe_end(settings: Settings, line: str) -> str:
     return f"the Temporal server could not start ({line}): if its database is damaged, move {database} away and retry"
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int) -> bool:
     """Return whether a server could listen on the port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
