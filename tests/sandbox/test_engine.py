@@ -278,7 +278,6 @@ def test_left_out():
 """
 
 
-@pytest.mark.xfail(strict=True, reason="open defect: test_errors counts a failed assertion although none failed")
 @slow
 async def test_tests_reach_a_candidate_in_its_own_process(box: ContainedSandbox, tmp_path: Path) -> None:
     """Functions, classes, errors, patches, output and arrays of a candidate are tested as if they were near."""

@@ -1,6 +1,7 @@
 """Add calls to the code of programs and tests that report values and reached assertions to the watch."""
 
 import ast
+import itertools
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -8,7 +9,9 @@ RETURNED: Final = "_@returned"
 STOPS: Final = "_@stops"
 STOPPED: Final = "_@stopped"
 COMPLETED: Final = "_@completed"
-FAILED: Final = "_@failed"
+ENDED: Final = "_@ended"
+HANDLED: Final = "_@handled"
+SUPPRESSED: Final = "_@suppressed"
 """Names that no program can write, and that a star import leaves out."""
 
 _SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -75,7 +78,7 @@ class TestFacts:
 
 
 class TestInstrumenter(ast.NodeTransformer):
-    """Transformer of a test module: each assertion reports that it held."""
+    """Transformer of a test module: each assertion reports how it ended, and each handler which exception it got."""
 
     __test__ = False  # not a pytest class
 
@@ -94,23 +97,49 @@ class TestInstrumenter(ast.NodeTransformer):
             visited = self.generic_visit(node)
         finally:
             self._open.pop()
-        if not isinstance(visited, ast.stmt) or not self._functions():
+        functions = self._functions()
+        if isinstance(visited, ast.ExceptHandler):
+            visited.body.insert(0, ast.copy_location(ast.Expr(_call(HANDLED)), visited.body[0]))
+        if not isinstance(visited, ast.stmt) or not functions:
             return visited
-        if _is_failure(visited) or self._is_conditional_raise(visited):
-            return [ast.copy_location(ast.Expr(_call(FAILED)), visited), visited]
-        if _is_assertion(visited):
-            # After the statement, since an assertion whose exception the program suppressed did not hold.
-            return [visited, ast.copy_location(ast.Expr(_call(COMPLETED, ast.Constant(visited.lineno))), visited)]
-        return visited
+        if isinstance(visited, ast.Return) and visited.value and functions[-1].name in ("__exit__", "__aexit__"):
+            visited.value = ast.copy_location(_call(SUPPRESSED, visited.value), visited.value)
+        is_assertion = _is_assertion(visited)
+        if not is_assertion and not isinstance(visited, ast.Raise):
+            return visited
+        line, is_condition = ast.Constant(visited.lineno), ast.Constant(self._is_conditional_raise(visited))
+        handler = ast.ExceptHandler(None, None, [ast.Expr(_call(ENDED, line, is_condition)), ast.Raise()])
+        # After the statement, since an assertion whose exception the program suppressed did not hold.
+        completed: list[ast.stmt] = [ast.Expr(_call(COMPLETED, line))] if is_assertion else []
+        return ast.copy_location(ast.Try([visited], [handler], completed, []), visited)
 
-    def _functions(self) -> list[ast.AST]:
+    def _functions(self) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         return [one for one in self._open if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
     def _is_conditional_raise(self, node: ast.stmt) -> bool:
         """Return whether a test itself raises an exception if a condition holds, which is an assertion."""
         functions = self._functions()
-        is_test = len(functions) == 1 and getattr(functions[0], "name", "").startswith("test")
-        return isinstance(node, ast.Raise) and is_test and any(isinstance(one, ast.If) for one in self._open)
+        is_test = len(functions) == 1 and functions[0].name.startswith("test")
+        return (
+            isinstance(node, ast.Raise)
+            and is_test
+            and any(
+                isinstance(one, ast.If) and not _fails_first_attempts(one, around)
+                for around, one in itertools.pairwise(self._open)
+            )
+        )
+
+
+def _fails_first_attempts(node: ast.If, around: ast.AST) -> bool:
+    """Return whether a condition counts how often it was reached: `calls += 1` and `if calls < 3` in one block.
+
+    Such a test does not judge the program: its own code fails at first, and the program is to repeat it.
+    """
+    counted = [ast.unparse(one.target) for one in getattr(around, "body", []) if isinstance(one, ast.AugAssign)]
+    condition = node.test
+    if not isinstance(condition, ast.Compare) or not isinstance(condition.ops[0], (ast.Lt, ast.LtE)):
+        return False
+    return ast.unparse(condition.left) in counted
 
 
 def _describe_test(node: ast.FunctionDef | ast.AsyncFunctionDef) -> TestFacts:
@@ -140,13 +169,6 @@ def _is_assertion(node: ast.stmt) -> bool:
     if isinstance(node, (ast.With, ast.AsyncWith)):
         return any(_get_called_name(one.context_expr).startswith(("assert", "raises", "warns")) for one in node.items)
     return False
-
-
-def _is_failure(node: ast.stmt) -> bool:
-    """Return whether a statement fails a test: `raise AssertionError`, `pytest.fail()`, `self.fail()`."""
-    if isinstance(node, ast.Raise) and node.exc is not None:
-        return "AssertionError" in (_get_called_name(node.exc), getattr(node.exc, "id", ""))
-    return isinstance(node, ast.Expr) and _get_called_name(node.value) == "fail"
 
 
 def _get_called_name(node: ast.expr) -> str:

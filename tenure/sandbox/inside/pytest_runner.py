@@ -6,6 +6,8 @@ read. Names of tests, which can contain expected values, are kept out of the env
 """
 
 import ast
+import contextlib
+import functools
 import importlib
 import importlib.machinery
 import linecache
@@ -14,17 +16,18 @@ import sys
 import time
 import types
 import unittest
+import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from unittest import mock
+from unittest import case, mock
 
 import _pytest.runner
 import _pytest.tmpdir
 import pytest
 from _pytest import outcomes
 from _pytest.assertion import rewrite
-from _pytest.assertion.util import format_explanation as _format_explanation
 from _pytest.config import default_plugins
 
 from tenure.sandbox.inside import instrument
@@ -32,7 +35,7 @@ from tenure.sandbox.inside.case_runner import write_line
 from tenure.sandbox.inside.instrument import ProgramInstrumenter, TestFacts, TestInstrumenter
 from tenure.sandbox.inside.memory_modules import MemoryFinder
 from tenure.sandbox.inside.program_lines import LineTracer, find_program_lines
-from tenure.sandbox.inside.watch import TESTS, WORK, Watch
+from tenure.sandbox.inside.watch import TESTS, WORK, Watch, find_owner
 
 MAX_FAILURE_CHARS: Final = 6000
 """Maximum length of a failure message."""
@@ -121,6 +124,16 @@ def place_files(files: list[tuple[str, bytes]], sources: dict[str, str]) -> list
     return [f"{TESTS}/{name}" for name in sources if Path(name).name not in helpers]
 
 
+@dataclass
+class _EndedAssertion:
+    """Exception that left an assertion, and that no code of the tests has handled yet."""
+
+    error: BaseException
+    is_failure: bool = False
+    """Whether it says that the assertion did not hold."""
+    lines: set[int] = field(default_factory=set)
+
+
 class Runner:
     """Pytest plugin that loads modules from memory and reports."""
 
@@ -129,18 +142,24 @@ class Runner:
         self._config: pytest.Config | None = None
         self._tracer = LineTracer(WORK)
         trees = [ast.parse(text) for text in sources.values()]
-        named = frozenset(name for tree in trees for name in _iterate_identifiers(tree))
-        self.watch = Watch(self.report, named, "\n".join(sources.values()))
+        self._named = frozenset(name for tree in trees for name in _iterate_identifiers(tree))
+        self.watch = Watch(self.report, self._named, "\n".join(sources.values()))
         self._facts: dict[_Function, TestFacts] = {}
         self._completed: dict[_Function, set[int]] = {}
         self._current: _Function = ("", 0)
         self._not_passed: set[_Function] = set()
-        self._failures = 0
+        self._ended: dict[int, _EndedAssertion] = {}
+        self._added_names = {
+            instrument.COMPLETED: self._record_completed,
+            instrument.ENDED: self._record_end,
+            instrument.HANDLED: self._record_handled,
+            instrument.SUPPRESSED: self._record_suppressed,
+        }
 
     def install(self) -> None:
-        """Make the modules importable, count failed assertions, and watch the program."""
+        """Make the modules importable, watch failed assertions, and watch the program."""
         tests = MemoryFinder(TESTS, self._sources, self.compile_test)
-        tests.added_names = {instrument.COMPLETED: self._record_completed, instrument.FAILED: self._count_failure}
+        tests.added_names = self._added_names
         own = {
             name: text for name, text in self._job["program"].items() if _get_root(name) not in sys.stdlib_module_names
         }
@@ -155,7 +174,11 @@ class Runner:
                 error = f"the program may not have a module {root!r}: the tests' Python has one of that name"
                 self.report("broken", id=root, error=error, begun=True)
         sys.meta_path[:] = [tests, program, *sys.meta_path]
-        self._count_failures()
+        self._watch_failures()
+        for kind in (pytest.RaisesExc, pytest.RaisesGroup, case._AssertRaisesContext):
+            self._watch_handler(kind)
+        if "suppress" in self._named:  # else it comes from the program, perhaps under another name
+            self._watch_handler(contextlib.suppress)
         # Names of parametrised tests contain values: neither children of this process nor paths show them.
         _pytest.runner._update_current_test_var = lambda item, when: None
         _pytest.tmpdir._mk_tmp = lambda request, factory: factory.mktemp("test", numbered=True)
@@ -163,33 +186,68 @@ class Runner:
         if self._job["trace"]:
             self._tracer.start()
 
-    def _count_failures(self) -> None:
-        """Count the failed assertions of pytest, unittest and mocks where they are made."""
-        count = self._count_failure
-        explain, make_outcome = _format_explanation, outcomes.OutcomeException.__init__
-
-        def explain_failure(explanation: str) -> str:
-            count()
-            return explain(explanation)
+    def _watch_failures(self) -> None:
+        """Watch failures of pytest, unittest and mocks where they are made: a lambda has no statement to watch."""
+        record, make_outcome = self._record_ended, outcomes.OutcomeException.__init__
 
         def make_failure(outcome: Any, *given: Any, **named: Any) -> None:
-            if isinstance(outcome, outcomes.Failed):
-                count()
             make_outcome(outcome, *given, **named)
+            if isinstance(outcome, outcomes.Failed):
+                record(outcome)
 
-        class CountedError(AssertionError):
+        class WatchedError(AssertionError):
             def __init__(self, *given: Any) -> None:
-                count()
                 super().__init__(*given)
+                record(self)
 
-        CountedError.__name__ = CountedError.__qualname__ = "AssertionError"
-        rewrite._format_explanation = explain_failure  # type: ignore[attr-defined]
+        WatchedError.__name__ = WatchedError.__qualname__ = "AssertionError"
+        WatchedError.__module__ = "builtins"
         outcomes.OutcomeException.__init__ = make_failure  # type: ignore[assignment,method-assign]
-        unittest.TestCase.failureException = CountedError
-        mock.AssertionError = CountedError  # type: ignore[attr-defined]
+        unittest.TestCase.failureException = WatchedError
+        mock.AssertionError = WatchedError  # type: ignore[attr-defined]
 
-    def _count_failure(self) -> None:
-        self._failures += 1
+    def _watch_handler(self, kind: Any) -> None:
+        """Watch a class of context managers with which tests handle exceptions, except those that the program makes."""
+        make, leave, handlers = kind.__init__, kind.__exit__, weakref.WeakSet[Any]()
+
+        @functools.wraps(make)
+        def __init__(handler: Any, *given: Any, **named: Any) -> None:
+            __tracebackhide__ = True
+            if find_owner(sys._getframe(1)) == TESTS:
+                handlers.add(handler)
+            make(handler, *given, **named)
+
+        @functools.wraps(leave)
+        def __exit__(handler: Any, *error: Any) -> Any:
+            __tracebackhide__ = True
+            is_handled = leave(handler, *error)
+            return self._record_suppressed(is_handled) if handler in handlers else is_handled
+
+        kind.__init__, kind.__exit__ = __init__, __exit__
+
+    def _record_end(self, line: int, is_failure: bool) -> None:
+        """Record that the current exception ended an assertion or a `raise` of the tests."""
+        error = sys.exc_info()[1]
+        assert error is not None
+        ended = self._record_ended(error)
+        ended.is_failure = ended.is_failure or is_failure
+        ended.lines.add(line)
+
+    def _record_ended(self, error: BaseException) -> _EndedAssertion:
+        is_failure = isinstance(error, (AssertionError, outcomes.Failed))
+        return self._ended.setdefault(id(error), _EndedAssertion(error, is_failure))
+
+    def _record_handled(self) -> None:
+        """Record that the tests handle the current exception: its assertions ended as the tests provide for."""
+        ended = self._ended.pop(id(sys.exc_info()[1]), None)
+        if ended is not None:
+            self._completed.setdefault(self._current, set()).update(ended.lines)
+
+    def _record_suppressed(self, answer: Any) -> Any:
+        """Return the answer of a context manager; the tests handle an exception that their own one suppresses."""
+        if answer:
+            self._record_handled()
+        return answer
 
     def _record_completed(self, line: int) -> None:
         self._completed.setdefault(self._current, set()).add(line)
@@ -215,9 +273,7 @@ class Runner:
             if Path(name).name == "conftest.py":
                 module = types.ModuleType(f"conftest_{len(name)}")
                 module.__file__ = f"{TESTS}/{name}"
-                module.__dict__.update(
-                    {instrument.COMPLETED: self._record_completed, instrument.FAILED: self._count_failure}
-                )
+                module.__dict__.update(self._added_names)
                 exec(self.compile_test(module.__file__, self._sources[name]), module.__dict__)
                 config.pluginmanager.register(module, name)
 
@@ -251,7 +307,8 @@ class Runner:
 
     def _begin(self, item: pytest.Item) -> None:
         """Find the function of a test, and note a function that is not of the tests."""
-        self._failures, function = 0, getattr(item, "obj", None)
+        self._ended.clear()
+        function = getattr(item, "obj", None)
         while (inner := getattr(function, "__wrapped__", getattr(function, "__func__", None))) is not None:
             function = inner
         code = getattr(function, "__code__", None)
@@ -271,7 +328,8 @@ class Runner:
             linecache.cache.pop(path, None)
         error = ""
         facts = self._facts.get(self._current, TestFacts())
-        if report.when == "call" and report.passed and self._failures and not facts.expects_failure:
+        is_swallowed = any(one.is_failure for one in self._ended.values())
+        if report.when == "call" and report.passed and is_swallowed and not facts.expects_failure:
             report.outcome, error = "failed", _SWALLOWED
             report.longrepr = error
         lines = []

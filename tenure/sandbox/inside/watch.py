@@ -203,7 +203,7 @@ class Watch:
         inner = os.path.normpath(path if path.startswith("/") else os.path.join(_get_working_folder(), path))
         if not path or not inner.startswith((f"{TESTS}/", "/proc/", TESTS, "/in/")):
             return
-        owner = _find_owner(sys._getframe(2))
+        owner = find_owner(sys._getframe(2))
         if inner.startswith("/proc/") or inner.startswith("/in/"):
             if owner == WORK and _is_program(sys._getframe(2)):
                 self.report(f"the program opens {inner[:80]}")
@@ -230,7 +230,7 @@ def _is_test(frame: types.FrameType) -> bool:
     return frame.f_code.co_filename.startswith(f"{TESTS}/")
 
 
-def _find_owner(frame: types.FrameType | None) -> str:
+def find_owner(frame: types.FrameType | None) -> str:
     """Return the folder of the innermost caller that is neither the standard library nor a package."""
     while frame is not None:
         if _is_program(frame):
@@ -243,7 +243,7 @@ def _find_owner(frame: types.FrameType | None) -> str:
 
 def _is_asked_by_tests() -> bool:
     """Return whether the tests ask, and not the program through a library."""
-    return _find_owner(sys._getframe(3)) == TESTS
+    return find_owner(sys._getframe(3)) == TESTS
 
 
 def _is_true(value: Any) -> bool:

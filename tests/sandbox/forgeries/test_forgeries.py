@@ -42,6 +42,7 @@ REPRESENTATIVE_CHEATS = (
     "the assertion never runs",
     "infinity in a relative tolerance",
     "swallows an assertion of unittest",
+    "swallows an assertion of NumPy in a callback",
     "finds the secret of the report",
 )
 """One cheat of each class, for a fast test."""
@@ -122,6 +123,17 @@ async def test_no_cheat_of_a_class_passes_unnoticed(box: Sandbox) -> None:
 async def test_no_cheat_passes_unnoticed(box: Sandbox) -> None:
     """No cheat passes without a note."""
     assert await find_unnoticed(box, read_programs("cheats")) == []
+
+
+@slow
+@pytest.mark.timeout(300)
+async def test_a_swallowed_failure_fails_the_tests(box: Sandbox) -> None:
+    """A failed assertion that a program keeps from the tests is no pass with a note."""
+    cheats = {name: cheat for name, cheat in read_programs("cheats").items() if name.startswith("swallows ")}
+    verdicts = {name: (await run_cheat(box, cheat)).verdict for name, cheat in cheats.items()}
+
+    assert len(verdicts) >= 10
+    assert {name for name, verdict in verdicts.items() if verdict != "failed"} == set()
 
 
 async def test_an_answer_beyond_all_floats_is_wrong(box: Sandbox) -> None:

@@ -76,7 +76,12 @@ async def test_honest_programs_pass(box: Sandbox) -> None:
     assert outcome.verdict == "passed", outcome.reason
 
 
-REPRESENTATIVE: Final = ("subclass of a class of the program", "mocks with side effects", "fixtures with teardown")
+REPRESENTATIVE: Final = (
+    "subclass of a class of the program",
+    "mocks with side effects",
+    "fixtures with teardown",
+    "failed assertions that the tests handle",
+)
 """Suites for a fast test."""
 
 
@@ -98,7 +103,7 @@ async def test_common_suites_pass_without_a_note(box: Sandbox) -> None:
 @pytest.mark.timeout(600)
 async def test_every_suite_passes_without_a_note(box: Sandbox) -> None:
     """Suites that use pytest as its manual shows it pass, and nothing in them looks like a cheat."""
-    assert len(read_programs("suites")) >= 30
+    assert len(read_programs("suites")) >= 36
     assert await find_refused_suites(box) == []
 
 
