@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars
 from temporalio import activity
 from temporalio.api.common.v1 import Payload
 from temporalio.exceptions import ApplicationError, CancelledError
@@ -120,17 +120,18 @@ class ActivityObserver(ActivityInboundInterceptor):
         with self._start_span(info, context) as span:
             if span is not None:
                 ids["trace_id"] = span.trace_id
-            with bound_contextvars(**ids):
-                try:
-                    reply = await super().execute_activity(input)
-                except BaseException as error:
-                    kind = classify_error(error)
-                    if span is not None:
-                        span.set_error(kind)
-                    self._count_failure(info.activity_type, kind)
-                    raise
-                self._count_reply(info.activity_type, reply)
-                return reply
+            # For the rest of the activity's task, in which the SDK logs a failure when this has returned.
+            bind_contextvars(**ids)
+            try:
+                reply = await super().execute_activity(input)
+            except BaseException as error:
+                kind = classify_error(error)
+                if span is not None:
+                    span.set_error(kind)
+                self._count_failure(info.activity_type, kind)
+                raise
+            self._count_reply(info.activity_type, reply)
+            return reply
 
     def _start_span(self, info: activity.Info, context: RunContext) -> "AbstractContextManager[Span | None]":
         if self._tracer is None:

@@ -46,11 +46,12 @@ ROUTED = RouterOutput(mode="RESEARCH", complexity="simple", query_type="factual"
 
 
 class Ending(ActivityInboundInterceptor):
-    """An activity that ends with a reply or an error, and keeps the ids that its log lines would have."""
+    """An activity that ends with a reply or an error, and keeps the ids of log lines in it and after its end."""
 
     def __init__(self, end: object) -> None:
         self.end = end
         self.ids: dict[str, Any] = {}
+        self.ids_at_end: dict[str, Any] = {}
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         self.ids = structlog.contextvars.get_contextvars()
@@ -71,10 +72,15 @@ async def observe(
         environment.info, activity_type=name, activity_id="7", attempt=2, workflow_id="lighthouses/spiral/2-1"
     )
     input = ExecuteActivityInput(fn=observe, args=[], executor=None, headers=headers)
-    try:
-        await environment.run(observer.execute_activity, input)
-    except BaseException as error:
-        assert error is end
+
+    async def execute() -> None:
+        try:
+            await observer.execute_activity(input)
+        except BaseException as error:
+            assert error is end
+        activity.ids_at_end = structlog.contextvars.get_contextvars()
+
+    await environment.run(execute)
     return meter, activity
 
 
@@ -161,10 +167,12 @@ async def test_errors_have_a_bounded_number_of_types(error: BaseException, kind:
     assert meter.get(ACTIVITY_FAILURES, "search_passages", kind) == 1
 
 
-async def test_log_lines_name_the_run_and_the_activity() -> None:
-    """The ids are bound during the activity only, with the cycle that the workflow passes on."""
-    _, activity = await observe(IngestReport(corpus="c"), "ingest_corpus", RunContext("lighthouses", 2, ""))
+@pytest.mark.parametrize("end", [IngestReport(corpus="c"), OSError(28, "No space left on device")])
+async def test_log_lines_name_the_run_and_the_activity(end: object) -> None:
+    """The ids, with the cycle that the workflow passes on, are still bound when the SDK logs a failure."""
+    _, activity = await observe(end, "ingest_corpus", RunContext("lighthouses", 2, ""))
 
+    assert activity.ids_at_end == activity.ids
     assert activity.ids == {
         "run": "lighthouses",
         "workflow": "lighthouses/spiral/2-1",
