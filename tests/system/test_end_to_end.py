@@ -49,7 +49,6 @@ ELSEWHERE = {
     "coder",
     "code_reflector",
     "stance_judge",
-    "dispute_judge",
     "fact_extractor",
     "document_comparer",
     "topic_namer",
@@ -93,7 +92,9 @@ PAGE = (
 WORD = (
     "Ships keep the white sector of a lighthouse in sight and stay in safe water.",
     "The red sector of a lighthouse warns ships of rocks and shallow water.",
+    "A lighthouse guides ships with a beam of light that sailors see from nine miles away.",
 )
+"""The last sentence contradicts the first one of the Markdown file."""
 CODE = '''\
 def visible_range(height: float) -> float:
     """Return from how many nautical miles a ship sees a lighthouse of a height in metres."""
@@ -234,11 +235,9 @@ def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer,
     result = Result.model_validate(modelled.json("start", QUESTION, "--docs", str(shelf)))
     billed = [bill for bill in model.billed[before:] if bill.schema_name]
 
-    # These are called only if sources have the same subject, or disagree.
-    optional = {"contradiction_finder", "dispute_judge"}
-    asked = {bill.schema_name for bill in billed} - optional
-    answered = {role for role, used in result.usage.by_role.items() if used.model_calls} - optional
-    assert asked == ROLES - ELSEWHERE - optional == answered
+    asked = {bill.schema_name for bill in billed}
+    answered = {role for role, used in result.usage.by_role.items() if used.model_calls}
+    assert asked == ROLES - ELSEWHERE == answered
     assert result.fallbacks == ()
     assert (result.usage.model_calls, result.usage.tokens_in, result.usage.tokens_out) == (
         len(billed),
@@ -249,6 +248,7 @@ def test_every_role_is_answered_by_the_model(modelled: Home, model: ModelServer,
     assert [section.topic for section in result.sections] == ["Lamps", "Lenses"]
     assert all(claim.text.startswith(MARKER) for claim in claims(result))
     assert any(claim.citations for claim in claims(result))
+    assert [WORD[-1] in (one.a.quote, one.b.quote) and bool(one.outcome) for one in result.contradictions] == [True]
     assert misquoted(result, modelled) == []
 
 

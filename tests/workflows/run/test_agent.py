@@ -22,6 +22,7 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    Source,
     edit_if_asked,
     edits,
     in_turn,
@@ -629,21 +630,40 @@ async def test_rejected_router_call_fails_the_run(serving: Serving) -> None:
     assert progress.error == "the key is wrong; set OPENAI_API_KEY"
 
 
+RIVALS = {
+    name: Source(uri=f"kitchen/{name}.md", title=name, text=f"The baker lets the dough of the bread rise for {time}.")
+    for name, time in {"handbook": "two hours", "guild": "nine hours", "school": "ten hours"}.items()
+}
+"""Documents that contradict each other."""
+
+
 @slow
-@pytest.mark.parametrize("role", ["report_reflector", "title_writer", "abstract_writer", "self_evaluator"])
-async def test_no_step_after_the_sections_fails_the_run(serving: Serving, role: str) -> None:
+@pytest.mark.parametrize(
+    ("role", "note"),
+    [
+        ("report_reflector", "The report was not criticised"),
+        ("title_writer", "The title is the question, since none could be written"),
+        ("abstract_writer", "The abstract could not be written"),
+        ("self_evaluator", "The evaluation of the report failed"),
+        ("contradiction_finder", "The sources were not compared"),
+        ("dispute_judge", "No source was searched for that settles a dispute"),
+    ],
+)
+async def test_no_step_after_the_sections_fails_the_run(serving: Serving, role: str, note: str) -> None:
     """A call that fails permanently after the sections leaves a note with the reason, and the report is delivered."""
 
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
 
-    async with serving(ScriptedChat(story(**{role: refuse})), MemoryKnowledge(KITCHEN)) as stage:
+    found = says({"contradictions": [{"pair": 1, "severity": "high", "about": "the time"}]})
+    script = story(**{"contradiction_finder": found, role: refuse})
+    async with serving(ScriptedChat(script), MemoryKnowledge(KITCHEN | RIVALS)) as stage:
         handle = await stage.start(REQUEST)
         result = await asyncio.wait_for(handle.result(), PATIENCE)
         progress = await handle.query(AgentWorkflow.progress)
 
     assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
-    assert any(note.endswith(": the key is wrong; set OPENAI_API_KEY.") for note in result.notes)
+    assert f"{note}: the key is wrong; set OPENAI_API_KEY." in result.notes
     assert (progress.status, progress.error) == ("done", "")
 
 
