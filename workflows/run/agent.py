@@ -96,7 +96,6 @@ class AgentWorkflow(InteractiveRun):
         self.id = RunId(workflow.info().workflow_id)
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
-        self.is_delegated = False
         self.notes: list[str] = []
         self.parts = PartRecords()
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
@@ -516,12 +515,12 @@ class AgentWorkflow(InteractiveRun):
     @workflow.signal
     async def record_cycle(self, checkpoint: CycleCheckpoint) -> None:
         """Keep the checkpoint of a research cycle in this history, for forks; sent by workflows only."""
-        self.cycles = checkpoint.state.cycle
+        self.cycles = checkpoint.state.cycle if self.is_delegated else 0
         await self._take_progress(checkpoint.progress)
 
     async def _take_progress(self, update: ProgressUpdate | None) -> None:
         """Record the progress of a child workflow and of its own children, and display it."""
-        if update is None:
+        if update is None or not self.is_delegated:
             return
         for part in (*update.parts, update):
             self.parts.record(part)
@@ -536,8 +535,9 @@ class AgentWorkflow(InteractiveRun):
     @workflow.signal
     async def request_budget(self, request: BudgetRequest) -> None:
         """Answer the budget request of a child workflow; sent by workflows only."""
-        grant = await self.run_budget.grant(request)
-        await send_signal(workflow.get_external_workflow_handle(request.reporter), "receive_budget_grant", grant)
+        if self.is_delegated:
+            grant = await self.run_budget.grant(request)
+            await send_signal(workflow.get_external_workflow_handle(request.reporter), "receive_budget_grant", grant)
 
     # Queries
 

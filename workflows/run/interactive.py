@@ -56,6 +56,10 @@ class InteractiveRun(ControllableWorkflow):
         self.cancelled = False
         self.discarded = False
         self.asked_to_finish = False
+        self.is_delegated = False
+        """Whether a child workflow was started. Messages of children before that were sent to an execution before a
+        reset, after the time to which it was reset; the server delivers them again.
+        """
         self.refusals: tuple[str, ...] = ()
         self.signal_queue = SignalQueue(self._apply_signal)
         self.input_request: InputRequest | None = None
@@ -157,6 +161,8 @@ class InteractiveRun(ControllableWorkflow):
     @workflow.signal(unfinished_policy=workflow.HandlerUnfinishedPolicy.ABANDON)
     async def request_input(self, request: InputRequest) -> None:
         """Ask a person on behalf of a child workflow; sent by workflows only."""
+        if not self.is_delegated:
+            return
         reply = await self.wait_for_input(request)
         await send_signal(workflow.get_external_workflow_handle(request.reporter), "receive_input_reply", reply)
 

@@ -10,6 +10,7 @@ import asyncio
 from typing import Any, Protocol
 
 from temporalio import workflow
+from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
 with workflow.unsafe.imports_passed_through():
@@ -129,7 +130,14 @@ class ControllableWorkflow:
             summary: description for the web UI.
             known: number of feedback items in the request; None if a later request brings the missing ones.
         """
-        child = await workflow.start_child_workflow(run, request, id=child_id, static_summary=summary[:200])
+        child = await workflow.start_child_workflow(
+            run,
+            request,
+            id=child_id,
+            static_summary=summary[:200],
+            # After a reset of this workflow to a time before the start, the former child is still running.
+            id_reuse_policy=WorkflowIDReusePolicy.TERMINATE_IF_RUNNING,
+        )
         self.children[name] = child
         missed = [] if known is None else self.feedback_items[known:]
         if request.control != self.control:

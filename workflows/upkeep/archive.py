@@ -82,7 +82,8 @@ async def start_archiving(add_note: Callable[[str], object], error: BaseExceptio
     starting = workflow.start_child_workflow(
         ArchiveWorkflow.run,
         ArchiveRequest(run=RunId(info.workflow_id), execution=info.run_id),
-        id=f"{info.workflow_id}/archive-{info.run_id[:8]}",
+        # A reset changes the execution, and with it no command before the reset may change.
+        id=f"{info.workflow_id}/archive-{str(workflow.uuid4())[:8]}",
         parent_close_policy=workflow.ParentClosePolicy.ABANDON,
         static_summary="archive the run",
     )
