@@ -1,12 +1,24 @@
 """List the workflows, and bundle the parts that workers and replayers of them share."""
 
+import asyncio
 import sys
 from dataclasses import replace
+from typing import Any
 
+from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.converter import DataConverter
+from temporalio.exceptions import FailureError
 from temporalio.plugin import SimplePlugin
-from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, WorkflowRunner
+from temporalio.worker import (
+    ExecuteWorkflowInput,
+    Interceptor,
+    Replayer,
+    UnsandboxedWorkflowRunner,
+    WorkflowInboundInterceptor,
+    WorkflowInterceptorClassInput,
+    WorkflowRunner,
+)
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import _Definition
 
@@ -104,11 +116,35 @@ def follow_current_version() -> None:
         setattr(upgrading, "__temporal_workflow_definition", upgraded)
 
 
+class HandlerInterceptor(Interceptor):
+    """Interceptor that waits for running handlers of signals and updates when a workflow ends, also by an error.
+
+    Otherwise the sender of an update that is being applied would receive an error, and a signal would reach only some
+    children. A workflow that continues as new waits itself, since its next state includes their effects.
+    """
+
+    def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
+        """Return the interceptor of workflows."""
+        return _HandlerInbound
+
+
+class _HandlerInbound(WorkflowInboundInterceptor):
+    async def execute_workflow(self, input: ExecuteWorkflowInput) -> Any:
+        """Execute the workflow, then wait for its handlers."""
+        try:
+            result = await super().execute_workflow(input)
+        except (FailureError, asyncio.CancelledError):
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            raise
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return result
+
+
 def create_plugin(owners: Owners, find_corpora: FindCorpora, runner: WorkflowRunner | None = None) -> SimplePlugin:
-    """Return the part that workers and replayers share: the runner of workflows and the checks of owners."""
+    """Return the part that workers and replayers share: the runner of workflows and their interceptors."""
     return SimplePlugin(
         "tenure",
-        interceptors=[OwnerInterceptor(owners, find_corpora)],
+        interceptors=[OwnerInterceptor(owners, find_corpora), HandlerInterceptor()],
         workflow_runner=runner or choose_workflow_runner(),
     )
 

@@ -94,7 +94,6 @@ class CodingWorkflow(ControllableWorkflow):
         )
         if not self.clients.progress.is_received:
             self.notes.append(UNHEARD)
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return self._build_draft().model_copy(update={"progress": progress})
 
     @workflow.signal(description="Stop immediately and deliver the best program so far.")

@@ -61,7 +61,6 @@ class ResearchWorkflow(ControllableWorkflow):
         except ActivityError as error:
             self._keep_what_is_written(error)
             draft = await finalize(self.context)
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return draft
 
     async def _run_phases(self) -> None:

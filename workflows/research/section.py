@@ -77,7 +77,6 @@ class SectionWorkflow(ControllableWorkflow):
         progress = await self.clients.progress.finish(
             **self._describe_progress("done" if self.draft.claims else "no_evidence")
         )
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return self._result().model_copy(update={"progress": progress})
 
     async def _write(self) -> None:

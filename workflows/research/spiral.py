@@ -64,7 +64,6 @@ class SpiralWorkflow(ControllableWorkflow):
         progress = await self.loop.clients.progress.finish(
             **self.loop.describe_progress(decisions[-1] if decisions else "", "waiting")
         )
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return self._result().model_copy(update={"progress": progress})
 
     async def _run_cycles(self) -> None:

@@ -45,7 +45,6 @@ class SubagentWorkflow(ControllableWorkflow):
             await self.clients.progress.fail(**self._describe_end())
             raise
         progress = await self.clients.progress.finish(**self._describe_end())
-        await workflow.wait_condition(workflow.all_handlers_finished)
         changes = {
             "usage": self.clients.record.usage,
             "fallbacks": tuple(self.clients.record.fallbacks),

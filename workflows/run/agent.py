@@ -589,10 +589,10 @@ class AgentWorkflow(InteractiveRun):
 
     def _publish_failure(self, error: BaseException) -> None:
         """Display why the run ended without a result."""
-        if is_cancelled_exception(error):
-            self._publish(status="cancelled", last="cancelled")
-        else:
-            self._publish(status="failed", error=describe_failure(error), last="failed")
+        self.change_control(finishing=True)  # a question to a person would delay the end
+        status = "cancelled" if is_cancelled_exception(error) else "failed"
+        reason = describe_failure(error) if status == "failed" else None
+        self._publish(status=status, error=reason, last=status)
 
 
 def _capitalize(text: str) -> str:

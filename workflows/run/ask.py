@@ -67,7 +67,6 @@ class AskWorkflow(ControllableWorkflow):
             await start_archiving(workflow.logger.warning, error)
             raise
         await start_archiving(workflow.logger.warning)
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return reply
 
     async def _answer(self) -> AskReply:

@@ -65,7 +65,6 @@ class RelateWorkflow(ControllableWorkflow):
             await execute_activity(
                 GraphActivities.refresh_relations, self.request.corpus, summary="update the graph that searches walk"
             )
-        await workflow.wait_condition(workflow.all_handlers_finished)
         return self.report
 
     @workflow.query(description="Progress of the reading.")

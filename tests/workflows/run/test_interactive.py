@@ -4,7 +4,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.client import WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.exceptions import CancelledError
 from temporalio.service import RPCError
 
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
@@ -354,6 +355,20 @@ async def test_open_question_does_not_delay_the_end(serving: Serving, verb: str,
         after = await run.query(AgentWorkflow.progress)
 
     assert (result.status, result.question, after.input_request) == (status, REQUEST.question, None)
+
+
+async def test_open_question_does_not_delay_a_cancellation_from_outside(serving: Serving) -> None:
+    """A run that Temporal cancels ends although the handler of a child's question waits for a person."""
+    question = {"action": "ASK_HUMAN", "query": "Which cheese?", "expected_output": "any cheese"}
+    chat = ScriptedChat(story(planner=says(plans(question))))
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(limited(interactive=True))
+        await until(run, lambda progress: progress.input_request)
+        await run.cancel()
+        with pytest.raises(WorkflowFailureError) as end:
+            await run.result()
+
+    assert isinstance(end.value.cause, CancelledError)
 
 
 @slow
