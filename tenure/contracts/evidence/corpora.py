@@ -131,7 +131,7 @@ class CorpusStats(Contract):
     embedding_model: str
     """Model that produced its vectors."""
     updated_at: str
-    """Time of the last ingestion, ISO 8601 in UTC."""
+    """Time of the last ingestion that changed it, ISO 8601 in UTC."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

@@ -106,7 +106,7 @@ class CorpusWriter:
 
     def finish(self, *, changed: bool) -> int:
         """Update indexes, graph, baseline and corpus record as needed; return the number of missing vectors."""
-        record = catalogue.list_corpora(self._store)[self._corpus]
+        record = stored = catalogue.list_corpora(self._store)[self._corpus]
         dimensions = self._model.dimensions
         state = f"{self._model.name}/{catalogue.count_chunks(self._store, dimensions, self._corpus)}"
         if changed or record.calibrated != state:
@@ -120,9 +120,10 @@ class CorpusWriter:
                 baseline=measure_baseline(self._store, self._corpus, self._chunks, self._model.embed),
                 calibrated=state,
             )
-        pending = self._count_pending()
-        catalogue.save_corpus(self._store, replace(record, pending=pending, updated_at=catalogue.format_utc_now()))
-        return pending
+        record = replace(record, pending=self._count_pending())
+        if changed or record != stored:
+            catalogue.save_corpus(self._store, replace(record, updated_at=catalogue.format_utc_now()))
+        return record.pending
 
     def _count_pending(self) -> int:
         return len(catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus))

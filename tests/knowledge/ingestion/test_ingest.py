@@ -29,6 +29,12 @@ def _rows(uri: str, dimensions: int = 256) -> tuple[list[str], list[str]]:
     return sources, chunks
 
 
+def _list_versions(uri: str) -> dict[str, int]:
+    """Return the newest version of every table."""
+    store = Store(uri)
+    return {name: store.open_table(name).version for name in store.list_table_names()}
+
+
 def test_documents_become_searchable_chunks(knowledge: KnowledgeBase, ingest: Ingest, docs: Path) -> None:
     """A folder is read recursively, and its documents are found by their content."""
     report = ingest(docs)
@@ -72,13 +78,14 @@ def test_offsets_are_mapped_to_pages(knowledge: KnowledgeBase, ingest: Ingest, d
 def test_unchanged_files_are_skipped(ingest: Ingest, docs: Path, model: WordVectors, uri: str) -> None:
     """A second ingestion embeds and writes nothing, even for a touched file."""
     ingest(docs)
-    before, rows = model.embedded, _rows(uri)
+    before, rows, versions = model.embedded, _rows(uri), _list_versions(uri)
     os.utime(docs / "bread.md", (1, 1))
     report = ingest(docs)
 
     assert (report.unchanged, report.added, report.chunks) == (3, 0, 0)
     assert before == model.embedded
     assert rows == _rows(uri)
+    assert versions == _list_versions(uri)
 
 
 @slow
