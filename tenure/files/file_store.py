@@ -57,6 +57,23 @@ def build_storage_options(uri: str, environment: Mapping[str, str]) -> dict[str,
     return {name: value for name, value in options.items() if value}
 
 
+def open_object_store(uri: str) -> "S3FileSystem":
+    """Return the client of an S3 store; its paths begin with the bucket."""
+    # Imported for the first file: commands that touch none start faster.
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
+
+    options = build_storage_options(uri, os.environ)
+    scheme, _, address = options.get("endpoint", "").rpartition("://")
+    return S3FileSystem(
+        region=options.get("region"),
+        endpoint_override=address.rstrip("/") or None,
+        scheme=scheme or None,
+        connect_timeout=_CONNECT_SECONDS,
+        request_timeout=_REQUEST_SECONDS,
+        retry_strategy=AwsStandardS3RetryStrategy(max_attempts=_MAX_ATTEMPTS),
+    )
+
+
 def is_shared(path: str) -> bool:
     """Return whether a path is the location of a file in an object store."""
     return path.startswith(SCHEME)
@@ -74,19 +91,7 @@ class FileStore:
 
     @cached_property
     def _objects(self) -> "S3FileSystem":
-        # Imported for the first file: commands that touch none start faster.
-        from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem
-
-        options = build_storage_options(self.uri, os.environ)
-        scheme, _, address = options.get("endpoint", "").rpartition("://")
-        return S3FileSystem(
-            region=options.get("region"),
-            endpoint_override=address.rstrip("/") or None,
-            scheme=scheme or None,
-            connect_timeout=_CONNECT_SECONDS,
-            request_timeout=_REQUEST_SECONDS,
-            retry_strategy=AwsStandardS3RetryStrategy(max_attempts=_MAX_ATTEMPTS),
-        )
+        return open_object_store(self.uri)
 
     def build_location(self, owner: str | None, digest: str) -> str:
         """Return the location of a file of an owner, or of a file without an owner."""

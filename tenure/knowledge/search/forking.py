@@ -13,6 +13,7 @@ from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter
+from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.pages import readings
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.errors import EmbeddingModelMismatch
@@ -23,8 +24,6 @@ from tenure.knowledge.store.schema import (
     SCHEMAS,
     SOURCES,
     STATEMENTS,
-    TURNS,
-    TURNS_SCHEMA,
     build_chunk_schema,
     build_chunk_table_name,
     hash_parts,
@@ -54,9 +53,8 @@ def fork_run(store: Store, writer: CorpusWriter, model: EmbeddingModel, request:
     """
     names = _copy_pages(store, writer, model, request) if request.web else {}
     _copy_findings(store, request, names)
-    _copy_turns(store, request)
-    state = _rename_ids(request.state, names)
-    turns = {role: turn.model_copy(update={"run": request.run}) for role, turn in state.turns.items()}
+    conversations, state = Conversations(store), _rename_ids(request.state, names)
+    turns = {role: conversations.copy_turns(role, turn, request.run) for role, turn in state.turns.items()}
     return ForkReply(
         state=state.model_copy(update={"turns": turns}),
         evidence=tuple(_rename_ids(passage, names) for passage in request.evidence),
@@ -68,15 +66,6 @@ def _copy_findings(store: Store, request: ForkRequest, names: Mapping[str, str])
     rows = store.read_rows(FINDINGS, FINDINGS_SCHEMA.names, where).to_pylist()
     copies = [_replace_ids(row, names) | {"run": request.run} for row in rows]
     _upsert(store, FINDINGS, [copy | {"key": hash_parts(request.run, copy["chunk"])} for copy in copies], "key")
-
-
-def _copy_turns(store: Store, request: ForkRequest) -> None:
-    """Copy the turns of each conversation that precede the turn in the state."""
-    for role, turn in request.state.turns.items():
-        where = f"run = {quote_literal(request.origin)} AND role = {quote_literal(role)} AND turn < {turn.number}"
-        rows = store.read_rows(TURNS, TURNS_SCHEMA.names, where).to_pylist()
-        copies = [row | {"run": request.run, "key": hash_parts(request.run, role, str(row["turn"]))} for row in rows]
-        _upsert(store, TURNS, copies, "key")
 
 
 def _copy_pages(store: Store, writer: CorpusWriter, model: EmbeddingModel, request: ForkRequest) -> dict[str, str]:

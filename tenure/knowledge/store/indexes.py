@@ -37,7 +37,6 @@ from tenure.knowledge.store.schema import (
     RELATIONS,
     SOURCES,
     STATEMENTS,
-    TURNS,
 )
 
 MIN_INDEXED_ROWS = 20_000
@@ -68,7 +67,6 @@ _KEY_COLUMNS: Final = {
     SOURCES: ("id",),
     CACHE: ("key",),
     FINDINGS: ("run",),
-    TURNS: ("key", "run"),
     MENTIONS: ("id",),
     STATEMENTS: ("id",),
     ENTITIES: ("name",),

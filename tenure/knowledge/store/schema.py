@@ -17,7 +17,6 @@ SOURCES = "sources"
 CORPORA = "corpora"
 CACHE = "embedding_cache"
 FINDINGS = "findings"
-TURNS = "turns"
 ENTITIES = "entities"
 MENTIONS = "mentions"
 STATEMENTS = "statements"
@@ -131,17 +130,6 @@ FINDINGS_SCHEMA = pa.schema(
         pa.field("relevance", pa.float64(), nullable=False),
         pa.field("novelty", pa.float64(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
-    ]
-)
-
-TURNS_SCHEMA = pa.schema(
-    [
-        _key_field("key"),  # hash of run, role and turn
-        pa.field("run", pa.string(), nullable=False),
-        pa.field("role", pa.string(), nullable=False),
-        pa.field("turn", pa.int64(), nullable=False),
-        pa.field("starts_conversation", pa.bool_(), nullable=False),  # whether the turn starts a conversation
-        pa.field("messages", pa.string(), nullable=False),
     ]
 )
 
@@ -308,7 +296,6 @@ SCHEMAS = {
     CORPORA: CORPORA_SCHEMA,
     CACHE: CACHE_SCHEMA,
     FINDINGS: FINDINGS_SCHEMA,
-    TURNS: TURNS_SCHEMA,
     ENTITIES: ENTITIES_SCHEMA,
     MENTIONS: MENTIONS_SCHEMA,
     STATEMENTS: STATEMENTS_SCHEMA,

@@ -83,3 +83,13 @@ def test_runs_and_roles_are_isolated(knowledge: KnowledgeBase) -> None:
         == knowledge.conversations.load_turns("' OR '1' = '1", turn(1))
         == ()
     )
+
+
+def test_deleted_run_has_no_conversations(knowledge: KnowledgeBase) -> None:
+    """The conversations of other runs stay."""
+    keep(knowledge, 0, "mine", starts_conversation=True)
+    keep(knowledge, 0, "hostile", starts_conversation=True, run=HOSTILE)
+    knowledge.conversations.delete_run(HOSTILE)
+
+    assert knowledge.conversations.load_turns("planner", turn(1, run=HOSTILE)) == ()
+    assert knowledge.conversations.load_turns("planner", turn(1)) == exchange("mine")

@@ -19,11 +19,11 @@ from tenure.knowledge.store.indexes import (
     plan_indexes,
 )
 from tenure.knowledge.store.schema import (
+    ANSWERS,
     CACHE,
     CORPORA,
     FILTER_COLUMNS,
     SOURCES,
-    TURNS,
     VECTOR_PROBES,
     build_chunk_schema,
 )
@@ -71,7 +71,7 @@ def test_filter_columns_have_scalar_indexes() -> None:
     assert columns == {"id", "corpus", "search_text", *(field.column for field in FILTER_COLUMNS.values())}
     assert [index.column for index in plan_indexes(SOURCES, MIN_INDEXED_ROWS, "auto")] == ["id"]
     assert [index.column for index in plan_indexes(CACHE, MIN_INDEXED_ROWS, "auto")] == ["key"]
-    assert [index.column for index in plan_indexes(TURNS, MIN_KEYED_ROWS, "auto")] == ["key", "run"]
+    assert [index.column for index in plan_indexes(ANSWERS, MIN_KEYED_ROWS, "auto")] == ["request"]
     assert [index.column for index in plan_indexes(CHUNKS, MIN_KEYED_ROWS, "auto")] == ["search_text", "id"]
     assert (
         plan_indexes(CORPORA, MIN_INDEXED_ROWS, "auto")

@@ -148,7 +148,7 @@ def test_damaged_table_raises_a_clear_error(ingest: Ingest, docs: Path, uri: str
 
 def test_an_error_passes_between_processes() -> None:
     """A pickled error keeps its class, message and attributes."""
-    error = CorruptTable("turns", "here", "cut off")
+    error = CorruptTable("sources", "here", "cut off")
     restored = pickle.loads(pickle.dumps(error))
 
     assert (type(restored), str(restored), restored.reason) == (CorruptTable, str(error), "cut off")

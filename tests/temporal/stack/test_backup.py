@@ -11,21 +11,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tenure.knowledge.store.schema import TURNS, TURNS_SCHEMA
+from tenure.knowledge.store.schema import MEMORY_USES, MEMORY_USES_SCHEMA
 from tenure.knowledge.store.store import Store
 from tenure.temporal.stack.backup import MANIFEST, BackupError, create_backup, restore_backup
 
 
-def _write_turn(store: Store, number: int) -> None:
-    columns = {
-        "key": [f"k{number}"],
-        "run": ["r"],
-        "role": ["planner"],
-        "turn": [number],
-        "starts_conversation": [False],
-        "messages": ["[]"],
-    }
-    store.upsert(TURNS, pa.table(columns, schema=TURNS_SCHEMA), "key")
+def _write_use(store: Store, number: int) -> None:
+    columns = {"memory": [f"m{number}"], "use_count": [number], "last_used_at": [0], "used_by": [""]}
+    store.upsert(MEMORY_USES, pa.table(columns, schema=MEMORY_USES_SCHEMA), "memory")
 
 
 @pytest.fixture
@@ -43,7 +36,7 @@ def home(tmp_path: Path) -> Path:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute("CREATE TABLE events (n INTEGER)")
         database.commit()
-    _write_turn(Store(str(home / "knowledge")), 0)
+    _write_use(Store(str(home / "knowledge")), 0)
     return home
 
 
@@ -57,7 +50,7 @@ def writing(home: Path) -> Iterator[None]:
         with closing(sqlite3.connect(home / "temporal.db", timeout=60)) as database:
             while not stopping.is_set():
                 number += 1
-                _write_turn(store, number)
+                _write_use(store, number)
                 database.execute("INSERT INTO events VALUES (?)", (number,))
                 database.commit()
                 started.set()
@@ -76,8 +69,8 @@ def _count_events(home: Path) -> int:
         return int(database.execute("SELECT max(n) FROM events").fetchone()[0])
 
 
-def _list_turns(home: Path) -> set[int]:
-    return set(Store(str(home / "knowledge")).read_rows(TURNS, ["turn"], "true")["turn"].to_pylist())
+def _list_uses(home: Path) -> set[int]:
+    return set(Store(str(home / "knowledge")).read_rows(MEMORY_USES, ["use_count"], "true")["use_count"].to_pylist())
 
 
 @pytest.mark.usefixtures("writing")
@@ -86,7 +79,7 @@ def test_a_copy_of_a_home_in_use_is_consistent(home: Path, tmp_path: Path) -> No
     create_backup(home, tmp_path / "copy")
     restore_backup(tmp_path / "copy", tmp_path / "restored")
 
-    assert set(range(1, _count_events(tmp_path / "restored") + 1)) <= _list_turns(tmp_path / "restored")
+    assert set(range(1, _count_events(tmp_path / "restored") + 1)) <= _list_uses(tmp_path / "restored")
     assert (tmp_path / "restored" / "artifacts" / "plot.svg").read_text() == "<svg/>"
 
 

@@ -1,0 +1,92 @@
+"""Store small files of a knowledge base that are written once and read by their names.
+
+A table would need a commit for each of them: several files of its own, a version that maintenance has to remove, and
+rows to merge. As after a commit, a file that was written is on the disk.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from tenure.files.file_store import SCHEME, open_object_store
+from tenure.knowledge.store.errors import StoreUnreachable
+from tenure.knowledge.store.flushing import flush_folder
+
+if TYPE_CHECKING:
+    from pyarrow.fs import S3FileSystem
+
+
+class StoredFiles:
+    """Files in the folder or the S3 store of one knowledge base; safe to share between threads and processes."""
+
+    def __init__(self, uri: str) -> None:
+        """Store files next to the tables at `uri`; connect to nothing yet."""
+        self._uri = uri.rstrip("/")
+        self._folder = None if "://" in uri else Path(uri)
+
+    @cached_property
+    def _objects(self) -> "S3FileSystem":
+        return open_object_store(self._uri)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Store a file, or replace it; readers see all of it or the file that it replaces.
+
+        Raises:
+            StoreUnreachable: the file cannot be written.
+        """
+        with self._translate_errors():
+            if self._folder is None:
+                with self._objects.open_output_stream(self._build_key(name)) as target:
+                    target.write(data)
+                return
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_name(f"{path.name}-{uuid4().hex}.tmp")
+            partial.write_bytes(data)
+            partial.replace(path)
+            flush_folder(self._folder)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, or None if there is none.
+
+        Raises:
+            StoreUnreachable: the file cannot be read.
+        """
+        with self._translate_errors():
+            try:
+                if self._folder is not None:
+                    return (self._folder / name).read_bytes()
+                with self._objects.open_input_stream(self._build_key(name)) as source:
+                    data: bytes = source.read()
+                    return data
+            except FileNotFoundError:
+                return None
+
+    def delete_folder(self, name: str) -> None:
+        """Delete a folder of files, if there is one.
+
+        Raises:
+            StoreUnreachable: the folder cannot be deleted.
+        """
+        with self._translate_errors():
+            try:
+                if self._folder is not None:
+                    shutil.rmtree(self._folder / name)
+                else:
+                    self._objects.delete_dir(self._build_key(name))
+            except FileNotFoundError:
+                return
+
+    def _build_key(self, name: str) -> str:
+        return f"{self._uri.removeprefix(SCHEME)}/{name}"
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreUnreachable(self._uri, str(error)) from error
