@@ -23,9 +23,13 @@ def recall_experience(memories: "Memories", retrieval: "Retrieval", request: Exp
         InvalidFilter: a filter is invalid.
         UnknownCorpus: a corpus was never ingested.
     """
+    # Uses are counted together: each count is a commit.
+    search = request.memories
+    request = request.model_copy(update={"memories": search.model_copy(update={"used_by": ""})})
     repeated = _find_repeated_runs(memories, retrieval, request)
     recalled = _search_runs(memories, request, repeated)
     facts = _search_facts(memories, request, repeated)
+    memories.count_uses([recalled, facts], search)
     related = experience.find_related_runs(recalled.memories, request.run)
     runs = (*related, *experience.find_runs_by_facts(facts.memories, related, request.run))
     inherited = InheritReply()
@@ -52,8 +56,7 @@ def _find_repeated_runs(memories: "Memories", retrieval: "Retrieval", request: E
     """
     if not request.reuses_answers or request.findings is None:
         return ()
-    # Nothing is used yet: the search only looks for the runs.
-    wanted = {"kinds": ("episodic",), "limit": MAX_RECALLED_MEMORIES, "used_by": ""}
+    wanted = {"kinds": ("episodic",), "limit": MAX_RECALLED_MEMORIES}
     found = memories.recall(request.memories.model_copy(update=wanted)).memories
     same = experience.find_same_questions(found, request.memories.query, request.run)
     return retrieval.list_unchanged_runs(request.findings.model_copy(update={"runs": same})) if same else ()

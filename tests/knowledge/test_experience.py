@@ -17,6 +17,8 @@ from tenure.contracts.knowledge.memory import (
 from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.experience import recall_experience
+from tenure.knowledge.store.schema import MEMORY_USES
+from tenure.knowledge.store.store import Store
 from tests.knowledge.conftest import FoundIn
 from tests.knowledge.search.test_prior_runs import QUESTION, TEXTS, accept
 
@@ -66,6 +68,17 @@ def test_a_run_recalls_related_runs(earlier: KnowledgeBase, found: dict[str, Pas
     assert [record.strategy for record in recalled.records] == ["direct"]
     assert recalled.preferences == ("We use metric units.",)
     assert recalled.repeated == ()
+
+
+def test_uses_are_counted_in_one_commit(earlier: KnowledgeBase, uri: str) -> None:
+    """A recall counts one use of each recalled memory, and a repetition of its activity writes nothing."""
+    uses = Store(uri).open_table(MEMORY_USES)
+    before = uses.version
+    for _ in range(2):
+        recall(earlier, "c")
+
+    assert uses.version == before + 1
+    assert [memory.use_count for memory in earlier.memories.list_page(MemoriesRequest()).memories] == [1, 1, 1]
 
 
 def test_the_memories_of_a_repeated_run_are_left_out(earlier: KnowledgeBase) -> None:

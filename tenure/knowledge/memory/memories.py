@@ -193,14 +193,22 @@ class Memories:
             key=lambda scored: (-scored.score, scored.memory.id),
         )
         best = tuple(limit_to_payload(ranked[: request.limit], lambda scored: scored.memory))
-        if request.used_by:
-            ids = list(dict.fromkeys(memory.id for memory in (*(scored.memory for scored in best), *preferences)))
-            memory_rows.count_uses(self._store, ids, uses, request.used_by, memory_rows.to_seconds(request.now))
-        return MemorySearchReply(
+        reply = MemorySearchReply(
             memories=best,
             strategies=self.load_strategies(request.owner, request.without_runs) if request.include_strategies else (),
             preferences=tuple(preferences),
         )
+        if request.used_by:
+            self.count_uses([reply], request)
+        return reply
+
+    def count_uses(self, replies: Sequence[MemorySearchReply], request: MemorySearchRequest) -> None:
+        """Count one use of each memory in the replies, by the user of a request."""
+        recalled = [
+            memory for reply in replies for memory in (*(one.memory for one in reply.memories), *reply.preferences)
+        ]
+        ids = list(dict.fromkeys(memory.id for memory in recalled))
+        memory_rows.count_uses(self._store, ids, request.used_by, memory_rows.to_seconds(request.now))
 
     def _find_candidates(self, request: MemorySearchRequest) -> dict[str, _RecallCandidate]:
         """Return the memories nearest to a query, and those that name its entities, by id."""

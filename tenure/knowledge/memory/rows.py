@@ -165,8 +165,9 @@ def load_uses(store: Store, ids: Sequence[str]) -> dict[str, MemoryRow]:
     return {row["memory"]: row for row in found.to_pylist()}
 
 
-def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, MemoryRow], occasion: str, now: int) -> None:
+def count_uses(store: Store, ids: Sequence[str], occasion: str, now: int) -> None:
     """Count a use of memories, once per `occasion`."""
+    known = load_uses(store, ids)
     rows = [
         {
             "memory": id,
@@ -177,6 +178,8 @@ def count_uses(store: Store, ids: Sequence[str], known: Mapping[str, MemoryRow],
         for id in ids
         if id not in known or known[id]["used_by"] != occasion
     ]
+    if not rows:
+        return
     store.upsert(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
     if store.open_table(MEMORY_USES).version % _COMPACT_EVERY == 0:
         store.compact(MEMORY_USES)
