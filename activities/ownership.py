@@ -127,20 +127,19 @@ class Owners:
             raise refuse(UNPROVED)
         return proof.owner
 
-    def check_message(self, proof: Proof | None, operation: Operation) -> str:
+    def check_message(self, proof: Proof | None, operation: Operation, started: float) -> str:
         """Return the reason for which an update or query is refused, or an empty string.
 
-        The operation must be recent, and an update is accepted once: other people can read it in the history.
+        A query must be recent. An update, which other people can read in the history, must be later than the start of
+        its workflow; the server executes an update of the same id, which the proof covers, only once.
         """
         if not self._tokens:
             return ""
-        if proof is None or not self._is_genuine(proof, operation) or not self._is_recent(proof, self._clock()):
+        now = self._clock()
+        earliest = started if operation.kind == "update" else now
+        if proof is None or not self._is_genuine(proof, operation) or not _is_made_between(proof, earliest, now):
             return UNPROVED
-        if not self.may_use(operation.target, proof.owner):
-            return f"{operation.target} belongs to another owner"
-        if operation.kind == "update" and not self._claim_nonce(proof.nonce, ""):
-            return UNPROVED
-        return ""
+        return "" if self.may_use(operation.target, proof.owner) else f"{operation.target} belongs to another owner"
 
     def check_signal(self, check: SignalCheck) -> bool:
         """Return whether the sender of a signal is the owner of the workflow."""
@@ -170,30 +169,31 @@ class Owners:
             return False
         if proof.kind == "schedule":
             return True
-        if not self._is_recent(proof, start.started / 1000):
-            return False
+        started = start.started / 1000
         # A replay of a proof starts another execution of the same workflow.
-        return self._claim_nonce(proof.nonce, start.run) or self._clock() - start.started / 1000 > MAX_PROOF_AGE_SECONDS
+        return _is_made_between(proof, started, started) and self._claim_nonce(proof.nonce, start.run)
 
     def _is_genuine(self, proof: Proof, operation: Operation) -> bool:
         token = self._tokens.get(proof.owner)
         return token is not None and proof.kind == operation.kind and is_genuine(token, proof, operation)
 
-    def _is_recent(self, proof: Proof, seconds: float) -> bool:
-        return abs(seconds - proof.issued / 1000) <= MAX_PROOF_AGE_SECONDS
-
     def _claim_nonce(self, nonce: str, holder: str) -> bool:
-        """Return whether a nonce is new or was claimed by the same holder; an empty holder claims once."""
+        """Return whether a nonce is new or was claimed by the same holder."""
         now = self._clock()
         with self._lock:
             known = self._nonces.get(nonce)
             if known is not None:
-                return bool(holder) and known[0] == holder
+                return known[0] == holder
             if len(self._nonces) >= _MAX_NONCES:
                 oldest = now - 2 * MAX_PROOF_AGE_SECONDS
                 self._nonces = {name: claim for name, claim in self._nonces.items() if claim[1] >= oldest}
             self._nonces[nonce] = holder, now
             return True
+
+
+def _is_made_between(proof: Proof, earliest: float, latest: float) -> bool:
+    """Return whether a proof was made between two times in seconds, by a clock that may differ."""
+    return earliest - MAX_PROOF_AGE_SECONDS <= proof.issued / 1000 <= latest + MAX_PROOF_AGE_SECONDS
 
 
 class OwnerActivities:
@@ -225,7 +225,7 @@ class OwnerActivityInterceptor(ActivityInboundInterceptor):
         operation = Operation(
             kind="activity",
             name=info.activity_type,
-            target=info.workflow_run_id or "",
+            target=info.workflow_id or "",
             namespace=info.namespace,
             digest=compute_digest(input.args),
         )

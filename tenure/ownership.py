@@ -49,7 +49,7 @@ class Operation(BaseModel):
     name: str
     """Name of the workflow type, activity, signal, update or query."""
     target: str
-    """Id of the workflow; for an activity the id of the execution that starts it."""
+    """Id of the workflow."""
     namespace: str
     """Namespace of the workflow."""
     digest: str
@@ -88,7 +88,7 @@ class WorkflowStart(BaseModel):
     operation: Operation
     """Start as the worker observes it."""
     run: str
-    """Id of the execution."""
+    """Id of the first execution, which a reset keeps."""
     started: int
     """Time at which the server started it, in milliseconds since the epoch."""
 

@@ -108,7 +108,9 @@ class _OwnerOutbound(OutboundInterceptor):
 
     async def start_workflow_update(self, input: StartWorkflowUpdateInput) -> WorkflowUpdateHandle[Any]:
         """Prove the sender of an update."""
-        input.headers = {**input.headers, **self._owner.prove("update", input.update, input.id, input.args)}
+        input.update_id = input.update_id or secrets.token_hex(16)
+        arguments = [*input.args, input.update_id]
+        input.headers = {**input.headers, **self._owner.prove("update", input.update, input.id, arguments)}
         return await super().start_workflow_update(input)
 
     async def create_schedule(self, input: CreateScheduleInput) -> ScheduleHandle:

@@ -127,19 +127,21 @@ def test_a_proof_starts_one_execution() -> None:
     assert known.sign(start(prove(START)), START, 1, "s") is not None
 
 
-def test_a_proof_of_a_message_is_accepted_once() -> None:
-    """An update can be read in the history, so that its proof is worth nothing afterwards; a query cannot."""
-    known = owners()
+def test_a_message_needs_a_proof_of_its_time() -> None:
+    """A query has to be recent, and an update later than the begin of its workflow; clocks may differ."""
+    known, begun = owners(), NOW - 3600
     update = Operation(kind="update", name="steer", target="ann~run", namespace="default", digest="d")
     query = update.model_copy(update={"kind": "query"})
 
-    assert known.check_message(prove(update), update) == ""
-    assert known.check_message(prove(update), update) != ""
-    assert known.check_message(prove(update, nonce="m", age=301), update) != ""
-    assert [known.check_message(prove(query), query) for _ in range(2)] == ["", ""]
-    assert known.check_message(None, query) != ""
-    assert "another owner" in known.check_message(prove(query, "bob"), query)
-    assert Owners({}).check_message(None, query) == ""
+    assert [known.check_message(prove(update, age=age), update, begun) == "" for age in (0, 3899, 3901, -301)] == [
+        *(True, True, False, False)
+    ]
+    assert [known.check_message(prove(query, age=age), query, begun) == "" for age in (0, 299, 301)] == [
+        *(True, True, False)
+    ]
+    assert known.check_message(None, query, begun) != ""
+    assert "another owner" in known.check_message(prove(query, "bob"), query, begun)
+    assert Owners({}).check_message(None, query, begun) == ""
 
 
 async def test_a_signal_is_checked_for_its_workflow() -> None:

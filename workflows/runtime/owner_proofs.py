@@ -9,8 +9,10 @@ does not compare.
 """
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, NoReturn
 
 from temporalio import workflow
@@ -45,6 +47,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.ownership import (
         HEADER,
+        MAX_PROOF_AGE_SECONDS,
         Operation,
         OperationKind,
         Proof,
@@ -56,6 +59,8 @@ with workflow.unsafe.imports_passed_through():
 _SIGN = "sign_owner_operation"
 _CHECK = "check_owner_message"
 _CHECK_TIMEOUT = timedelta(seconds=30)
+_SIGNALS_HEADER = "tenure-owner-signals"
+"""Header of a continued execution with the signals that the one before it has accepted."""
 
 
 class OwnerInterceptor(Interceptor):
@@ -82,6 +87,12 @@ class _OwnerContext:
         self.start: WorkflowStart | None = None
         self._signatures = 0
 
+    @cached_property
+    def accepted_signals(self) -> dict[str, int]:
+        """Times of accepted signals by their nonces, with the recent ones of the execution before."""
+        known = workflow.info().headers.get(_SIGNALS_HEADER)
+        return json.loads(known.data) if known else {}
+
     def add_proof(
         self, headers: Mapping[str, Payload], kind: OperationKind, name: str, target: str, arguments: Sequence[Any]
     ) -> Mapping[str, Payload]:
@@ -92,7 +103,7 @@ class _OwnerContext:
         if workflow.unsafe.is_replaying():
             return headers  # the command was sent by the first execution
         operation = _describe_operation(kind, name, target, arguments)
-        now, nonce = round(workflow.now().timestamp() * 1000), f"{self.start.run}:{self._signatures}"
+        now, nonce = round(workflow.now().timestamp() * 1000), f"{workflow.info().run_id}:{self._signatures}"
         proof: Proof | None = workflow.extern_functions()[_SIGN](self.start, operation, now, nonce)
         return headers if proof is None else {**headers, HEADER: encode_proof(proof)}
 
@@ -104,7 +115,6 @@ class _OwnerInbound(WorkflowInboundInterceptor):
         """Share the context with the outbound interceptor."""
         self._context = _OwnerContext()
         self._signals = asyncio.Lock()
-        self._seen: set[str] = set()
         super().init(_OwnerOutbound(outbound, self._context))
 
     async def execute_workflow(self, input: ExecuteWorkflowInput) -> Any:
@@ -115,8 +125,8 @@ class _OwnerInbound(WorkflowInboundInterceptor):
             self._context.start = WorkflowStart(
                 proof=proof,
                 operation=_describe_operation(proof.kind, info.workflow_type, target, input.args),
-                run=info.run_id,
-                started=round(info.start_time.timestamp() * 1000),
+                run=info.first_execution_run_id,
+                started=round(info.workflow_start_time.timestamp() * 1000),
             )
         return await super().execute_workflow(input)
 
@@ -127,15 +137,18 @@ class _OwnerInbound(WorkflowInboundInterceptor):
         """
         if HEADER not in workflow.info().headers:
             return await super().handle_signal(input)
-        proof = decode_proof(input.headers)
+        proof, accepted = decode_proof(input.headers), self._context.accepted_signals
         async with self._signals:
-            if proof is None or proof.nonce in self._seen or not await self._check_signal(proof, input):
+            if proof is None or proof.nonce in accepted or not await self._check_signal(proof, input):
                 workflow.logger.warning("a signal %s without the proof of the owner was refused", input.signal)
                 return None
-            self._seen.add(proof.nonce)
+            accepted[proof.nonce] = proof.issued
         return await super().handle_signal(input)
 
     async def _check_signal(self, proof: Proof, input: HandleSignalInput) -> bool:
+        """Return whether a signal is that of the owner, and not one that an earlier execution may have accepted."""
+        if proof.issued < _get_oldest(workflow.info().workflow_start_time):
+            return False
         operation = _describe_operation("signal", input.signal, workflow.info().workflow_id, input.args)
         accepted: bool = await workflow.execute_local_activity(
             "check_signal",
@@ -147,7 +160,7 @@ class _OwnerInbound(WorkflowInboundInterceptor):
 
     def handle_update_validator(self, input: HandleUpdateInput) -> None:
         """Refuse an update of anyone but the owner."""
-        self._check_message("update", input.update, input.args, input.headers)
+        self._check_message("update", input.update, [*input.args, input.id], input.headers)
         super().handle_update_validator(input)
 
     async def handle_query(self, input: HandleQueryInput) -> Any:
@@ -159,7 +172,8 @@ class _OwnerInbound(WorkflowInboundInterceptor):
         self, kind: OperationKind, name: str, arguments: Sequence[Any], headers: Mapping[str, Payload]
     ) -> None:
         operation = _describe_operation(kind, name, workflow.info().workflow_id, arguments)
-        refusal: str = workflow.extern_functions()[_CHECK](decode_proof(headers), operation)
+        started = workflow.info().workflow_start_time.timestamp()
+        refusal: str = workflow.extern_functions()[_CHECK](decode_proof(headers), operation, started)
         if refusal:
             raise ApplicationError(refusal, type=OWNER_REFUSED, non_retryable=True)
 
@@ -172,10 +186,13 @@ class _OwnerOutbound(WorkflowOutboundInterceptor):
         self._context = context
 
     def continue_as_new(self, input: ContinueAsNewInput) -> NoReturn:
-        """Prove the start of the next execution."""
+        """Prove the start of the next execution, and name the signals that it must not accept again."""
         info = workflow.info()
         name, arguments = input.workflow or info.workflow_type, input.args
-        input.headers = self._context.add_proof(input.headers, "child", name, info.workflow_id, arguments)
+        oldest, signals = _get_oldest(workflow.now()), self._context.accepted_signals
+        recent = {nonce: issued for nonce, issued in signals.items() if issued >= oldest}
+        headers = {**input.headers, _SIGNALS_HEADER: Payload(data=json.dumps(recent).encode())}
+        input.headers = self._context.add_proof(headers, "child", name, info.workflow_id, arguments)
         super().continue_as_new(input)
 
     async def start_child_workflow(self, input: StartChildWorkflowInput) -> workflow.ChildWorkflowHandle[Any, Any]:
@@ -185,14 +202,14 @@ class _OwnerOutbound(WorkflowOutboundInterceptor):
 
     def start_activity(self, input: StartActivityInput) -> workflow.ActivityHandle[Any]:
         """Prove the start of an activity."""
-        run = workflow.info().run_id
-        input.headers = self._context.add_proof(input.headers, "activity", input.activity, run, input.args)
+        target = workflow.info().workflow_id
+        input.headers = self._context.add_proof(input.headers, "activity", input.activity, target, input.args)
         return super().start_activity(input)
 
     def start_local_activity(self, input: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
         """Prove the start of a local activity."""
-        run = workflow.info().run_id
-        input.headers = self._context.add_proof(input.headers, "activity", input.activity, run, input.args)
+        target = workflow.info().workflow_id
+        input.headers = self._context.add_proof(input.headers, "activity", input.activity, target, input.args)
         return super().start_local_activity(input)
 
     async def signal_child_workflow(self, input: SignalChildWorkflowInput) -> None:
@@ -206,6 +223,11 @@ class _OwnerOutbound(WorkflowOutboundInterceptor):
         target = input.workflow_id
         input.headers = self._context.add_proof(input.headers, "signal", input.signal, target, input.args)
         await super().signal_external_workflow(input)
+
+
+def _get_oldest(started: datetime) -> int:
+    """Return the time in milliseconds from which proofs belong to an execution that started then."""
+    return round((started.timestamp() - MAX_PROOF_AGE_SECONDS) * 1000)
 
 
 def encode_proof(proof: Proof) -> Payload:

@@ -1,6 +1,7 @@
 """Owners on a real server, with clients that send whatever they like."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,6 +10,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 import pytest
+from temporalio import workflow
 from temporalio.api.common.v1 import Payload
 from temporalio.client import (
     Client,
@@ -30,7 +32,8 @@ from temporalio.client import (
 from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.testing import WorkflowEnvironment
 
-from activities.ownership import OWNER_REFUSED, UNPROVED, Owners
+from activities import ownership
+from activities.ownership import OWNER_REFUSED, UNPROVED, OwnerActivities, Owners
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import CorpusReply, CorpusRequest, EmbedRequest, IngestRequest
 from tenure.contracts.evidence.passages import PassageRef
@@ -49,14 +52,16 @@ from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.notifications import Notification
 from tenure.contracts.run.run import ControlState, Feedback, RunProgress, RunRequest
 from tenure.knowledge.base import KnowledgeBase
-from tenure.ownership import HEADER, qualify_name
+from tenure.ownership import HEADER, Operation, Proof, compute_digest, qualify_name, sign_operation
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.owner_client import OwnerClientInterceptor
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
+from tests.support.workers import PatientWorker
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
 from tests.workflows.run.test_agent import REQUEST, until
+from workflows.plugin import create_plugin
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
@@ -307,8 +312,6 @@ async def test_a_proof_that_is_too_old_is_refused(serving: Serving, server: Work
     request, id = CorpusRequest(action="list"), name("ann")
     headers = dict(interceptor.prove("start", "CorpusWorkflow", id, [request]))
     proof = headers[HEADER].data
-    from tenure.ownership import Operation, Proof, compute_digest, sign_operation
-
     operation = Operation(
         kind="start",
         name="CorpusWorkflow",
@@ -323,6 +326,25 @@ async def test_a_proof_that_is_too_old_is_refused(serving: Serving, server: Work
         accepted = await find_refusal(connect(server, Copied(headers)), CorpusWorkflow.run, request, id)
 
     assert (refused, accepted) == (UNPROVED, "")
+
+
+async def test_a_run_may_wait_for_its_first_worker(
+    serving: Serving, server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The age of a proof is that at the start of its workflow, however late a worker executes it."""
+    handle = await client_of(server, "ann").start_workflow(
+        CorpusWorkflow.run, CorpusRequest(action="list"), id=name("ann"), task_queue=TENURE_QUEUE
+    )
+    first = (await handle.fetch_history()).events[0]
+    headers = first.workflow_execution_started_event_attributes.header.fields
+    issued = Proof.model_validate_json(headers[HEADER].data).issued / 1000
+    monkeypatch.setattr(
+        ownership, "MAX_PROOF_AGE_SECONDS", abs(first.event_time.ToDatetime(UTC).timestamp() - issued) + 0.001
+    )
+    async with serving(None, MemoryKnowledge({}), owners=OWNERS):
+        reply: CorpusReply = await handle.result()
+
+    assert reply.corpora == ()
 
 
 async def ask_everything(client: Client, id: str) -> list[str]:
@@ -427,6 +449,103 @@ async def test_a_copied_signal_has_no_effect(serving: Serving, server: WorkflowE
 
     assert progress.status == "running"
     assert (result.status, result.feedback) == ("done", ())
+
+
+async def test_a_copied_update_is_not_applied_by_another_worker(serving: Serving, server: WorkflowEnvironment) -> None:
+    """An update that others send again, also with its id and to a worker that has just started, changes nothing."""
+    held = Held(text(("All about it.", 1)))
+    knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen"})
+    chat = ScriptedChat(story(section_writer=held))
+    async with serving(chat, knowledge, owners=Owners(TOKENS)) as stage:
+        run = await client_of(server, "ann").start_workflow(AgentWorkflow.run, ANNS, id=name(), task_queue=TENURE_QUEUE)
+        stage.adopt(run)
+        await held.reached.wait()
+        await run.execute_update("steer", RunCommand(name="pause"), id="ours")
+        await run.execute_update("steer", RunCommand(name="resume"))
+        events = [event async for event in run.fetch_history_events()]
+        accepted = (event.workflow_execution_update_accepted_event_attributes.accepted_request for event in events)
+        stolen = next(dict(one.input.header.fields) for one in accepted if one.meta.update_id == "ours")
+        stage.forget()
+    async with serving(chat, knowledge, owners=Owners(TOKENS)) as stage:
+        stage.adopt(run)
+        thief = connect(server, Copied(stolen)).get_workflow_handle(run.id)
+        with pytest.raises(WorkflowUpdateFailedError, match="update failed"):
+            await thief.execute_update("steer", RunCommand(name="pause"))
+        await thief.execute_update("steer", RunCommand(name="pause"), id="ours")
+        progress = await until(run, lambda progress: True)
+        held.released.set()
+        await run.result()
+
+    assert progress.status == "running"
+
+
+@workflow.defn
+class Counting:
+    """Workflow that counts signals, over several executions."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.continues = False
+
+    @workflow.run
+    async def run(self, count: int) -> None:
+        self.count += count
+        await workflow.wait_condition(lambda: self.continues)
+        workflow.continue_as_new(self.count)
+
+    @workflow.signal
+    async def add(self) -> None:
+        self.count += 1
+
+    @workflow.signal
+    def go_on(self) -> None:
+        self.continues = True
+
+    @workflow.query
+    def counted(self) -> int:
+        return self.count
+
+
+async def test_a_copied_signal_has_no_effect_after_a_continue_as_new(server: WorkflowEnvironment) -> None:
+    """A continued execution refuses signals that the one before it accepted, and those from before its time."""
+    plugin, queue = create_plugin(OWNERS, lambda chunks, sources: ()), f"counting-{uuid4().hex[:8]}"
+    async with PatientWorker(
+        server.client,
+        task_queue=queue,
+        workflows=[Counting],
+        activities=[OwnerActivities(OWNERS).check_signal],
+        plugins=[plugin],
+    ):
+        ann = client_of(server, "ann")
+        begun = await ann.start_workflow(Counting.run, 0, id=name(), task_queue=queue)
+        await begun.signal(Counting.add)
+        while not await begun.query(Counting.counted):  # noqa: ASYNC110 - of another process
+            await asyncio.sleep(0.02)
+        events = [event async for event in begun.fetch_history_events()]
+        signals = (event.workflow_execution_signaled_event_attributes for event in events)
+        stolen = next(dict(signal.header.fields) for signal in signals if signal.signal_name == "add")
+        await begun.signal(Counting.go_on)
+        latest = ann.get_workflow_handle_for(Counting.run, begun.id)
+        while (await latest.describe()).run_id == begun.first_execution_run_id:  # noqa: ASYNC110 - of the server
+            await asyncio.sleep(0.02)
+        for headers in (stolen, sign_old_signal(server, begun.id)):
+            await connect(server, Copied(headers)).get_workflow_handle(begun.id).signal("add")
+        await latest.signal(Counting.add)
+        while (counted := await latest.query(Counting.counted)) < 2:  # noqa: ASYNC110 - signals stay in their order
+            await asyncio.sleep(0.02)
+        await latest.terminate()
+
+    assert counted == 2
+
+
+def sign_old_signal(server: WorkflowEnvironment, id: str) -> dict[str, Payload]:
+    """Return the proof of a signal that was sent to an earlier workflow with the same id."""
+    operation = Operation(
+        kind="signal", name="add", target=id, namespace=server.client.namespace, digest=compute_digest([])
+    )
+    issued = round((time.time() - 400) * 1000)
+    proof = sign_operation(TOKENS["ann"], "ann", operation, issued, "another nonce")
+    return {HEADER: Payload(data=proof.model_dump_json().encode())}
 
 
 @slow
