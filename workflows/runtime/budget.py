@@ -103,7 +103,7 @@ class BudgetLease:
     async def reserve_expected(self, expected: BudgetAmounts, *, for_writing: bool) -> BudgetAmounts | None:
         """Reserve what a call is expected to use of an effort, or None if the effort is exhausted.
 
-        A child announces its calls with its progress and does not wait for the run. It requests what exceeds its
+        A child announces its calls with its next news and does not wait for the run. It requests what exceeds its
         share of the effort.
         """
         progress = self._progress
@@ -112,7 +112,7 @@ class BudgetLease:
             announced, used = add_amounts(self._announced, expected), self._used()
             if self._is_covered(add_amounts(used, announced), progress.ended_parts.values()):
                 self._announced = progress.expected = announced
-                progress.report(for_writing=for_writing)
+                progress.for_writing = for_writing
                 return expected
             await progress.send()  # the run has to know what ended parts have used
             request = self._build_request(expected, expected, for_writing=for_writing)

@@ -52,7 +52,9 @@ class ActivityClients:
         limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
-        self.progress = ProgressReporter(run, lambda: self.record.usage, lambda: self._is_limited(limits))
+        self.progress = ProgressReporter(
+            run, lambda: self.record.usage, lambda: self.lease.remaining != BudgetAmounts()
+        )
         self.lease = BudgetLease(
             workflow_,
             limits,
@@ -60,17 +62,11 @@ class ActivityClients:
             lambda: budget.compute_used_amounts(self.record.usage),
             self.progress if run else None,
         )
-        self.models = ModelClient(workflow_, limits, self.lease, self.record)
+        self.models = ModelClient(workflow_, limits, self.lease, self.record, self.progress)
         self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
         self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
         self.mcp = McpClient(workflow_, limits)
         self.sandbox = SandboxClient(workflow_, limits)
-
-    def _is_limited(self, limits: RunLimits) -> bool:
-        """Return whether people limit what the run may use."""
-        current = self._workflow.apply_budget_revision(limits)
-        by_effort = self._workflow.control.budget_revision.by_effort
-        return bool(budget.list_limits(current)) and not by_effort
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""

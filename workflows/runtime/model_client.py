@@ -17,6 +17,7 @@ from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import limit_by_step
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control import budget
@@ -63,12 +64,14 @@ class ModelClient:
         limits: RunLimits,
         lease: BudgetLease,
         record: CallRecord,
+        progress: ProgressReporter,
     ) -> None:
-        """Reserve from `lease` and account in `record`."""
+        """Reserve from `lease`, account in `record`, and report with `progress` before a call."""
         self._workflow = workflow_
         self._limits = limits
         self._lease = lease
         self._record = record
+        self._progress = progress
 
     async def ask(
         self,
@@ -128,6 +131,8 @@ class ModelClient:
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
+        if not by_rule:
+            self._progress.send_soon()
         reply = await self._execute(role, request, summary)
         if conversation:
             conversation.advance(reply, len(evidence))

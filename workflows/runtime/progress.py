@@ -1,9 +1,10 @@
 """Report the progress of a child workflow to its run.
 
-Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: a child sends
-at most one message every two seconds, fewer if the server or the workers are busy, and the last news are part of its
-result. A server accepts a limited number of signals for one run, 10,000 by default. A run that receives a flood of
-signals receives none of its children afterwards: they continue without it, and its report says so.
+Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: until a call
+of a model begins, which takes long, or for two seconds. A child sends at most one message every two seconds, fewer if
+the server or the workers are busy, and the last news are part of its result. A server accepts a limited number of
+signals for one run, 10,000 by default. A run that receives a flood of signals receives none of its children afterwards:
+they continue without it, and its report says so.
 """
 
 import asyncio
@@ -33,21 +34,22 @@ class ProgressReporter:
     """Reporter of one child workflow."""
 
     def __init__(
-        self, run: str, usage: Callable[[], WorkflowUsage], is_limited: Callable[[], bool] = lambda: False
+        self, run: str, usage: Callable[[], WorkflowUsage], holds_budget: Callable[[], bool] = lambda: False
     ) -> None:
         """Report to a run.
 
         Args:
             run: workflow id of the run.
             usage: returns everything that the child has used so far.
-            is_limited: returns whether people limit the run, so that other parts need what the child leaves unused.
+            holds_budget: returns whether the child has an unused grant, which other parts may need.
         """
         self._run = run
         self._usage = usage
-        self._is_limited = is_limited
+        self._holds_budget = holds_budget
         self._waiting: list[ProgressUpdate] = []
+        self._waiting_since = workflow.now()
         self._task: asyncio.Task[None] | None = None
-        self._is_asleep = False
+        self._is_urgent = False
         self._sending = asyncio.Lock()
         self._last_sent = workflow.now()
         self._delay = timedelta()
@@ -55,6 +57,8 @@ class ProgressReporter:
         """Usage of the child's own children that have ended, by their ids."""
         self.expected: BudgetAmounts | None = None
         """Amounts that the calls in progress are expected to use of an effort; None without an effort."""
+        self.for_writing: bool | None = None
+        """Whether the last of these calls writes the report; None without an effort."""
         self.is_received = True
         """Whether the run has received every message."""
 
@@ -76,28 +80,29 @@ class ProgressReporter:
                 is_full_outline=child.is_full_outline,
             )
 
+    def send_soon(self) -> None:
+        """Send the news without a further wait because a call begins, unless a message was sent just now."""
+        self._is_urgent = bool(self._waiting) and workflow.now() >= self._last_sent + compute_pause(self._delay)
+
     async def send(self) -> None:
         """Send immediately what was reported, and wait until the run has received it."""
-        self._stop_waiting()
-        await self._send()
+        async with self._sending:
+            await self._send_first(len(self._waiting))
 
     async def wait_until_received(self) -> None:
-        """Wait until the run has received what is being sent, so that the news of a new child arrive after it."""
-        async with self._sending:
-            return
+        """Wait until the run has received what was reported, so that the news of a new child arrive after it."""
+        await self.send()
 
     async def read_unsent(self) -> ProgressUpdate | None:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
-        self._stop_waiting()
         async with self._sending:
-            while len(self._waiting) > 1:
-                await self._signal(self._waiting.pop(0))
+            await self._send_first(len(self._waiting) - 1)
         return self._add_amounts(self._waiting.pop()) if self._waiting else None
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
         self._end(**news)
-        if self._is_limited():
+        if self._holds_budget():
             await self.send()
         return await self.read_unsent()
 
@@ -113,38 +118,36 @@ class ProgressReporter:
     def _add(self, **news: Any) -> None:
         update = ProgressUpdate(reporter=workflow.info().workflow_id, **news)
         merged = merge_updates(self._waiting[-1], update) if self._waiting else None
+        if not self._waiting:
+            self._waiting_since = workflow.now()
         if merged is None:
             self._waiting.append(update)
         else:
             self._waiting[-1] = merged
 
+    async def _send_first(self, count: int) -> None:
+        self._is_urgent = False
+        for _ in range(count):
+            await self._signal(self._waiting.pop(0))
+
     async def _send_later(self) -> None:
         while self._waiting:
-            until = self._last_sent + compute_pause(self._delay)
-            if until > workflow.now():
-                await self._sleep(until)
+            until = self._waiting_since + compute_pause(self._delay)
+            if self._is_urgent or until <= workflow.now():
+                await self.send()
             else:
-                await self._send()
+                await self._wait(until)
 
-    async def _sleep(self, until: datetime) -> None:
-        """Wait for the next message, and measure how late the wait ends."""
-        self._is_asleep = True
-        await workflow.sleep(until - workflow.now(), summary="until the next progress")
-        self._is_asleep = False
-        self._delay = workflow.now() - until
-
-    def _stop_waiting(self) -> None:
-        """End the wait for the next message."""
-        if self._task is not None and self._is_asleep:
-            self._task.cancel()
-            self._task, self._is_asleep = None, False
-
-    async def _send(self) -> None:
-        """Send what is waiting, after what is being sent."""
-        async with self._sending:
-            waiting, self._waiting = self._waiting, []
-            for update in waiting:
-                await self._signal(update)
+    async def _wait(self, until: datetime) -> None:
+        """Wait for the time of the next message, unless it is sent earlier; measure how late the wait ends."""
+        try:
+            await workflow.wait_condition(
+                lambda: self._is_urgent or not self._waiting,
+                timeout=until - workflow.now(),
+                timeout_summary="until the next progress",
+            )
+        except TimeoutError:
+            self._delay = workflow.now() - until
 
     async def _signal(self, update: ProgressUpdate) -> None:
         self._last_sent = workflow.now()
@@ -154,4 +157,5 @@ class ProgressReporter:
 
     def _add_amounts(self, update: ProgressUpdate) -> ProgressUpdate:
         """Return an update with what has been used and is expected now."""
-        return update.model_copy(update={"usage": self._usage(), "expected": self.expected})
+        amounts = {"usage": self._usage(), "expected": self.expected, "for_writing": self.for_writing}
+        return update.model_copy(update=amounts)

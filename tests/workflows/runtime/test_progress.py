@@ -38,6 +38,8 @@ class Reporting:
                 await workflow.wait_condition(lambda: self.is_heard)
             elif line == "send":
                 await reporter.send()
+            elif line == "call":
+                reporter.send_soon()
             elif line == "expect":
                 reporter.expected = BudgetAmounts(calls=1)
             elif line == "fail":
@@ -113,6 +115,24 @@ async def test_news_wait_for_two_seconds(server: WorkflowEnvironment) -> None:
 
     assert [update.last for update in heard] == ["writing"]
     assert last is not None and last.last == "checking"
+
+
+async def test_news_do_not_wait_during_a_call(server: WorkflowEnvironment) -> None:
+    """All news are sent without a timer when a call begins, and later ones wait again."""
+    heard, last, history = await play(server, ["sleep", "reading", "writing", "call", "wait", "checking"], 1)
+
+    assert [update.last for update in heard] == ["writing"]
+    assert last is not None and last.last == "checking"
+    started = [event for event in history.events if event.HasField("timer_started_event_attributes")]
+    assert len(started) <= 2  # that of the sleep, and perhaps one for the news that the result delivers
+
+
+async def test_a_call_soon_after_a_message_sends_nothing(server: WorkflowEnvironment) -> None:
+    """The news of a call that begins within two seconds of the last message are part of the result."""
+    heard, last, _ = await play(server, ["sleep", "reading", "send", "writing", "call"], 1)
+
+    assert [update.last for update in heard] == ["reading"]
+    assert last is not None and last.last == "writing"
 
 
 async def test_news_wait_longer_if_workers_are_late(server: WorkflowEnvironment) -> None:
