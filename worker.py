@@ -38,7 +38,7 @@ from temporalio.worker import (
 
 from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
-from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
+from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
@@ -292,6 +292,7 @@ def build_workers(
     # Searches and ingestion had no queues of their own: runs that began then wait for them here.
     methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
+    throttle = choose_heartbeat_throttle(client, settings)
     plugin = create_plugin(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources))
     return [
         Worker(
@@ -306,8 +307,12 @@ def build_workers(
             workflow_task_poller_behavior=PollerBehaviorAutoscaling(),
             activity_task_poller_behavior=PollerBehaviorAutoscaling(),
             graceful_shutdown_timeout=choose_shutdown_timeout(settings, queue),
-            max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
-            interceptors=[HeartbeatTimeoutInterceptor(settings.heartbeat_seconds), *interceptors],
+            max_heartbeat_throttle_interval=throttle,
+            interceptors=[
+                HeartbeatTimeoutInterceptor(settings.heartbeat_seconds),
+                HeartbeatThrottleInterceptor(throttle),
+                *interceptors,
+            ],
             plugins=[plugin],
             **options,
         )

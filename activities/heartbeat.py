@@ -10,10 +10,12 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, Self
 
 from temporalio import activity
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor
 
 SYNC_HEARTBEAT_SECONDS = 2.0
 """Interval between heartbeats of a synchronous activity."""
@@ -26,8 +28,35 @@ LOCAL_HEARTBEAT_THROTTLE = timedelta(milliseconds=100)
 and the progress of an ingestion as they arrive, and a cancelled call costs no more than another second.
 
 A cluster bills and stores each heartbeat: its workers send one in 80 % of the heartbeat timeout, as is the SDK's
-default.
+default, and the first one no earlier, so that most calls send none.
 """
+
+_TIMEOUT_SHARE = 0.8
+"""Share of the heartbeat timeout after which the SDK sends a heartbeat whatever its throttle."""
+
+_throttle: ContextVar[timedelta] = ContextVar("heartbeat_throttle", default=timedelta(0))
+
+
+class HeartbeatThrottleInterceptor(Interceptor):
+    """Interceptor of a worker whose asynchronous activities send their first heartbeat after its throttle."""
+
+    def __init__(self, throttle: timedelta) -> None:
+        """Delay the first heartbeat by the interval between two, which the SDK applies to all others."""
+        self._throttle = throttle
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """Delay the first heartbeat of every activity."""
+        return _ThrottledInbound(next, self._throttle)
+
+
+class _ThrottledInbound(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, throttle: timedelta) -> None:
+        super().__init__(next)
+        self._throttle = throttle
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        _throttle.set(self._throttle)
+        return await super().execute_activity(input)
 
 
 @asynccontextmanager
@@ -41,9 +70,9 @@ async def send_heartbeats(details: Callable[[], Sequence[Any]] = tuple) -> Async
     if timeout is None:
         yield
         return
-    beating = asyncio.create_task(
-        _send_repeatedly(min(timeout.total_seconds() / 3, MAX_ASYNC_HEARTBEAT_SECONDS), details)
-    )
+    interval = min(timeout.total_seconds() / 3, MAX_ASYNC_HEARTBEAT_SECONDS)
+    delay = min(_throttle.get(), _TIMEOUT_SHARE * timeout).total_seconds()
+    beating = asyncio.create_task(_send_repeatedly(interval, max(delay, interval), details))
     try:
         yield
     finally:
@@ -52,10 +81,11 @@ async def send_heartbeats(details: Callable[[], Sequence[Any]] = tuple) -> Async
             await beating
 
 
-async def _send_repeatedly(interval: float, details: Callable[[], Sequence[Any]]) -> None:
+async def _send_repeatedly(interval: float, delay: float, details: Callable[[], Sequence[Any]]) -> None:
+    await asyncio.sleep(delay)  # most activities end before
     while True:
-        await asyncio.sleep(interval)  # most activities end before
         activity.heartbeat(*details())
+        await asyncio.sleep(interval)
 
 
 class HeartbeatThread:

@@ -2,15 +2,18 @@
 
 import asyncio
 import threading
+import uuid
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from temporalio.testing import ActivityEnvironment
+from temporalio import activity
+from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
 
 from activities import heartbeat
-from activities.heartbeat import HeartbeatThread, send_heartbeats
+from activities.heartbeat import HeartbeatThread, HeartbeatThrottleInterceptor, send_heartbeats
+from tests.support.workers import PatientWorker
 
 
 def environment(timeout: timedelta | None, beats: list[tuple[Any, ...]]) -> ActivityEnvironment:
@@ -43,6 +46,37 @@ async def test_heartbeats_are_sent_repeatedly() -> None:
     assert await made.run(work) == "done"
     assert set(beats) == {()}
     assert asyncio.all_tasks() <= tasks
+
+
+@pytest.mark.parametrize(
+    ("throttle", "expected"),
+    [(heartbeat.LOCAL_HEARTBEAT_THROTTLE, 1.0), (timedelta(seconds=30), 24.0), (timedelta(seconds=5), 5.0)],
+)
+async def test_first_heartbeat_waits_for_the_throttle(
+    server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch, throttle: timedelta, expected: float
+) -> None:
+    """A call on a cluster sends its first heartbeat as late as the SDK may send the second."""
+    delays: list[float] = []
+
+    async def send_repeatedly(interval: float, delay: float, details: object) -> None:
+        delays.append(delay)
+
+    monkeypatch.setattr(heartbeat, "_send_repeatedly", send_repeatedly)
+
+    @activity.defn
+    async def work() -> None:
+        async with send_heartbeats():
+            await asyncio.sleep(0)
+
+    queue = f"throttle-{uuid.uuid4().hex[:8]}"
+    interceptors = [HeartbeatThrottleInterceptor(throttle)]
+    async with PatientWorker(server.client, task_queue=queue, activities=[work], interceptors=interceptors):
+        timeout = timedelta(seconds=30)
+        await server.client.execute_activity(
+            work, id=queue, task_queue=queue, start_to_close_timeout=timeout, heartbeat_timeout=timeout
+        )
+
+    assert delays == [expected]
 
 
 async def test_no_heartbeats_without_a_timeout() -> None:
