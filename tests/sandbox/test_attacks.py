@@ -204,7 +204,7 @@ PREVENTS = {"kills the tests"}
 
 @slow
 async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
-    """No trick of a wrong program makes its tests pass without a note, while a right program passes."""
+    """No trick of a wrong program makes its tests pass, while a right program passes without a note."""
     right = (InputFile(name="solution.py", text="def add(a, b):\n    return a + b"),)
     wrong = [(InputFile(name="solution.py", text=text),) for text in SPOOFS.values()]
 
@@ -216,8 +216,7 @@ async def test_no_wrong_program_passes(box: ContainedSandbox) -> None:
 
     by_name = dict(zip([*SPOOFS, "right"], outcomes, strict=True))
     assert (by_name["right"].verdict, by_name.pop("right").notes) == ("passed", ())
-    assert [name for name, one in by_name.items() if one.verdict not in ("failed", "forged") and not one.notes] == []
-    assert by_name["kills the tests"].verdict != "passed"
+    assert [name for name, one in by_name.items() if one.verdict not in ("failed", "forged")] == []
 
 
 @slow

@@ -150,9 +150,7 @@ async def of_solution(box: Sandbox, path: Path, keep: Path) -> Row:
     outcome = await box.test(trial, keep)
     dropped = [*(CANARY / "drop").iterdir()]
     words = f"{outcome.verdict}: {outcome.reason}"[:120]
-    # A pass in one process with the tests is reported with what looks like a cheat.
-    is_caught = outcome.verdict in ("failed", "forged") or bool(outcome.notes)
-    return path.stem, header(path, "safe"), words, is_caught and not dropped
+    return path.stem, header(path, "safe"), words, outcome.verdict in ("failed", "forged") and not dropped
 
 
 def table(rows: list[Row], who: str) -> str:

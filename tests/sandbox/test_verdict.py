@@ -39,7 +39,7 @@ GOOD = [*phases("test_a.py::test_one"), {"kind": "end", "code": 0}]
         (unit({"kind": "end", "code": 0}), "forged", "the report does not have every test"),
         (unit(*GOOD, status=256), "forged", "the report does not have every test"),
         (unit(*phases("test_a.py::test_two"), GOOD[-1]), "forged", "the report does not have every test"),
-        (unit({"kind": "tampered"}, *GOOD), "forged", "the data of the tests was changed"),
+        (unit({"kind": "tampered", "text": "the data was changed"}, *GOOD), "forged", "the data was changed"),
         (unit(*phases("test_a.py::test_one", "skipped"), GOOD[-1]), "failed", "it was skipped"),
         (unit(*phases("test_a.py::test_one", "failed"), {"kind": "end", "code": 1}), "failed", ""),
         (unit(*phases("test_a.py::test_one")[:1], {"kind": "end", "code": 1}), "failed", "it did not end"),

@@ -8,6 +8,7 @@ read. Names of tests, which can contain expected values, are kept out of the env
 import ast
 import contextlib
 import functools
+import gc
 import importlib
 import importlib.machinery
 import linecache
@@ -41,6 +42,7 @@ MAX_FAILURE_CHARS: Final = 6000
 """Maximum length of a failure message."""
 
 _SWALLOWED: Final = "an assertion failed, and the program kept the failure from the test"
+_TEST_TOOLS: Final = ("unittest", "pytest", "_pytest", "numpy.testing")
 _Function = tuple[str, int]
 """File and first line of a test function."""
 
@@ -68,12 +70,16 @@ def main(job: dict[str, Any], report: int) -> int:
     code = int(pytest.main([*arguments, *files], plugins=[runner]))
     after = [read_file_marks(one) for one in data]
     if after[1] != before[1]:
-        runner.report("tampered")
+        runner.report("tampered", text="the data of the tests was changed")
     if after[0] != before[0]:
         runner.watch.report("the program changed files that were given to it")
     current = read_functions()
     for name in [name for name, value in functions.items() if current.get(name, value) is not value]:
         runner.watch.report(f"{name} was replaced")
+        # Tests may replace functions themselves, and some libraries replace those of json or builtins.
+        is_own = getattr(current[name], "__code__", main.__code__).co_filename.startswith(f"{WORK}/")
+        if is_own and name.startswith(_TEST_TOOLS):
+            runner.report("tampered", text=f"the program replaced {name} by a function of its own")
     runner.report_incomplete()
     runner.report("end", code=code)
     return code
@@ -101,7 +107,7 @@ def read_file_marks(files: list[tuple[str, str]]) -> list[tuple[int, int, int]]:
 
 def read_functions() -> dict[str, Any]:
     """Return the functions and classes by which tests judge, to see whether one was replaced."""
-    judges = ("builtins", "json", "math", "operator", "unittest", "pytest", "_pytest", "numpy.testing")
+    judges = ("builtins", "json", "math", "operator", *_TEST_TOOLS)
     found: dict[str, Any] = {}
     for name, module in sorted(sys.modules.items()):
         if name.startswith(judges):
@@ -293,6 +299,10 @@ class Runner:
             text = str(report.longrepr)
             trace = text[-MAX_FAILURE_CHARS:]
             self.report("broken", id=report.nodeid, error=_last(text), trace=trace, begun=self.watch.is_same_process)
+
+    def pytest_collection_finish(self) -> None:
+        """Hide what exists before the first test, such as parameters and test modules, from searches by `gc`."""
+        gc.freeze()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:

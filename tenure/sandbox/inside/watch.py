@@ -38,6 +38,8 @@ _OWN_METHODS: Final = frozenset(
     "__init__ __new__ __repr__ __str__ __init_subclass__ __class_getitem__ __setitem__ __delitem__ __reduce__".split()
 )
 """Methods that a class derived from a built-in one may replace without changing its value."""
+_DISTANCE: Final = 982_451_653
+"""Difference of two numbers that no tolerance and no usual modulus ignores: a large prime."""
 _INTERNAL: Final = ("sys._current", "sys.set", "gc.", "ctypes.", "code.__new__", "function.__new__", "os.fork")
 _EXECUTORS: Final = ("doctest", "timeit", "runpy", "code", "codeop")
 _LOADERS: Final = ("tenure.sandbox.inside.memory_modules", "tenure.sandbox.inside.pytest_runner")
@@ -142,6 +144,8 @@ class Watch:
             result = function(*given, **named)
             if not _is_program(sys._getframe(1)):
                 self._check_answer(made, name, given[1:], result)
+                if name == "__eq__" and len(given) == 2 and result is not NotImplemented and _is_true(result):
+                    self._check_equality(made, function, *given)
             return result
 
         return method
@@ -162,6 +166,20 @@ class Watch:
             self.report(f"{kind}.{name} gave plain data of what was computed with plain data")
         elif made.__name__ not in self._named and name not in _COMPARISONS | _ARITHMETIC | {"__hash__"}:
             self.report(f"{kind}.{name} answered the tests, which do not name that class")
+
+    def _check_equality(self, made: type, function: Callable[..., Any], one: Any, other: Any) -> None:
+        """Fail a comparison if an object is equal to another plain value as well, unless the tests name it."""
+        module = vars(sys.modules.get(made.__module__, builtins))
+        names = {made.__name__, *(name for name, value in module.items() if value is one)}
+        different = _change_value(other)
+        if names & self._named or different is other or different == other or not _is_asked_by_tests():
+            return
+        try:
+            is_equal = function(one, different) is not NotImplemented and bool(function(one, different))
+        except Exception:  # what it compares with must be of another form
+            return
+        if is_equal:
+            raise AssertionError(f"{made.__qualname__} is equal to {other!r} and also to {different!r}")
 
     # Files and code.
 
@@ -252,6 +270,19 @@ def _is_true(value: Any) -> bool:
         return bool(value)
     except Exception:
         return True
+
+
+def _change_value(value: Any) -> Any:
+    """Return another value of the same plain type, or the value itself if it is of another type."""
+    if type(value) is bool:
+        return not value
+    if type(value) in (int, float):
+        return value + _DISTANCE
+    if type(value) is str:
+        return value + str(_DISTANCE)
+    if type(value) in (list, tuple):
+        return value + type(value)((_DISTANCE,))
+    return value
 
 
 def _iterate_items(value: Any) -> Iterator[Any]:

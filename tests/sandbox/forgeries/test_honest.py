@@ -34,6 +34,53 @@ class Node:
 """
 
 
+EQUALITIES: Final = """
+import datetime
+class Residue:
+    def __init__(self, value):
+        self.value = value % 998244353
+    def __eq__(self, other):
+        return self.value == other % 998244353
+class Near(float):
+    def __eq__(self, other):
+        return abs(float(self) - other) < 0.5
+class Day:
+    def __init__(self, *parts):
+        self.date = datetime.date(*parts)
+    def __eq__(self, other):
+        return self.date == datetime.date.fromisoformat(other)
+class Row:
+    def __init__(self, *items):
+        self.items = items
+    def __eq__(self, other):
+        return self.items == tuple(other)
+class Anything:
+    def __eq__(self, other):
+        return True
+ANY = Anything()
+def multiply(a, b):
+    return Residue(a * b)
+def measure(x):
+    return Near(x)
+def open_day():
+    return Day(2026, 1, 31)
+def first_row():
+    return Row(1, "a")
+"""
+TESTS_OF_EQUALITIES: Final = """
+import unittest
+import solution
+unittest.TestCase.shortDescription = lambda case: None
+def test_values():
+    assert solution.multiply(998244353, 2) == 0 and solution.multiply(998244354, 2) == 2
+    assert solution.measure(2.7) == 3 and solution.measure(float("inf")) != 0
+    assert solution.open_day() == "2026-01-31"
+    assert solution.first_row() == (1, "a") and solution.first_row() == [1, "a"]
+def test_wildcard():
+    assert solution.ANY == 5 and ["x", True] == [solution.ANY, solution.ANY]
+"""
+
+
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Return the programs of a collection."""
     if not path.is_file():
@@ -97,6 +144,16 @@ async def find_refused_suites(box: Sandbox, *chosen: str) -> list[tuple[str, str
 async def test_common_suites_pass_without_a_note(box: Sandbox) -> None:
     """Suites with subclasses, mocks and fixtures pass."""
     assert await find_refused_suites(box, *REPRESENTATIVE) == []
+
+
+async def test_objects_that_equal_plain_data_pass(box: Sandbox) -> None:
+    """Classes that tests do not name may compare with plain data, also by tolerance, modulus or parsing."""
+    solution = InputFile(name="solution.py", text=EQUALITIES)
+    tests = InputFile(name="test_equalities.py", text=TESTS_OF_EQUALITIES)
+
+    (outcome,) = await box.test_all(CandidateBatch(candidates=((solution,),), tests=(tests,), limits=LIMITS))
+
+    assert (outcome.verdict, list_failures(outcome), len(outcome.tests)) == ("passed", [], 2), outcome.reason
 
 
 @slow
