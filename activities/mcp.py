@@ -21,12 +21,14 @@ from tenure.contracts.research.tools import (
     McpCallRequest,
     McpResource,
     McpResourceRequest,
+    McpStoreRequest,
+    McpTextReply,
     McpTool,
     McpToolsReply,
     McpToolsRequest,
 )
 from tenure.sources.document.document import Document
-from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink, ToolResult
+from tenure.sources.mcp.servers import McpError, McpServers, McpToolDescription, ResourceLink
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -62,14 +64,32 @@ class McpActivities:
         )
 
     @activity.defn
-    async def call_mcp_tool(self, request: McpCallRequest) -> McpCallReply:
-        """Call a tool with arguments that its schema accepts, and store its answer so that it can be cited."""
+    async def call_mcp_tool(self, request: McpCallRequest) -> McpTextReply:
+        """Call a tool with arguments that its schema accepts; this is never retried, unlike the storing."""
         async with send_heartbeats():
             try:
                 answer = await self._servers.call_tool(request.server, request.tool, request.arguments, validate=True)
             except McpError as error:
-                return McpCallReply(problem=str(error))
-            return await self._store_answer(request, answer)
+                return McpTextReply(problem=str(error))
+        return McpTextReply(text=answer.text)
+
+    @activity.defn
+    async def store_mcp_answer(self, request: McpStoreRequest) -> McpCallReply:
+        """Store the answer of a tool so that it can be cited."""
+        # Imported when needed: the tables of an answer load DuckDB, and the worker should serve first.
+        from tenure.sources.parsers.tool_text import build_tool_document
+
+        title = f"Answer of {request.tool} ({request.server})"
+        document = build_tool_document(title, request.text, request.arguments)
+        if not document.text:
+            return McpCallReply(problem=f"{request.tool} answered without any words")
+        uri = f"mcp:{request.server}/{request.tool}?{json.dumps(request.arguments, sort_keys=True, ensure_ascii=False)}"
+        async with send_heartbeats():
+            with translate_errors():
+                passages = await asyncio.to_thread(
+                    self._knowledge.results.store_result, request.corpus, uri, document, request.question
+                )
+        return _build_reply(passages, title, document)
 
     @activity.defn
     async def read_mcp_resource(self, request: McpResourceRequest) -> McpCallReply:
@@ -79,7 +99,6 @@ class McpActivities:
                 parts = await self._servers.read_resource(request.server, request.uri)
             except McpError as error:
                 return McpCallReply(problem=str(error))
-            # Imported when needed: the tables of an answer load DuckDB, and the worker should serve first.
             from tenure.sources.parsers.tool_text import build_resource_document
 
             title = request.title or request.uri
@@ -95,20 +114,6 @@ class McpActivities:
                     request.question,
                     most_relevant=True,
                 )
-        return _build_reply(passages, title, document)
-
-    async def _store_answer(self, request: McpCallRequest, answer: ToolResult) -> McpCallReply:
-        from tenure.sources.parsers.tool_text import build_tool_document
-
-        title = f"Answer of {request.tool} ({request.server})"
-        document = build_tool_document(title, answer.texts, answer.structured, request.arguments)
-        if not document.text:
-            return McpCallReply(problem=f"{request.tool} answered without any words")
-        uri = f"mcp:{request.server}/{request.tool}?{json.dumps(request.arguments, sort_keys=True, ensure_ascii=False)}"
-        with translate_errors():
-            passages = await asyncio.to_thread(
-                self._knowledge.results.store_result, request.corpus, uri, document, request.question
-            )
         return _build_reply(passages, title, document)
 
 

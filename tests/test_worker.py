@@ -101,7 +101,14 @@ def test_every_queue_serves_its_activities() -> None:
             *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
-        WEB_QUEUE: {"search_web", "fetch_pages", "list_mcp_tools", "call_mcp_tool", "read_mcp_resource"},
+        WEB_QUEUE: {
+            "search_web",
+            "fetch_pages",
+            "list_mcp_tools",
+            "call_mcp_tool",
+            "store_mcp_answer",
+            "read_mcp_resource",
+        },
         BROWSER_QUEUE: {"render_pages"},
         SANDBOX_QUEUE: {"check_sandbox", "run_tests", "run_program", "repair_program"},
     }

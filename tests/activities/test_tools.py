@@ -14,6 +14,7 @@ from tenure.contracts.research.tools import (
     ExcerptsRequest,
     McpCallRequest,
     McpResourceRequest,
+    McpStoreRequest,
     McpToolsRequest,
     PassageWithNumber,
 )
@@ -121,7 +122,10 @@ async def test_answer_without_text_is_a_problem() -> None:
     own = McpActivities(servers, MemoryKnowledge({}))  # type: ignore[arg-type]
     request = McpCallRequest(server="up", tool="short", question="Why?", corpus="kitchen")
 
-    reply = await ActivityEnvironment().run(own.call_mcp_tool, request)
+    answer = await ActivityEnvironment().run(own.call_mcp_tool, request)
+    reply = await ActivityEnvironment().run(
+        own.store_mcp_answer, McpStoreRequest(**request.model_dump(), text=answer.text)
+    )
 
     assert reply.problem == "short answered without any words"
     assert servers.called == [("short", True)]

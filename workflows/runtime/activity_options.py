@@ -140,7 +140,10 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             MemoryActivities.consolidate_memories,
         ),
     ),
-    (_config(WEB_QUEUE, timedelta(minutes=15)), (WebActivities.search_web, WebActivities.fetch_pages)),
+    (
+        _config(WEB_QUEUE, timedelta(minutes=15)),
+        (WebActivities.search_web, WebActivities.fetch_pages, McpActivities.store_mcp_answer),
+    ),
     (
         _config(
             BROWSER_QUEUE,

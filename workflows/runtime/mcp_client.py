@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
         McpCallReply,
         McpCallRequest,
         McpResourceRequest,
+        McpStoreRequest,
         McpToolsReply,
         McpToolsRequest,
     )
@@ -34,11 +35,16 @@ class McpClient:
         return await execute_activity(McpActivities.list_mcp_tools, request, summary="what the servers offer")
 
     async def call_tool(self, request: McpCallRequest) -> McpCallReply:
-        """Call a tool at most once, since its side effects are unknown."""
+        """Call a tool at most once, since its side effects are unknown, and store its answer."""
         if request.server not in self._servers:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
-        return await execute_activity(McpActivities.call_mcp_tool, request, summary=f"{request.server}: {request.tool}")
+        summary = f"{request.server}: {request.tool}"
+        answer = await execute_activity(McpActivities.call_mcp_tool, request, summary=summary)
+        if answer.problem:
+            return McpCallReply(problem=answer.problem)
+        stored = McpStoreRequest(**dict(request), text=answer.text)
+        return await execute_activity(McpActivities.store_mcp_answer, stored, summary=f"the answer of {summary}")
 
     async def read_resource(self, request: McpResourceRequest) -> McpCallReply:
         """Read a resource of a server of the run."""

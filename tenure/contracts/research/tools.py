@@ -24,6 +24,9 @@ MAX_MCP_TOOLS = 40
 MAX_MCP_RESOURCES = 100
 """Maximum number of MCP resources offered to a task."""
 
+MAX_MCP_TEXT_LENGTH = 100_000
+"""Maximum characters of an answer or a resource of an MCP server; more would not fit into a history."""
+
 MAX_LOOKUP_DOCUMENTS = 50
 """Maximum number of documents searched for a term."""
 
@@ -257,6 +260,22 @@ class McpCallRequest(Contract):
     """Question that the answer serves; its relevance is measured against it."""
     corpus: str
     """Corpus with which the answer is stored."""
+
+
+class McpTextReply(Contract):
+    """Answer of an MCP tool, which is not stored yet."""
+
+    text: str = Field(default="", max_length=MAX_MCP_TEXT_LENGTH)
+    """Text of the answer."""
+    problem: str = ""
+    """Reason that there is no answer; empty on success."""
+
+
+class McpStoreRequest(McpCallRequest):
+    """An answer of an MCP tool to be stored as a source."""
+
+    text: str = Field(max_length=MAX_MCP_TEXT_LENGTH)
+    """Text of the answer."""
 
 
 class McpResourceRequest(Contract):

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr, TypeAdapter
 
+from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
 from tenure.settings import McpServer, get_environment_variable
 from tenure.sources.isolation import build_child_environment
 
@@ -84,6 +85,12 @@ class ToolResult:
     """Linked resources."""
     structured: Any = None
     """Structured content as a JSON value, if the tool returns any."""
+
+    @property
+    def text(self) -> str:
+        """All texts, or the structured content without any, in characters that can be encoded."""
+        text = "\n\n".join(self.texts) or json.dumps(self.structured, ensure_ascii=False, indent=1)
+        return text[:MAX_MCP_TEXT_LENGTH].encode(errors="replace").decode()
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from typing import Any, Final
 from tenure.algorithms.calculator.calculator import Calculation
 from tenure.algorithms.text.excerpts import is_complete_sentence
 from tenure.algorithms.text.sentences import split_sentences
+from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
 from tenure.sources.document.document import Document
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
 from tenure.sources.parsers.table_text import add_figures
 
 _TIME_UNIT: Final = re.compile(r"(?<!^1 )\b(day|week|month|year|hour|minute|second)$")
 """Unit of time after a number other than one."""
-MAX_ANSWER_LENGTH: Final = 100_000
-"""Maximum length of a tool result, in characters."""
 MAX_STATED_LENGTH: Final = 300
 """Maximum length of an answer that is stated in a sentence, in characters."""
 
@@ -50,9 +49,7 @@ def _is_quotable(text: str) -> bool:
     return len(sentences) == 1 and is_complete_sentence(sentences[0])
 
 
-def build_tool_document(
-    title: str, texts: Sequence[str], structured: Any, arguments: Mapping[str, Any] | None = None
-) -> Document:
+def build_tool_document(title: str, text: str, arguments: Mapping[str, Any]) -> Document:
     """Return the result of an MCP tool as a document.
 
     A short answer that is no sentence, such as `21 °C` or a JSON object with few values, begins with a sentence that
@@ -60,13 +57,11 @@ def build_tool_document(
 
     Args:
         title: title of the document, which names the tool and its server.
-        texts: texts of the result.
-        structured: structured content of the result, for a result without texts.
+        text: text of the result.
         arguments: arguments of the call.
     """
     form = NormalFormWriter()
-    text = "\n\n".join(texts) or json.dumps(structured, ensure_ascii=False, indent=1)
-    if sentence := _state_answer(title, text, arguments or {}):
+    if sentence := _state_answer(title, text, arguments):
         form.add_paragraph(sentence)
     return _build_foreign_document(form, title, text)
 
@@ -77,7 +72,7 @@ def build_resource_document(title: str, texts: Sequence[str]) -> Document:
 
 
 def _build_foreign_document(form: NormalFormWriter, title: str, text: str) -> Document:
-    for paragraph in text[:MAX_ANSWER_LENGTH].split("\n\n"):
+    for paragraph in text[:MAX_MCP_TEXT_LENGTH].split("\n\n"):
         form.add_lines(paragraph.split("\n"))
     return Document(title=title, text=form.text, kind="prose")
 

@@ -147,7 +147,7 @@ async def react_problems(recorder: Recorder) -> None:
         limit(SHORT, min_relevance=0.2, effort="complex", mcp=("own",)),
         knowledge=knowledge,
         box=ScriptedSandbox(),
-        web=[own.list_mcp_tools, own.call_mcp_tool],
+        web=[own.list_mcp_tools, own.call_mcp_tool, own.store_mcp_answer],
     )
 
 
@@ -244,7 +244,7 @@ async def react_mcp(recorder: Recorder) -> None:
         chat,
         limit(SHORT, mcp=("own",), min_relevance=0.0),
         knowledge=knowledge,
-        web=[own.list_mcp_tools, own.call_mcp_tool, own.read_mcp_resource],
+        web=[own.list_mcp_tools, own.call_mcp_tool, own.store_mcp_answer, own.read_mcp_resource],
     )
 
 

@@ -109,7 +109,7 @@ def test_only_documents_make_a_url_known(tmp_path: Path, ingest: Ingest, knowled
     document, table = (make_source_id("c", str(folder / name)) for name in ("a.md", "t.csv"))
     told = build_calculation_document("Page", Calculation("1", URL, is_exact=True))
     calculated = knowledge.results.store_result("c", f"calculation: {URL}", told, "Which page?")
-    answer = build_tool_document("Answer", (f"You asked for {URL}",), None)
+    answer = build_tool_document("Answer", f"You asked for {URL}", {})
     answered = knowledge.results.store_result("c", f"mcp:own/echo?{URL}", answer, "Which page?")
     query = QueryRequest(sql=f"SELECT '{URL}' AS page FROM t", corpora=("c",), question="Which page?", title=URL)
     selected = knowledge.tables.query(query).passages

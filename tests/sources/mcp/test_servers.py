@@ -16,6 +16,7 @@ from mcp.server import MCPServer
 from pydantic import SecretStr, ValidationError
 
 from tenure.contracts.evidence.web import WebSearchRequest
+from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
 from tenure.settings import McpServer, Settings, describe_settings_error
 from tenure.sources.mcp.servers import (
     McpNotAllowed,
@@ -24,6 +25,7 @@ from tenure.sources.mcp.servers import (
     McpToolError,
     ResourceContent,
     ResourceLink,
+    ToolResult,
 )
 from tenure.sources.search.federated import FederatedSearch
 from tests.support.tiers import exhaustive, slow
@@ -202,6 +204,13 @@ async def test_a_search_tool_is_a_search_provider() -> None:
         ("tools_only", "left_out", 0),
     ]
     assert [hit.url for hit in reply.hits] == ["https://a.org/0", "https://a.org/1"]
+
+
+def test_the_text_of_a_result_fits_into_a_history() -> None:
+    """The texts of a result, or its structured content without any, are cut and contain no unpaired surrogates."""
+    assert ToolResult(texts=("Bread", "Cheese"), structured={"n": 1}).text == "Bread\n\nCheese"
+    assert ToolResult(structured={"n": "ä"}).text == '{\n "n": "ä"\n}'
+    assert ToolResult(texts=("\ud800 " * MAX_MCP_TEXT_LENGTH,)).text == "? " * (MAX_MCP_TEXT_LENGTH // 2)
 
 
 @pytest.mark.parametrize(

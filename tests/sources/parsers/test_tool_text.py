@@ -5,7 +5,8 @@ import pytest
 from tenure.algorithms.calculator.calculator import Calculation
 from tenure.algorithms.text.excerpts import extract_excerpts, is_complete_sentence
 from tenure.algorithms.text.sentences import split_sentences
-from tenure.sources.parsers.tool_text import MAX_ANSWER_LENGTH, build_calculation_document, build_tool_document
+from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
+from tenure.sources.parsers.tool_text import build_calculation_document, build_tool_document
 from tests.support.passages import passage
 
 
@@ -48,28 +49,26 @@ def test_the_result_is_a_quotable_sentence(subject: str, calculation: Calculatio
 
 
 def test_a_tool_result_keeps_its_lines() -> None:
-    """Texts keep their lines and cannot become headings; without texts, the structured content is used."""
-    document = build_tool_document("Answer", ("# Bread\nis baked from rye flour.", "Cheese ripens."), {"n": 1})
+    """Texts keep their lines and cannot become headings."""
+    document = build_tool_document("Answer", "# Bread\nis baked from rye flour.\n\nCheese ripens.", {})
 
     assert document.text == "Bread\nis baked from rye flour.\n\nCheese ripens."
-    assert '"n": 1' in build_tool_document("Answer", (), {"n": 1}).text
 
 
 @pytest.mark.parametrize(
-    ("texts", "structured", "sentence"),
+    ("text", "sentence"),
     [
-        (("21 °C",), None, "Answer of get_weather (meteo) for city Oslo says: 21 °C."),
+        ("21 °C", "Answer of get_weather (meteo) for city Oslo says: 21 °C."),
         (
-            ('{"wind_speed": 4.2, "sky": {"state": "clear"}}',),
-            None,
+            '{"wind_speed": 4.2, "sky": {"state": "clear"}}',
             "Answer of get_weather (meteo) for city Oslo says: wind speed 4.2, sky state clear.",
         ),
-        ((), {"days": [{"high": 21}]}, "Answer of get_weather (meteo) for city Oslo says: days high 21."),
+        ('{"days": [{"high": 21}]}', "Answer of get_weather (meteo) for city Oslo says: days high 21."),
     ],
 )
-def test_a_short_tool_result_is_stated_in_a_sentence(texts: tuple[str, ...], structured: object, sentence: str) -> None:
+def test_a_short_tool_result_is_stated_in_a_sentence(text: str, sentence: str) -> None:
     """A short answer that is no sentence can be quoted, since a sentence states it."""
-    document = build_tool_document("Answer of get_weather (meteo)", texts, structured, {"city": "Oslo"})
+    document = build_tool_document("Answer of get_weather (meteo)", text, {"city": "Oslo"})
 
     (first, *_) = split_sentences(document.text)
     assert first.text == sentence and is_complete_sentence(first)
@@ -77,4 +76,4 @@ def test_a_short_tool_result_is_stated_in_a_sentence(texts: tuple[str, ...], str
 
 def test_a_long_tool_result_is_truncated() -> None:
     """A tool result is truncated to its maximum length."""
-    assert len(build_tool_document("Answer", ("word " * MAX_ANSWER_LENGTH,), None).text) <= MAX_ANSWER_LENGTH
+    assert len(build_tool_document("Answer", "word " * MAX_MCP_TEXT_LENGTH, {}).text) <= MAX_MCP_TEXT_LENGTH

@@ -19,7 +19,7 @@ from tenure.contracts.knowledge.graph import EntityRelation, RelatedReply, Relat
 from tenure.contracts.research.spiral import PlanStep, SubagentRequest
 from tenure.contracts.research.tools import MAX_OBSERVATION_LENGTH
 from tenure.contracts.run.run import RunLimits
-from tenure.knowledge.store.errors import InvalidSearch
+from tenure.knowledge.store.errors import CommitConflict, InvalidSearch
 from tenure.sources.mcp.servers import (
     McpServers,
     McpToolDescription,
@@ -393,6 +393,7 @@ class Servers(McpServers):
 
     def __init__(self) -> None:
         super().__init__({}, timeout_seconds=1)
+        self.calls = 0
 
     async def list_tools(self, server: str) -> tuple[McpToolDescription, ...]:
         return (McpToolDescription("recipes", "Finds recipes.", {"type": "object"}),)
@@ -404,6 +405,7 @@ class Servers(McpServers):
         return (ResourceContent(uri, "text/plain", "The oven is heated for bread."),)
 
     async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
+        self.calls += 1
         if arguments.get("dish") == "stone":
             raise McpToolError("own: there is no such dish")
         if arguments.get("dish") == "poison":
@@ -424,7 +426,7 @@ async def test_mcp_tools_are_called_once_and_cited(serving: Serving) -> None:
             ("own", "other", "bread"),
         ]
     )
-    async with serving(None, knowledge, web=[own.list_mcp_tools, own.call_mcp_tool]) as stage:
+    async with serving(None, knowledge, web=[own.list_mcp_tools, own.call_mcp_tool, own.store_mcp_answer]) as stage:
         found = await use_tools(stage.client, *calls, mcp=("own",))
 
     answer, poison, failed, unknown = found.observations
@@ -433,6 +435,30 @@ async def test_mcp_tools_are_called_once_and_cited(serving: Serving) -> None:
     assert (answer.reliability, poison.reliability) == (0.5, 0.1)
     assert failed.problem == "own: there is no such dish"
     assert unknown.problem == "there is no such tool; there are recipes of own"
+
+
+class Occupied(MemoryKnowledge):
+    """A knowledge base to which another process writes at the first two attempts."""
+
+    attempts = 0
+
+    def store_result(self, *args: Any, **options: Any) -> tuple[PassageRef, ...]:
+        self.attempts += 1
+        if self.attempts <= 2:
+            raise CommitConflict("chunks", 10)
+        return super().store_result(*args, **options)
+
+
+async def test_an_answer_that_cannot_be_stored_is_stored_later(serving: Serving) -> None:
+    """A tool that may act is called once, and its answer is used although storing it fails twice."""
+    servers, knowledge = Servers(), Occupied(dict(KITCHEN))
+    own = McpActivities(servers, knowledge)  # type: ignore[arg-type]
+    call: Use = ("mcp", {"server": "own", "tool": "recipes", "arguments": {"dish": "bread"}})
+    async with serving(None, knowledge, web=[own.list_mcp_tools, own.call_mcp_tool, own.store_mcp_answer]) as stage:
+        found = await use_tools(stage.client, call, mcp=("own",))
+
+    assert found.observations[0].text == "[1] Answer of recipes (own): Bread is made of flour."
+    assert (servers.calls, knowledge.attempts) == (1, 3)
 
 
 async def test_mcp_resources_are_read_and_cited(serving: Serving) -> None:

@@ -40,7 +40,10 @@ def serve_bakery(knowledge: MemoryKnowledge, calls: Path, **allowed: Any) -> lis
         }
     )
     activities = McpActivities(McpServers({"bakery": server}, timeout_seconds=60), knowledge)  # type: ignore[arg-type]
-    return [activities.list_mcp_tools, activities.call_mcp_tool, activities.read_mcp_resource]
+    return [
+        *(activities.list_mcp_tools, activities.call_mcp_tool, activities.store_mcp_answer),
+        activities.read_mcp_resource,
+    ]
 
 
 def quote_sources(result: Result) -> dict[str, str]:

@@ -51,7 +51,7 @@ ROWS = {
     "SQL queries": ("query_tables",),
     "ingestion": ("ingest_corpus",),
     "background embedding": ("embed_corpus",),
-    "web search, pages": ("search_web", "fetch_pages"),
+    "web search, pages, storing of answers of MCP tools": ("search_web", "fetch_pages", "store_mcp_answer"),
     "pages with scripts": ("render_pages",),
     "programs and tests": ("run_program", "run_tests"),
     "calls of MCP tools": ("call_mcp_tool",),
