@@ -23,6 +23,7 @@ from tenure.contracts.evidence.disputes import SourceStanding, SourceStandingRep
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
+from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
@@ -82,6 +83,12 @@ class KnowledgeActivities:
         """Accept or reject the passages found in a research cycle."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.analyze_candidates(request)
+
+    @activity.defn
+    def extend_dossier(self, request: DossierRequest) -> Dossier:
+        """Add passages to the dossier of a report."""
+        with translate_errors(), HeartbeatThread():
+            return self._knowledge.retrieval.extend_dossier(request)
 
     @activity.defn
     def compare_sources(self, request: SourceStandingRequest) -> SourceStandingReply:

@@ -134,7 +134,6 @@ def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:
         name=tool.name,
         description=tool.description[:MAX_DESCRIPTION_LENGTH],
         parameters=parameters,
-        automatic=tool.automatic,
     )
 
 

@@ -116,7 +116,9 @@ class RoleActivities:
         continued = bool(history) and messages[: len(history)] == history
         added = messages[len(history) :] if continued else messages
         # Fields of the program, which the schema of the model lacks, are not part of its answer.
-        said = answered.output.model_dump_json(include=set(role.schema["properties"]), exclude_defaults=True)
+        said = answered.output.model_dump_json(
+            include=set((role.schema or {}).get("properties", ())), exclude_defaults=True
+        )
         reply = Message(role="assistant", content=said)
         name = turn.name or role.name
         self._knowledge.conversations.save_turn(name, turn, (*added, reply), starts_conversation=not continued)

@@ -4,12 +4,12 @@ Question files have the format of HotpotQA or MuSiQue, as for `benchmarks.retrie
 question over the pooled passages of its file, and a second time over the passages that come with the question alone,
 without those that answer it. Even questions are for choosing, odd ones for reporting.
 
-`gold cited` is the share of the supporting passages that the report cites, `precision` the share of its sentences whose
-source is one of them. The known answer is looked for in the short answer, in the short answer or the abstract, in these
-or the first section, and anywhere; `best passage` is the share of questions whose first search result contains it. An
-answer of yes or no counts only as short answer. `abstains` is the share of the second reports that give no answer and
-say so. `found`, `at hand` and `given` are the shares of the supporting passages among the first five results of one
-search, among all passages of the sections, and among the first twelve of a section.
+`gold shown` is the share of the supporting passages of which the report shows an excerpt, `precision` the share of its
+excerpts that are from one of them. The known answer is looked for in the short answer, in the first 200 words of the
+report, and anywhere; `best passage` is the share of questions whose first search result contains it. An answer of yes
+or no counts only as short answer. `abstains` is the share of the second reports that give no answer and say so in every
+part, `doubts` that of the first reports, which have them. `found` and `given` are the shares of the supporting passages
+among the first five results of one search, and among the passages that the writer of the report was given.
 """
 
 import argparse
@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client
 
 from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away
@@ -33,11 +32,11 @@ from benchmarks.support.datasets import Collection, Question, UnknownFormat, col
 from benchmarks.support.environment import stage
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-from tenure.contracts.research.report import SectionRequest
-from tenure.contracts.result.result import Result, ResultClaim
+from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.roles.writing import report_writer
 from tenure.settings import Settings
 from worker import build_activities
 from workflows.run.agent import AgentWorkflow
@@ -46,8 +45,8 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 _AT_ONCE = 3
 _FIRST = 5
 """Results of one search that count as found."""
-_GIVEN = 12
-"""First passages of a section that count as given to it."""
+_FIRST_WORDS = 200
+"""Words at the beginning of a report that a reader sees first."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +64,18 @@ class AnsweredQuestion:
 class Tried(NamedTuple):
     """Result of one question: shares of its supporting passages, and places of the answer."""
 
-    gold_cited: float
+    gold_shown: float
     short_answer: float
-    or_abstract: float
-    or_first_section: float
+    first_words: float
     anywhere: float
     precision: float
     abstains: float
+    doubts: float
     best_passage: float
     found: float
-    at_hand: float
     given: float
-    sentences: float
+    excerpts: float
+    words: float
 
 
 def load_questions(path: Path, one: Collection) -> list[AnsweredQuestion]:
@@ -114,34 +113,31 @@ def judge_report(result: Result, asked: AnsweredQuestion, named: dict[str, str])
     """
     gold = asked.question.grades.keys()
     keys = {source.n: named.get(Path(source.uri).name, "") for source in result.sources}
-    sentences = _list_sentences(result)
-    cited = [{keys[citation.source] for citation in claim.citations} for claim in sentences]
-    short = result.short_answer.text if result.short_answer else ""
-    is_choice = {normalize_answer(answer) for answer in asked.answers} <= {"yes", "no"}
-    texts = [
-        normalize_answer(short) if is_choice else short,
-        "" if is_choice else " ".join(claim.text for claim in result.abstract_claims),
-        "" if is_choice else " ".join(claim.text for section in result.sections[:1] for claim in section.claims),
-        "" if is_choice else " ".join(claim.text for claim in sentences),
+    claims = [claim for section in result.sections for claim in section.claims]
+    excerpts = [
+        {keys[citation.source] for citation in claim.citations} for claim in claims if claim.begins == "excerpt"
     ]
-    stands = [contains_answer(" . ".join(texts[: n + 1]), asked.answers) for n in range(len(texts))]
+    short = result.short_answer.text if result.short_answer else ""
+    words = " ".join([short, ".", *(claim.text for claim in claims)]).split()
+    is_choice = {normalize_answer(answer) for answer in asked.answers} <= {"yes", "no"}
+    texts = {
+        "short_answer": normalize_answer(short) if is_choice else short,
+        "first_words": "" if is_choice else " ".join(words[:_FIRST_WORDS]),
+        "anywhere": "" if is_choice else " ".join(words),
+    }
     return {
-        "gold_cited": len(gold & set().union(*cited)) / len(gold),
-        **dict(zip(("short_answer", "or_abstract", "or_first_section", "anywhere"), map(float, stands), strict=True)),
-        "precision": statistics.fmean(bool(sources & gold) for sources in cited) if cited else 0.0,
-        "sentences": float(len(sentences)),
+        "gold_shown": len(gold & set().union(*excerpts)) / len(gold),
+        **{name: float(contains_answer(text, asked.answers)) for name, text in texts.items()},
+        "precision": statistics.fmean(bool(sources & gold) for sources in excerpts) if excerpts else 0.0,
+        "excerpts": float(len(excerpts)),
+        "words": float(len(words)),
     }
 
 
 def abstains(result: Result) -> bool:
-    """Return whether a report gives no short answer and says that something is not answered."""
-    missing = result.evaluation.missing if result.evaluation else ()
-    return result.short_answer is None and (bool(missing) or result.status == "no_evidence")
-
-
-def _list_sentences(result: Result) -> list[ResultClaim]:
-    sections = (claim for section in result.sections for claim in section.claims)
-    return [*result.abstract_claims, *sections]
+    """Return whether a report gives no short answer and says in every part that none is found for certain."""
+    is_open = all(any(claim.kind == "gap" for claim in section.claims) for section in result.sections)
+    return result.short_answer is None and (is_open or result.status == "no_evidence")
 
 
 class Trial:
@@ -164,15 +160,13 @@ class Trial:
         search = SearchRequest(query=asked.question.text, corpora=(self._corpus,), k=_FIRST)
         first = (await asyncio.to_thread(self._knowledge.retrieval.search, search)).passages
         texts = [passage.text for passage in self._knowledge.corpora.load_passages(first[:1])]
-        requests = await self._load_section_requests(name, len(result.sections))
-        hand = [ref for request in requests for ref in (*request.research_evidence, *request.evidence)]
-        given = [ref for request in requests for ref in (*request.research_evidence, *request.evidence)[:_GIVEN]]
+        given = await self._load_dossier(name)
         return Tried(
             **judge_report(result, asked, self._named),
             abstains=float(abstains(without)),
+            doubts=float(abstains(result)),
             best_passage=float(contains_answer(" ".join(texts), asked.answers)),
             found=self._measure_share(asked, first),
-            at_hand=self._measure_share(asked, hand),
             given=self._measure_share(asked, given),
         )
 
@@ -182,16 +176,16 @@ class Trial:
         result = await self._client.execute_workflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)
         return result, name
 
-    async def _load_section_requests(self, run: RunId, sections: int) -> list[SectionRequest]:
-        found = []
-        for number in range(1, sections + 1):
-            handle = self._client.get_workflow_handle(f"{run}/section-{number}")
-            async for event in handle.fetch_history_events():
-                if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
-                    payloads = event.workflow_execution_started_event_attributes.input.payloads
-                    found += await self._client.data_converter.decode(payloads, [SectionRequest])
-                    break
-        return found
+    async def _load_dossier(self, run: RunId) -> tuple[PassageRef, ...]:
+        """Return the passages that the writer of a report was given; none if nothing was found."""
+        history = await self._client.get_workflow_handle(f"{run}/research").fetch_history()
+        for event in history.events:
+            started = event.activity_task_scheduled_event_attributes
+            if started.activity_type.name == report_writer.ROLE.name:
+                payloads = started.input.payloads
+                [request] = await self._client.data_converter.decode(payloads, [report_writer.ROLE.request_type])
+                return tuple(request.evidence)
+        return ()
 
     def _measure_share(self, asked: AnsweredQuestion, refs: Sequence[PassageRef]) -> float:
         passages = self._knowledge.corpora.load_passages(list(dict.fromkeys(refs)))
@@ -245,11 +239,11 @@ def _keep_results(file: Path, questions: Sequence[AnsweredQuestion], tried: Sequ
 
 
 def summarize(tried: Sequence[Tried]) -> dict[str, float]:
-    """Return the mean of every figure, in percent except for the number of sentences."""
+    """Return the mean of every figure, in percent except for the numbers of excerpts and of words."""
     means = {
         name: statistics.fmean(values) for name, values in zip(Tried._fields, zip(*tried, strict=True), strict=True)
     }
-    return {name: round(mean if name == "sentences" else 100 * mean, 1) for name, mean in means.items()}
+    return {name: round(mean if name in ("excerpts", "words") else 100 * mean, 1) for name, mean in means.items()}
 
 
 def _list_rows(one: Collection, tried: Sequence[Tried], half: str) -> Iterator[dict[str, object]]:

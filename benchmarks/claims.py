@@ -1,6 +1,6 @@
 """Compare judged claims with their evidence, and report what the check of claims without a model says of them.
 
-    python -m benchmarks.claims [FILE...] [--json] [--abstracts FILE] [--sides]
+    python -m benchmarks.claims [FILE...] [--json] [--abstracts FILE]
 
 The minimal pairs of `benchmarks/support/minimal_pairs.txt` are always measured: a source, claims in nearly its words or
 in other words, and false claims that differ in a negation, a role, a number, a unit, a direction, a quantifier, a
@@ -10,8 +10,6 @@ A FILE is one of SciFact (claims with cited abstracts) or FoolMeTwice (claims wi
 line. A SciFact claim without evidence is compared with its whole cited abstract; the abstracts are those of a BEIR
 corpus (`--abstracts`, by default `../beir/scifact/corpus.jsonl` next to the file). No rule was chosen on these files.
 
-With `--sides` the offline detection of support and contradiction is measured instead, on the texts with odd numbers,
-counted from 0; its rules were chosen on those with even numbers.
 """
 
 import argparse
@@ -23,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from tenure.algorithms.claims.entailment import judge_claim
-from tenure.algorithms.retrieval.stance import detect_stance
 
 ABSTRACTS = Path("../beir/scifact/corpus.jsonl")
 MINIMAL_PAIRS = Path(__file__).parent / "support" / "minimal_pairs.txt"
@@ -97,29 +94,6 @@ def _read_scifact(row: Mapping[str, Any], documents: Mapping[str, str]) -> Label
     return LabelledClaim(row["claim"], evidence, "true" if row["label"] == "SUPPORT" else "false")
 
 
-def measure_sides(path: Path) -> dict[str, float]:
-    """Return the numbers of texts with odd numbers that are labelled with each side, and the shares of right labels."""
-    rows = [
-        (row["claim"], text, supports)
-        for row in _rows(path)
-        for text, supports in (
-            [(" ".join(one["text"] for one in row["gold_evidence"]), row["label"] == "SUPPORTS")]
-            if "gold_evidence" in row
-            else [(" ".join(one["text"]), one["label"] == "SUPPORT") for one in row["evidence"]]
-        )
-    ][1::2]
-    labelled = [(detect_stance(claim, text), supports) for claim, text, supports in rows]
-    supporting = [supports for side, supports in labelled if side == "supporting"]
-    contradicting = [not supports for side, supports in labelled if side == "contradicting"]
-    return {
-        "texts": len(rows),
-        "supporting": len(supporting),
-        "supporting_right": round(sum(supporting) / max(1, len(supporting)), 3),
-        "contradicting": len(contradicting),
-        "contradicting_right": round(sum(contradicting) / max(1, len(contradicting)), 3),
-    }
-
-
 def measure(claims: Sequence[LabelledClaim]) -> dict[str, ClaimFigures]:
     """Return the verdicts by the kind of claim, and those on all false claims together."""
     verdicts = [(one, judge_claim(one.claim, one.evidence)) for one in claims]
@@ -147,12 +121,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a set of judged claims")
     parser.add_argument("--abstracts", type=Path, help="corpus of the abstracts that SciFact claims cite")
-    parser.add_argument("--sides", action="store_true", help="measure the detection of support and contradiction")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     arguments = parser.parse_args()
-    if arguments.sides:
-        print(json.dumps({path.stem: measure_sides(path) for path in arguments.files}, indent=4))
-        return
     results = {
         "minimal pairs, odd": measure(read_minimal_pairs("odd")),
         **{

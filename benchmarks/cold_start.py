@@ -7,8 +7,7 @@ percent; even questions are for choosing settings, odd ones for reporting. For a
 document's title or a sentence of its middle.
 
 With `--run`, `client.py start` answers a question over the folder in a separate home instead: the seconds from the
-start
-of the run to its first search and to its first written section are read from its history.
+start of the run to its first search and to the writing of its report are read from its history.
 """
 
 import argparse
@@ -124,7 +123,7 @@ def _recalls(knowledge: KnowledgeBase, questions: Sequence[Asked], state: str) -
 
 
 def run(folder: Path, question: str, home: Path) -> dict[str, float]:
-    """Run a question over a folder; return the times of the first search and the first section.
+    """Run a question over a folder; return the times of the first search and of the writing of the report.
 
     Raises:
         RuntimeError: the run did not end in a report.
@@ -148,7 +147,7 @@ async def _times(address: str) -> dict[str, float]:
     client = await Client.connect(address, data_converter=DATA_CONVERTER)
     began = (await client.get_workflow_handle("cold").describe()).start_time.timestamp()
     searches = [at async for at in _starts(client, "cold", "search_passages")]
-    writers = [at for n in range(1, 13) async for at in _starts(client, f"cold/section-{n}", "section_writer")]
+    writers = [at async for at in _starts(client, "cold/research", "report_writer")]
     return {"run_search_seconds": round(min(searches) - began, 1), "run_writer_seconds": round(min(writers) - began, 1)}
 
 

@@ -40,9 +40,7 @@ from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _AT_ONCE = 3
-_LIMITS = RunLimits(
-    min_relevance=0.3, max_per_source=5, max_sections=2, max_report_revisions=0, max_section_revisions=0
-)
+_LIMITS = RunLimits(min_relevance=0.3, max_per_source=5, max_sections=2, max_report_revisions=0)
 _PRAISED, _BLAMED = ("contrastive", "direct"), ("multi_hop", "hierarchical", "iterative")
 _OFTEN = 12
 """Episodes that praise or blame a strategy, for each type of question."""

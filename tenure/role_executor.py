@@ -253,7 +253,7 @@ async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange
         account.prompt,
         schema,
         role.streamed,
-        answer_tokens=compute_answer_limit([schema, *(function.parameters for function in functions)]),
+        answer_tokens=compute_answer_limit([schema or {}, *(function.parameters for function in functions)]),
         functions=functions,
         plain_format=acting.plain_format if acting else "",
     )
@@ -279,7 +279,8 @@ async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange
             output = await asyncio.to_thread(_parse_role_answer, role, answer.text)
         except InvalidAnswer as invalid:
             reason = invalid.reason
-            request = replace(request, messages=(*request.messages, *_build_correction(answer.text, invalid)))
+            correction = _build_correction(answer.text, invalid, is_text=schema is None)
+            request = replace(request, messages=(*request.messages, *correction))
         else:
             if exchange.answers:
                 await asyncio.to_thread(exchange.answers.save, key, account.build_stored(answer.text))
@@ -357,18 +358,26 @@ def _ask_again(request: ChatRequest, problem: str) -> ChatRequest:
     return replace(request, messages=(*others, ordered))
 
 
-def _build_correction(text: str, invalid: InvalidAnswer) -> list[Message]:
+def _build_correction(text: str, invalid: InvalidAnswer, *, is_text: bool) -> list[Message]:
     """Return the messages that show the model its answer and the errors."""
+    form = "in the form that was asked for" if is_text else "with one corrected JSON object only"
     return [
         Message(role="assistant", content=text[:_MAX_SHOWN_CHARACTERS]),
         Message(
             role="user",
-            content=f"That answer cannot be used: {invalid}\nAnswer again with one corrected JSON object only.",
+            content=f"That answer cannot be used: {invalid}\nAnswer again {form}.",
         ),
     ]
 
 
 def _parse_role_answer(role: BaseRole[I, O, Any], text: str) -> O:
+    if role.parse_text is not None:
+        try:
+            return role.parse_text(strip_reasoning(text))
+        except InvalidAnswer:
+            raise
+        except ValueError as unparsable:
+            raise InvalidAnswer(str(unparsable)) from unparsable
     if role.actions is None:
         return parse_answer(text, role.output)
     answer = strip_reasoning(text)

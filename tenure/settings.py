@@ -109,9 +109,6 @@ class McpServer(BaseModel):
     """HTTP headers sent to it, such as a key."""
     tools: tuple[str, ...] = ()
     """Allowed tools, by name or by a pattern such as `read_*`."""
-    automatic: tuple[str, ...] = ()
-    """Those of the allowed tools, by name or pattern, that rules may call without a model even though the server does
-    not declare them read-only."""
     resources: tuple[str, ...] = ()
     """Readable resources, by URI or by a pattern such as `docs://*`."""
     search: str = ""

@@ -43,20 +43,20 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "activity store_memories in AgentWorkflow",
     ),
     "lessons of programs": ("activity search_memories in AgentWorkflow",),
-    "web": ("activity search_web in SectionWorkflow", "activity fetch_pages in AgentWorkflow"),
-    "browser": ("activity render_pages in SectionWorkflow",),
+    "web": ("activity search_web in ResearchWorkflow", "activity fetch_pages in AgentWorkflow"),
+    "browser": ("activity render_pages in ResearchWorkflow",),
     "budget of calls": ("exhausted calls in ResearchWorkflow",),
     "budget of tokens": ("exhausted tokens in ResearchWorkflow",),
     "budget of money": ("exhausted money in ResearchWorkflow",),
     "budget of searches": ("exhausted searches in ResearchWorkflow",),
-    "budget of time": ("deadline in SectionWorkflow", "activity cancelled in SectionWorkflow"),
+    "budget of time": ("deadline in ResearchWorkflow", "activity cancelled in ResearchWorkflow"),
     "budget in a program": ("exhausted calls in CodingWorkflow",),
     "budget changed by a person": ("command budget in AgentWorkflow", "signal budget in AgentWorkflow"),
     "clarification": ("activity clarifier in AgentWorkflow", "command answer in AgentWorkflow"),
     "clarification without an answer": ("activity clarifier in AgentWorkflow", "timer in AgentWorkflow"),
     "question of the planner": ("question clarification in AgentWorkflow", "signal answer in AgentWorkflow"),
     "plan approval": ("question plan in AgentWorkflow", "signal approve in AgentWorkflow"),
-    "outline of a person": ("command outline in AgentWorkflow", "child cancelled in ResearchWorkflow"),
+    "outline of a person": ("command outline in AgentWorkflow", "signal outline in AgentWorkflow"),
     "fork": ("fork", "activity fork_corpus in AgentWorkflow"),
     "batch": ("child AgentWorkflow in BatchWorkflow", "child failed in BatchWorkflow"),
     "follow-up question": ("AskWorkflow", "activity query_refiner in AskWorkflow"),
@@ -79,11 +79,10 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "consolidation": ("activity consolidate_memories in ConsolidationWorkflow",),
     "background embedding": ("child EmbedWorkflow in AgentWorkflow", "child refused in AgentWorkflow"),
     "owner": ("local activity in AgentWorkflow",),
-    "flood of signals": ("signal refused in SectionWorkflow", "signal refused in ResearchWorkflow"),
+    "flood of signals": ("signal refused in ResearchWorkflow",),
     "burst of signals": ("timer in AgentWorkflow", "signal feedback in AgentWorkflow"),
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),
     "failed run": ("failed in AgentWorkflow",),
-    "failed section": ("child failed in ResearchWorkflow",),
     "failed task": ("child failed in SpiralWorkflow",),
     "named latent topics": ("activity topic_namer in SpiralWorkflow",),
     **{
@@ -151,7 +150,7 @@ def test_every_usage_is_the_sum_of_the_replies() -> None:
 def test_a_lost_call_is_found() -> None:
     """A result that states less than the replies of its parts is reported with both figures."""
     histories = [list(events) for events in read_events(find_recording("revised"))]
-    lost = [events for events in histories if get_type(events) != "SectionWorkflow"]
+    lost = [events for events in histories if get_type(events) != "ResearchWorkflow"]
 
     assert describe_miscounts(histories) == []
     assert describe_miscounts(lost)[0].startswith("recorded-revised: its roles used {'model_calls': ")

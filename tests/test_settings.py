@@ -159,14 +159,14 @@ def test_roles_are_set_by_variables_or_json(monkeypatch: pytest.MonkeyPatch) -> 
     """Both forms can be combined; a variable of one value overrides the JSON."""
     monkeypatch.setenv("TENURE_ROLES", '{"router": {"model": "a", "max_output": 300}, "outliner": {"model": "b"}}')
     monkeypatch.setenv("TENURE_ROLES__ROUTER__MODEL", "c")
-    monkeypatch.setenv("TENURE_ROLES__SECTION_WRITER__TEMPERATURE", "0.5")
+    monkeypatch.setenv("TENURE_ROLES__REPORT_WRITER__TEMPERATURE", "0.5")
 
     settings = Settings()
 
     assert settings.roles == {
         "router": RoleSettings(model="c", max_output=300),
         "outliner": RoleSettings(model="b"),
-        "section_writer": RoleSettings(temperature=0.5),
+        "report_writer": RoleSettings(temperature=0.5),
     }
 
 

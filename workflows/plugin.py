@@ -26,7 +26,6 @@ from activities.ownership import FindCorpora, Owners
 from tenure.extensions import get_plugin_paths
 from workflows.coding.coding import CodingWorkflow
 from workflows.research.research import ResearchWorkflow
-from workflows.research.section import SectionWorkflow
 from workflows.research.spiral import SpiralWorkflow
 from workflows.research.subagent import SubagentWorkflow
 from workflows.run.agent import AgentWorkflow
@@ -51,7 +50,6 @@ WORKFLOWS = [
     ResearchWorkflow,
     SpiralWorkflow,
     SubagentWorkflow,
-    SectionWorkflow,
     CodingWorkflow,
     AskWorkflow,
     IngestWorkflow,

@@ -26,8 +26,7 @@ def check_answer(request: dict[str, Any], text: str) -> None:
     role, schema = read_schema(request)
     functions = read_functions(request)
     if not schema and not functions:
-        if not text.strip():
-            raise RefusedAnswer("the answer is empty")
+        _check_text(role, text)
         return
     answer = _read_object(text)
     errors = list(_iterate_call_errors(answer, functions) if functions else _iterate_errors(answer, schema))
@@ -35,6 +34,18 @@ def check_answer(request: dict[str, Any], text: str) -> None:
         raise RefusedAnswer("\n".join(errors[:_MAX_ERRORS]))
     if not functions and role in load_roles():
         _check_role_rules(role, text)
+
+
+def _check_text(role: str, text: str) -> None:
+    """Apply the rules of a role that answers in text."""
+    if not text.strip():
+        raise RefusedAnswer("the answer is empty")
+    known = load_roles().get(role)
+    try:
+        if known and known.parse_text:
+            known.parse_text(text)
+    except ValueError as error:
+        raise RefusedAnswer(str(error)) from None
 
 
 def _read_object(text: str) -> dict[str, Any]:

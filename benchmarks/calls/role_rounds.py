@@ -16,8 +16,10 @@ from workflows.runtime.control import ControllableWorkflow
 with workflow.unsafe.imports_passed_through():
     from tenure.contracts.base import Contract
     from tenure.contracts.evidence.passages import Block, Claim, Draft, SearchRequest
-    from tenure.roles.writing import section_reviewer
-    from tenure.roles.writing.section_reviewer import SectionReviewerInput
+    from tenure.contracts.research.report import ReportPart, ReportText, Topic
+    from tenure.roles.writing import report_reviewer
+    from tenure.roles.writing.report_reviewer import ReportReviewerInput
+    from tenure.roles.writing.report_writer import PartEvidence
     from tenure.settings import Settings
     from tenure.temporal.connection import connect
 
@@ -39,7 +41,7 @@ class Rounds(Contract):
 
 @workflow.defn
 class RoundsWorkflow(ControllableWorkflow):
-    """Workflow that calls the section reviewer repeatedly."""
+    """Workflow that calls the report reviewer repeatedly."""
 
     @workflow.run
     async def run(self, rounds: Rounds) -> int:
@@ -50,12 +52,11 @@ class RoundsWorkflow(ControllableWorkflow):
         claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
         for number in range(rounds.first, rounds.first + rounds.count):
             await clients.models.ask(
-                section_reviewer.ROLE,
-                SectionReviewerInput(
-                    question=rounds.question,
-                    topic="Rounds",
-                    topic_question=f"{rounds.question} Round {number}.",
-                    draft=Draft(blocks=(Block(claims=claims),)),
+                report_reviewer.ROLE,
+                ReportReviewerInput(
+                    question=f"{rounds.question} Round {number}.",
+                    parts=(PartEvidence(topic=Topic(heading="Rounds", question=rounds.question)),),
+                    text=ReportText(parts=(ReportPart(kind="answer", draft=Draft(blocks=(Block(claims=claims),))),)),
                 ),
                 evidence,
                 summary=f"round {number}",

@@ -20,7 +20,7 @@ from temporalio.client import Client, WorkflowHandle
 from benchmarks.calls.figures import Calls
 from benchmarks.calls.plain_rounds import ACTIVITY, PlainRounds, PlainRoundsWorkflow
 from benchmarks.calls.role_rounds import Rounds, RoundsWorkflow
-from tenure.roles.writing import section_reviewer
+from tenure.roles.writing import report_reviewer
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _STOP_SECONDS: Final = 30.0
@@ -125,7 +125,7 @@ class Tenure:
             passages = await handle.result()
         if not passages:
             raise RuntimeError("no passage was found")
-        await _read_history(handle, section_reviewer.ROLE.name, calls)
+        await _read_history(handle, report_reviewer.ROLE.name, calls)
         return calls
 
 

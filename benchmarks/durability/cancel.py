@@ -1,10 +1,8 @@
 """Measure how fast a stopped run disconnects: `python -m benchmarks.durability.cancel [--rounds N] [--json]`.
 
-Runs are started against a loopback model server that delays the answers of their section writers. They are stopped
-in
-turn by signal, cancellation and termination, and the time is taken until the server has seen every connection
-closed.
-Server, worker and settings are those of a local stack.
+Runs are started against a loopback model server that delays the answers of their writers. They are stopped in turn by
+signal, cancellation and termination, and the time is taken until the server has seen every connection closed. Server,
+worker and settings are those of a local stack.
 """
 
 import argparse
@@ -32,7 +30,6 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 _ROOT = Path(__file__).resolve().parents[2]
 _WAYS = ("signal", "cancel", "terminate")
-_TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
 _PATIENCE = 60.0
 _STEP = 0.002
 
@@ -40,7 +37,6 @@ _STEP = 0.002
 def measure(rounds: int, home: Path) -> dict[str, Any]:
     """Stop the given number of runs and return the figures in seconds."""
     with ModelServer() as model:
-        model.on("outliner", {"topics": _TOPICS})
         around = environment(home) | model.environment
         client = (sys.executable, str(_ROOT / "client.py"))
         try:
@@ -66,13 +62,13 @@ async def _taken(rounds: int, model: ModelServer, port: int) -> list[tuple[str, 
 
 
 async def _stopped(client: Client, model: ModelServer, way: str) -> float:
-    """Stop a run while both of its sections are being written; return the seconds until all connections are closed."""
+    """Stop a run while its report is being written; return the seconds until all connections are closed."""
     request = RunRequest(question="How does a run end?", corpora=("manual",), limits=RunLimits(min_relevance=0.0))
-    with model.hold("section_writer"):
+    with model.hold("report_writer"):
         handle = await client.start_workflow(
             AgentWorkflow.run, request, id=f"benchmark-{uuid.uuid4().hex[:8]}", task_queue=TENURE_QUEUE
         )
-        await _calls_in_flight(model, len(_TOPICS))
+        await _calls_in_flight(model, 1)
         began = time.perf_counter()
         await _stop(handle, way)
         await _calls_in_flight(model, 0)
@@ -89,14 +85,14 @@ async def _stop(handle: WorkflowHandle[Any, Any], way: str) -> None:
 
 
 async def _calls_in_flight(model: ModelServer, wanted: int) -> None:
-    """Wait until the given number of section writers wait for their answers.
+    """Wait until the given number of writers wait for their answers.
 
     Raises:
         TimeoutError: it takes too long for a meaningful measurement.
     """
     async with asyncio.timeout(_PATIENCE):
         while True:
-            if [request.schema_name for request in list(model.in_flight)].count("section_writer") == wanted:
+            if [request.schema_name for request in list(model.in_flight)].count("report_writer") == wanted:
                 return
             await asyncio.sleep(_STEP)
 

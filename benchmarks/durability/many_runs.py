@@ -38,7 +38,7 @@ _DOCUMENTS = {
     "bread.md": "# Bread\n\nBread is made from flour, water, salt and yeast.\n",
     "cheese.md": "# Cheese\n\nCheese is made from milk that rennet has curdled.\n",
 }
-_LIMITS = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=0)
+_LIMITS = RunLimits(min_relevance=0.0, max_report_revisions=0)
 _SHORT = _LIMITS.model_copy(update={"effort": "simple", "max_cycles": 1, "subagents": 1, "max_sections": 1})
 _SAMPLE_SECONDS = 0.25
 _MIB = 1024 * 1024

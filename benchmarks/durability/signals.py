@@ -1,6 +1,6 @@
 """Flood one run with signals: `python -m benchmarks.durability.signals [--signals N] [--megabytes N] [--json]`.
 
-Two runs of a local stack write their sections with a loopback model server. While the model writes, the first receives
+Two runs of a local stack write their reports with a loopback model server. While the model writes, the first receives
 many short pieces of feedback and the second a large amount of feedback in pieces of the maximum length. Each has to end
 with its report, whose notes name the bound.
 """
@@ -41,7 +41,7 @@ MAX_CONCURRENT_SIGNALS = 64
 """Signals that are sent concurrently."""
 
 _ROOT = Path(__file__).resolve().parents[2]
-_ROLE = "section_writer"
+_ROLE = "report_writer"
 _TOPICS = [{"heading": name, "question": f"What of {name}?"} for name in ("Crashes", "Budgets")]
 _SIGNALLED = (
     WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_FORCE_CLOSE_COMMAND,
@@ -165,11 +165,11 @@ async def _measure(floods: Sequence[tuple[int, int]], model: ModelServer, port: 
 
 
 async def _flood_run(client: Client, model: ModelServer, count: int, length: int) -> FloodOutcome:
-    """Flood a new run while its sections are written."""
+    """Flood a new run while its report is written."""
     request = RunRequest(
         question="How does a run end?",
         corpora=("manual",),
-        limits=RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1),
+        limits=RunLimits(min_relevance=0.0, max_report_revisions=1),
     )
     with model.hold(_ROLE):
         handle = await client.start_workflow(

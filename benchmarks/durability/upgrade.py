@@ -38,10 +38,10 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CASE: Final = re.compile(r"kitchen number (\d+)")
 
-HELD_ROLE: Final = "abstract_writer"
+HELD_ROLE: Final = "report_writer"
 """Role whose calls wait during the upgrades; it is asked near the end of a run."""
 
-LIMITS: Final = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, parallel_sections=1)
+LIMITS: Final = RunLimits(min_relevance=0.0, max_report_revisions=1)
 
 _VERSION: Final = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 _WAIT_SECONDS: Final = 900.0

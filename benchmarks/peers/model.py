@@ -4,6 +4,7 @@ It answers after a fixed latency, and can plant inventions, break answers, or bl
 """
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from tests.support.schema_instance import MARKER, Json, instance
 FAULT_KINDS: Final = ("truncated", "empty", "500", "429")
 """Kinds of broken answers."""
 _CLOSING = ("complete", "finish")
+_CITED_OPENING = re.compile(r"\n## [^\n]+\n\n[^\n]*?\[(\d+)\]\.")
+"""Heading and first sentence of a section."""
 _FRAGMENT = 30
 """Characters at the end of a truncated answer by which it is recognized in a report."""
 
@@ -215,8 +218,18 @@ def _fill(value: Any, prompt: Prompt) -> Any:
 
 
 def _plant(answer: str) -> str:
-    """Replace cited texts of an answer by the inventions."""
+    """Replace cited texts of an answer by the inventions, add them to a report, and have a review confirm them."""
+    if answer.startswith("# "):
+        return _CITED_OPENING.sub(lambda found: f"{found[0]} {_list_inventions(found[1])}", answer, count=1)
+    if answer.startswith("SECTION "):
+        return "\n".join([*(line for line in answer.splitlines() if line.startswith("SECTION ")), "DONE"])
     return json.dumps(_plant_in(json.loads(answer)))
+
+
+def _list_inventions(mark: str) -> str:
+    """Return the inventions with a mark; the invented source is one that no passage has."""
+    marks = {kind: "97" if kind == "source" else mark for kind in INVENTIONS}
+    return " ".join(f"{text.removesuffix('.')} [{marks[kind]}]." for kind, text in INVENTIONS.items())
 
 
 def _plant_in(part: Any) -> Any:

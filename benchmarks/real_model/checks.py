@@ -13,7 +13,6 @@ import httpx
 
 from benchmarks.real_model.server import MODEL
 from benchmarks.start import environment
-from tenure.contracts.base import ChunkId
 from tenure.contracts.messages import Message
 from tenure.contracts.run.budget import CallBudget
 from tenure.models.chat import ChatRequest, Completion, ModelCall
@@ -180,7 +179,6 @@ async def check_tools(base_url: str) -> CheckResult:
         question="What is bread?",
         task="What is rye?",
         tools=tuple(TOOLS[name].describe() for name in ("hybrid_search", "lookup")),
-        passages=(ChunkId("a"),),
         steps_left=3,
     )
     async with connect_chat(base_url) as chat:

@@ -5,6 +5,7 @@ phases. Decisions follow a plain pattern that does not depend on the run: one cr
 of each check, one more search of each task, one more cycle of research.
 """
 
+import itertools
 import json
 import re
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 from tests.model_server import ModelServer, Request
 from tests.model_server.request import read_messages, read_schema
 from tests.model_server.wire import ClientConnection, WireReply
+from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json, instance
 
 _PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
@@ -58,6 +60,8 @@ class ScriptedModel(ModelServer):
     def _build_instance(self, request: Request) -> str | Json:
         name, schema = read_schema(request.json)
         prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
+        if name in ("report_writer", "report_reviewer"):
+            return self._write(name, prompt)
         plain = instance(schema, name)
         if not isinstance(plain, dict):
             return json.dumps(plain)
@@ -68,6 +72,28 @@ class ScriptedModel(ModelServer):
         decided = self._decide(name, prompt, number)
         known = schema.get("properties", {})
         return json.dumps({**answer, **{field: value for field, value in decided.items() if field in known}})
+
+    def _write(self, role: str, prompt: str) -> str:
+        """Return a report with two paragraphs to a section and two gaps, or the review of one."""
+        with self._run_lock:
+            self._asked[role] += 1
+            number = self._asked[role]
+        sentences = itertools.cycle(_read_sentences(prompt) or [(1, "It is so.")])
+
+        def write(count: int) -> str:
+            taken = (next(sentences) for _ in range(count))
+            return " ".join(f"The manual says: {text.rstrip('.')} [{n}]." for n, text in taken)
+
+        if role == "report_reviewer":
+            headings = [f"SECTION {heading}: NONE – it holds." for heading in list_headings(prompt)]
+            if number > 1:
+                return "\n".join([*headings, "DONE"])
+            edits = [f"REPLACE 3: {write(1)}", "WRONG 4 neutral 0.9", "DELETE 4", f"ADD 5: {write(1)}"]
+            return "\n".join([*headings, *edits, f"SEARCH: {self._question} in detail"])
+        sections = [f"## {heading}\n\n{write(SENTENCES)}\n\n{write(SENTENCES)}" for heading in list_headings(prompt)]
+        gaps = "\n".join(f"- How it is {word} [?] (search: {word} of it)" for word in ("paid", "ended"))
+        parts = ["# What the manual says", write(3), *sections, "## What follows", f"- {write(1)}"]
+        return "\n\n".join([*parts, "## What is not known", gaps])
 
     def _decide(self, name: str, prompt: str, number: int) -> Json:
         """Return the fields of an answer that steer a run; fields that a role does not have are left out."""
@@ -89,11 +115,9 @@ class ScriptedModel(ModelServer):
                 "complete": bool(further),
                 "query": f"{self._question} in detail, part {number}",
             },
-            "section_reviewer": {"action": "NONE" if "<critiques>" in prompt else "REWRITE", "worse": False},
             "claim_checker": {"verdicts": _judge_claims(prompt)},
             "contradiction_finder": {"contradictions": []},
             "stance_judge": {"stances": []},
-            "report_reflector": {"critiques": []},
             "self_evaluator": {"contradictions": [], "suggestions": []},
         }
         return decisions.get(name, {})

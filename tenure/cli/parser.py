@@ -172,7 +172,7 @@ def _add_asking(start: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         help="use memories of earlier runs and keep memories for later ones (default: TENURE_MEMORY)",
     )
-    _add_limits(start, ("reasoning", "max_sections", "max_report_revisions", "max_section_revisions"))
+    _add_limits(start, ("reasoning", "max_sections", "max_report_revisions"))
     _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
 
 

@@ -16,9 +16,8 @@ from tenure.cli.progress.snapshot import StreamedAnswer
 from tenure.contracts.run.role_calls import CallProgress
 
 _WORDS = {
-    "section_writer": "writing “{topic}”",
-    "section_reviewer": "reviewing “{topic}”",
-    "abstract_writer": "writing the abstract",
+    "report_writer": "writing the report",
+    "report_reviewer": "reviewing the report",
     "answerer": "writing the answer",
     "coder": "writing the program",
 }

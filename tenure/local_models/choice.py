@@ -30,7 +30,7 @@ def choose_model(settings: Settings) -> Settings:
             "model": model.name,
         }
         # The server of the stack has one slot.
-        return _use(settings, chosen, model_concurrency=1, parallel_sections=1)
+        return _use(settings, chosen, model_concurrency=1)
     if settings.model != AUTO_MODEL:
         return settings
     # Imported when needed: every command calls this function.

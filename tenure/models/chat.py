@@ -49,8 +49,8 @@ class ChatRequest:
     """Model tier, used if the settings name no model for the role."""
     messages: tuple[Message, ...]
     """The prompt."""
-    schema: dict[str, Any]
-    """JSON schema of the answer."""
+    schema: dict[str, Any] | None
+    """JSON schema of the answer; None for an answer in free text."""
     streamed: bool = False
     """Whether the answer is long enough to be streamed."""
     max_output: int | None = None
@@ -67,7 +67,8 @@ class ChatRequest:
     def prompt_tokens(self) -> int:
         """Estimated tokens of the prompt, including the schema."""
         declared = [function._asdict() for function in self.functions] or self.schema
-        return sum(estimate_tokens(text) for text in (json.dumps(declared), *(m.content for m in self.messages)))
+        schema = json.dumps(declared) if declared else ""
+        return sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
 
 
 async def _skip_saving(call: "ModelCall") -> None:

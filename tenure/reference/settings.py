@@ -79,10 +79,9 @@ GROUPS: Final = {
     ),
     "Limits of a run": (
         "Limits bound the length of a report and the work of a run. The client reads them and sends them with the "
-        "question, so a run keeps the limits it was started with. Three limits bound improvements: "
-        "`max_section_revisions` counts the reviews of one section, "
-        "`max_report_revisions` the versions of the whole report after reflections on it, and `max_code_attempts` "
-        "(below) the generations of a program whose tests fail.",
+        "question, so a run keeps the limits it was started with. Two limits bound improvements: "
+        "`max_report_revisions` counts the versions of a report, and `max_code_attempts` (below) the generations of a "
+        "program whose tests fail.",
         (*RESEARCH_LIMITS, "rerank"),
     ),
     "Programs": ("Programs have limits of their own, which the client reads in the same way.", tuple(CODING_LIMITS)),

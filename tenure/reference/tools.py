@@ -31,11 +31,13 @@ there is evidence, also without a model:
 |---|---|
 | a calculation with numbers, units or dates, such as “What is 15 % of 2,400?” | `calculate`; if the question is \
 nothing else, its result is the whole answer |
-| a figure of rows and columns, such as “total revenue per year” | `sql`, if there are tables |
+| a figure of rows and columns, such as “total revenue per year” | `sql`, if there are tables; \
+a model writes the query |
 | “Is it true that …”, “Check whether …”, “…, is that true?” | `verify_claim`; the verdict is among the notes |
 | “Define …”, “What does … mean?”, “What does … stand for?” | `lookup` |
-| “Compare the documents … and …”, “How do PEP 585 and PEP 604 differ?” | `compare_documents` |
-| what a tool or resource of a server of `--mcp` is about | `mcp`, `read_resource`; see \
+| “Compare the documents … and …”, “How do PEP 585 and PEP 604 differ?” | `compare_documents`; \
+without a model both are searched |
+| what a tool or resource of a server of `--mcp` is about | `mcp`, `read_resource`, with a model; see \
 [below](#tools-and-resources-of-mcp-servers) |
 
 A tool returns an observation: a text of at most 4,000 characters, the passages found as evidence, and the \
@@ -84,14 +86,9 @@ validated against the schema of a tool before it is called; references of the sc
 fetched. A call is never retried, since it may have effects on the server; a call that failed or was lost is reported \
 in the notes of the run.
 
-With a model, the role `tool_selector` selects at most three calls and three resources for the question and for each \
-task that asks something else. Without a model, rules select a tool whose name and description have most words of the \
-question and whose required arguments the question contains: names, quoted words, identifiers, numbers, dates, URLs \
-and values of an enumeration. Every value comes from the question. Rules call only tools that their server declares \
-read-only (`readOnlyHint`) and those that the setting names under `automatic`; a hint of a server is believed because \
-a person has named the server and allowed the tool. A resource is read if the question contains half of the words of \
-its name or most words of the question are in its description; its six passages nearest to the question become \
-evidence.
+The role `tool_selector` selects at most three calls and three resources for the question and for each task that asks \
+something else; of a resource, the six passages nearest to the question become evidence. Without a model no tool of a \
+server is called, and `--mcp` is refused.
 
 An answer is foreign text, like a web page: it becomes a source, is shown to a model between marks that its words \
 cannot close, and has a low reliability if it contains instructions for its reader.

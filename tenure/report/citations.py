@@ -25,7 +25,7 @@ from tenure.contracts.result.result import (
     SourceEntry,
 )
 from tenure.report.render.escaping import flatten
-from tenure.report.render.sources.places import find_heading, find_in_file
+from tenure.report.render.sources.places import find_heading, find_headings, find_in_file
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
@@ -121,10 +121,24 @@ class CitationNumbering:
             One claim for each of the draft's, in order.
         """
         return tuple(
-            self._claim(claim, place).model_copy(update={"begins": _opening_of(block, n), "heading": block.heading})
+            self._claim(claim, place).model_copy(
+                update={
+                    "begins": _opening_of(block, n),
+                    "heading": block.heading,
+                    "path": self._find_path(claim) if block.kind == "excerpt" and not n else (),
+                }
+            )
             for block in split_long_paragraphs(draft).blocks
             for n, claim in enumerate(block.claims)
         )
+
+    def _find_path(self, claim: Claim) -> tuple[str, ...]:
+        """Return the title of the source of an excerpt and the headings above it, outermost first."""
+        source = next((known for c in claim.citations if (known := self._sources.get(c.source))), None)
+        if source is None:
+            return ()
+        headings = () if source.kind == "code" else find_headings(source.text, claim.citations[0].start)
+        return tuple(dict.fromkeys((flatten(source.title or source.uri), *headings)))
 
     def number_contradictions(self, found: Sequence[Contradiction]) -> tuple[ResultContradiction, ...]:
         """Check and number both sides of each contradiction; a contradiction with an invalid side is removed."""
@@ -159,6 +173,8 @@ class CitationNumbering:
             status="invalid_source" if any(faults.values()) else claim.status,
             confidence=claim.confidence,
             tainted=claim.tainted,
+            part=claim.part,
+            answers=claim.answers,
             citations=tuple(self._numbered(citation) for citation, fault in faults.items() if fault is None),
         )
 
@@ -283,8 +299,8 @@ def _opening_of(block: Block, n: int) -> BlockStart | None:
     """Return the form that starts with the claim at an index."""
     if block.kind == "definitions" and n and block.claims[n].label == block.claims[n - 1].label:
         return None
-    if block.kind == "paragraph":
-        return None if n else "paragraph"
+    if block.kind in ("paragraph", "excerpt"):
+        return None if n else block.kind
     return _OPENINGS[block.kind]
 
 

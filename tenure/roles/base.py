@@ -1,8 +1,9 @@
-"""Define what a role is: a prompt, a schema for the answer, and a deterministic fallback.
+"""Define what a role is: a prompt, a schema for the answer, and what happens without a model.
 
-A role makes one kind of decision. `render` builds the prompt for a model, `fallback` decides by classical text
-processing over the same evidence. Evidence reaches a model only through `mark_passages`, which numbers it, delimits
-it and removes the delimiters from its text: retrieved text is hostile.
+A role makes one kind of decision. `render` builds the prompt for a model. Without a model `fallback` decides by a
+simple rule over the same evidence, or the role is skipped: its fallback is then `skip(output)`. Evidence reaches a
+model only through `mark_passages`, which numbers it, delimits it and removes the delimiters from its text: retrieved
+text is hostile.
 
 A role is declared in one file below `tenure/roles/`, as the constant `ROLE` of one of three classes: `Role` returns
 the decision itself, `PostprocessedRole` builds a reply from it, `StoredRole` keeps it in the knowledge base.
@@ -71,6 +72,11 @@ R = TypeVar("R", bound=BaseModel)
 """Reply of a role: its output, or what code builds from it."""
 
 
+def skip(output: O) -> Callable[[RoleInput, Evidence], O]:
+    """Return the fallback of a role that is skipped without a model: it gives the same empty output for every input."""
+    return lambda input, evidence: output
+
+
 @dataclass(frozen=True)
 class RoleActions(Generic[I, O]):
     """Description of the actions a role can choose, and a parser for every form its answer may take."""
@@ -98,13 +104,18 @@ class BaseRole(Generic[I, O, R]):
     render: Callable[[I, Evidence], list[Message]]
     """Build the prompt: our own text in the first message, all foreign text in the following ones."""
     fallback: Callable[[I, Evidence], O]
-    """Decide without a model."""
+    """Decide without a model, or give an empty output (`skip`)."""
     streamed: bool = field(default=False, kw_only=True)
     """Whether its answers are long enough to be streamed."""
     read_by_people: bool = field(default=False, kw_only=True)
     """Whether its answers appear in the report."""
     actions: RoleActions[I, O] | None = field(default=None, kw_only=True)
     """Actions of the role; None for a role that only answers."""
+    parse_text: Callable[[str], O] | None = field(default=None, kw_only=True)
+    """Parse an answer in free text, such as Markdown; None for a role that answers with a JSON object.
+
+    Raises `ValueError` with a message for the model if the text has nothing to parse.
+    """
     prepare: Callable[[Evidence], Evidence] | None = field(default=None, kw_only=True)
     """Replace the retrieved evidence before the decision; None to use it unchanged."""
     needs_model: Callable[[I, Evidence], bool] | None = field(default=None, kw_only=True)
@@ -121,9 +132,9 @@ class BaseRole(Generic[I, O, R]):
         raise NotImplementedError
 
     @cached_property
-    def schema(self) -> dict[str, Any]:
-        """JSON schema of the answer; built once, and never changed."""
-        return self.output.model_json_schema()
+    def schema(self) -> dict[str, Any] | None:
+        """JSON schema of the answer, built once and never changed; None for an answer in free text."""
+        return None if self.parse_text else self.output.model_json_schema()
 
     # Cached here: pydantic would otherwise rebuild the generic classes for every call.
     @cached_property
@@ -199,7 +210,7 @@ _TEMPLATE_MARKERS = re.compile(
 )
 """Delimiters of chat templates, which some model servers accept inside a message."""
 _MARKERS = re.compile(
-    r"[<\uff1c\u2039]\s*/?\s*(passage|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
+    r"[<\uff1c\u2039]\s*/?\s*(passage|document|evidence|draft|specification|previous|question|feedback|topics?|preferences|instructions?|critiques?|sections?|tables?|"
     r"state|decision|reflection|queries|tests|attempt|failure|file|memory|reasoning|synthesis|tasks?|outline|latent_topics|open_points|sub_questions?|earlier_questions|gist|step|observation|tools?|resources?)\b[^>\uff1e\u203a]*(?:[>\uff1e\u203a]|$)",
     re.IGNORECASE,
 )
@@ -244,6 +255,30 @@ def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1, *
     )
 
 
+def mark_documents(passages: Sequence[Passage]) -> str:
+    """Render numbered passages by document; the text of a longer list begins with that of its first passages.
+
+    Passages of a document that follow each other in the list are in one element, without the text that the next one
+    repeats.
+    """
+    # The name of the file is shown in any case: that of a title which becomes ambiguous would change what was shown.
+    titles = frozenset(passage.title for passage in passages)
+    lines: list[str] = []
+    before: Passage | None = None
+    for n, passage in enumerate(passages, 1):
+        if before is None or passage.source != before.source:
+            lines += ["</document>"] if before else []
+            place = f"{_render_file(passage, titles)}{_render_date(passage)}"
+            lines.append(f'<document title="{_render_title(passage.title)}"{place}>')
+            before = None
+        overlap = before.end - passage.start if before and before.start < passage.start else 0
+        skipped = min(max(0, overlap), len(passage.text) - 1)
+        attributes = f"{_render_section(passage)}{_render_warning(passage)}"
+        lines.append(f'<passage n="{n}"{attributes}>\n{neutralise(passage.text[skipped:].strip())}\n</passage>')
+        before = passage
+    return "\n".join([*lines, *(["</document>"] if lines else [])])
+
+
 def _list_ambiguous_titles(passages: Sequence[Passage]) -> frozenset[str]:
     """Return the titles that several of the documents have."""
     documents = {(passage.title, passage.source) for passage in passages}
@@ -252,14 +287,23 @@ def _list_ambiguous_titles(passages: Sequence[Passage]) -> frozenset[str]:
 
 
 def _render_place(passage: Passage, ambiguous: frozenset[str]) -> str:
-    """Return the attributes for the file of a passage, if its title is ambiguous, for its headings and its columns.
+    """Return the attributes for the file of a passage, if its title is ambiguous, for its headings and its columns."""
+    return f"{_render_file(passage, ambiguous)}{_render_section(passage)}"
+
+
+def _render_file(passage: Passage, ambiguous: frozenset[str]) -> str:
+    name = passage.uri.rstrip("/").rpartition("/")[2] if passage.title in ambiguous else ""
+    return f' file="{_render_title(name)}"' if name else ""
+
+
+def _render_section(passage: Passage) -> str:
+    """Return the attributes for the headings and the columns of a passage.
 
     Headings are the nearest one and the outermost one, without which a rejected idea reads like a rule.
     """
-    name = passage.uri.rstrip("/").rpartition("/")[2] if passage.title in ambiguous else ""
     headings = [heading for heading in passage.headings if heading.strip() not in ("", passage.title.strip())]
     section = " / ".join(dict.fromkeys((*headings[:1], *headings[-1:])))
-    places = (("file", name), ("section", section), ("columns", passage.columns))
+    places = (("section", section), ("columns", passage.columns))
     return "".join(f' {attribute}="{_render_title(text)}"' for attribute, text in places if text)
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.composition import ComposedBlock
 from tenure.algorithms.writing.tables import fold_shared_cells, render_table
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
@@ -98,30 +98,16 @@ class WrittenBlock(BaseModel):
 class WrittenText(RoleOutput):
     """A part of a report."""
 
-    blocks: tuple[WrittenBlock, ...] = Field(max_length=12)
+    blocks: tuple[WrittenBlock, ...] = Field(default=(), max_length=12)
     """The blocks in reading order; none if the passages say nothing on the topic."""
-
-
-def build_written_text(blocks: Sequence[ComposedBlock]) -> WrittenText:
-    """Return composed text in the form of a model's answer."""
-    return WrittenText(
-        blocks=tuple(
-            WrittenBlock(
-                kind=block.kind,
-                sentences=tuple(WrittenSentence(text=s.text, passages=(s.passage,)) for s in block.sentences),
-            )
-            for block in blocks
-        )
-    )
+    brief: SkipJsonSchema[tuple[Block, ...]] = ()
+    """Excerpts with their citations; only without a model."""
 
 
 def add_citations(input: object, text: WrittenText, evidence: Evidence) -> Draft:
-    """Return the text of a writer with verbatim citations of all passages it names."""
-    return Draft(
-        blocks=tuple(
-            block for written in text.blocks for block in cite_block(written, evidence.passages) if block.claims
-        )
-    )
+    """Return the text of a writer with verbatim citations of all passages it names, or its excerpts."""
+    cited = (block for written in text.blocks for block in cite_block(written, evidence.passages) if block.claims)
+    return Draft(blocks=(*text.brief, *cited))
 
 
 def cite_block(written: WrittenBlock, passages: Sequence[Passage]) -> tuple[Block, ...]:
@@ -188,6 +174,10 @@ def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence
     claim = cite_code(sentence.text, sentence.passages, passages)
     if claim is not None:
         return Block(kind="code", heading=heading, claims=(claim,))
+    if sentence.passages and "\n" in sentence.text.strip():
+        # Put together from several passages, as a complete configuration is.
+        composed = cite_claim(sentence.text, sentence.passages, passages, kind="inference")
+        return Block(kind="code", heading=heading, claims=(composed,))
     return Block(heading=heading, claims=(cite_sentence(sentence, passages),))
 
 

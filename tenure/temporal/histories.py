@@ -20,7 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, WorkflowStatus
 from workflows.runtime.failures import describe_failure
 
-TRACED_WORKFLOWS = ("ResearchWorkflow", "SpiralWorkflow", "SubagentWorkflow", "SectionWorkflow", "CodingWorkflow")
+TRACED_WORKFLOWS = ("ResearchWorkflow", "SpiralWorkflow", "SubagentWorkflow", "CodingWorkflow")
 """Child workflow types whose histories are read; the trace needs nothing else from the others."""
 
 ENDINGS: dict[int, WorkflowStatus] = {

@@ -1,6 +1,5 @@
 """Role activities: evidence by reference and verbatim citations."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,8 +14,9 @@ from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED
 from activities.roles import RoleActivities
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import RunId
-from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.messages import Message
+from tenure.contracts.research.report import ReportText, Topic
 from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
 from tenure.knowledge.store.errors import CorruptTable, KnowledgeError, UnknownChunk
 from tenure.models.chat import ChatRequest, Completion, ModelCall
@@ -26,19 +26,21 @@ from tenure.roles.research import planner, synthesizer
 from tenure.roles.research.planner import PlannerInput
 from tenure.roles.research.router import RouterInput, RouterOutput
 from tenure.roles.research.synthesizer import SynthesizerInput
-from tenure.roles.writing import section_reviewer, section_writer
-from tenure.roles.writing.section_reviewer import SectionReviewerInput
-from tenure.roles.writing.section_writer import SectionWriterInput
+from tenure.roles.writing import report_writer
+from tenure.roles.writing.report_writer import PartEvidence, ReportWriterInput
 from tests.roles.cases import CASES
-from tests.support.worlds import KITCHEN, NO_CRITIQUE, MemoryKnowledge, ScriptedChat, Source, says, story, text
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, build_report, says, story
 
 KNOWLEDGE = MemoryKnowledge(dict(KITCHEN))
 FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kitchen",), k=6)).passages
-WRITE = SectionWriterInput(question="How is bread made?", topic="Bread", topic_question="How is bread made?")
+BREAD = Topic(heading="Bread", question="How is bread made?")
+WRITE = ReportWriterInput(
+    question="How is bread made?", parts=(PartEvidence(topic=BREAD, passages=tuple(range(1, len(FOUND) + 1))),)
+)
 
 
-def write_request() -> RoleRequest[SectionWriterInput]:
-    return section_writer.ROLE.request_type(input=WRITE, evidence=FOUND)
+def write_request() -> RoleRequest[ReportWriterInput]:
+    return report_writer.ROLE.request_type(input=WRITE, evidence=FOUND)
 
 
 def make_roles(chat: Any, knowledge: Any) -> RoleActivities:
@@ -74,7 +76,7 @@ async def test_each_role_answers_by_its_fallback(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name != "contradiction_finder"])
 async def test_each_role_answers_by_the_model(name: str) -> None:
     """With a model each role makes one request, with the passages of its references."""
-    chat = ScriptedChat(story(section_reviewer=says(NO_CRITIQUE)))
+    chat = ScriptedChat(story())
 
     reply = await ask(name, CASES[name].input, chat)
 
@@ -85,11 +87,9 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "decomposer",
         "sql_writer",
         "hypothetical_document",
-        "title_writer",
         "code_reflector",
         "decider",
         "self_evaluator",
-        "report_reflector",
         "tool_selector",
         "react",  # its observations are in its transcript
     }
@@ -120,11 +120,12 @@ async def test_contradictions_need_statements_on_one_subject(hours: str, asked: 
 
 async def test_passage_numbers_become_verbatim_citations() -> None:
     """Quotes are cut from the stored text, and invented numbers cite nothing."""
-    chat = ScriptedChat(story(section_writer=says(text(("Bread is made from flour.", 1), ("Bread is gold.", 99)))))
+    written = build_report({"Bread": "Bread is made from flour [1]. Bread is gold [99]."}, answer="")
+    chat = ScriptedChat(story(report_writer=says(written)))
 
-    reply: RoleReply[Draft] = await ask("section_writer", WRITE, chat)
+    reply: RoleReply[ReportText] = await ask("report_writer", WRITE, chat)
 
-    real, invented = reply.output.claims
+    real, invented = reply.output.sections["Bread"].claims
     assert [KITCHEN[c.source].text[c.start : c.end] for c in real.citations] == [c.quote for c in real.citations]
     assert real.citations
     assert (invented.status, invented.citations) == ("invalid_source", ())
@@ -169,7 +170,7 @@ async def test_torn_table_is_retryable() -> None:
     roles = RoleActivities(None, Emptied(error))  # type: ignore[arg-type]
 
     with pytest.raises(ApplicationError) as caught:
-        await ActivityEnvironment().run(roles.build(section_writer.ROLE), write_request())
+        await ActivityEnvironment().run(roles.build(report_writer.ROLE), write_request())
 
     assert (caught.value.type, caught.value.message) == (KNOWLEDGE_REFUSED, str(error))
     assert not caught.value.non_retryable
@@ -191,12 +192,12 @@ class Replaced(MemoryKnowledge):
 async def test_missing_passages_are_omitted() -> None:
     """A file that is read again during the run loses the replaced passages, and the other citations stay correct."""
     whole = await ActivityEnvironment().run(
-        RoleActivities(None, MemoryKnowledge(KITCHEN)).build(section_writer.ROLE),  # type: ignore[arg-type]
+        RoleActivities(None, MemoryKnowledge(KITCHEN)).build(report_writer.ROLE),  # type: ignore[arg-type]
         write_request(),
     )
     gone = whole.output.claims[0].citations[0].chunk
     left = await ActivityEnvironment().run(
-        RoleActivities(None, Replaced(gone)).build(section_writer.ROLE),  # type: ignore[arg-type]
+        RoleActivities(None, Replaced(gone)).build(report_writer.ROLE),  # type: ignore[arg-type]
         write_request(),
     )
 
@@ -247,19 +248,6 @@ async def test_prompt_starts_with_the_previous_turns() -> None:
     assert second[:3] == (*first, answered(replies[0])) and len(second) == 4
     assert third[:5] == (*second, answered(replies[1])) and len(third) == 6
     assert PLANNER.question in first[1].content and PLANNER.question not in second[3].content
-
-
-async def test_fields_of_the_program_are_not_in_the_conversation() -> None:
-    """The model reads its own answer by the fields of its schema, without those that only fallbacks fill."""
-    critical = says({"critique": "Say more.", "query": ""})
-    chat, knowledge = Listening(story(section_reviewer=critical)), MemoryKnowledge(dict(KITCHEN))
-    roles = make_roles(chat, knowledge)
-    given = SectionReviewerInput(question="Bread?", topic="Bread", topic_question="Bread?", draft=Draft())
-    call = section_reviewer.ROLE.request_type(input=given, turn=ConversationTurn(run=RUN, name="s", number=0))
-    await ActivityEnvironment().run(roles.build(section_reviewer.ROLE), call)
-
-    (said,) = (json.loads(one.content) for one in knowledge.turns[RUN, "s", 0][1] if one.role == "assistant")
-    assert "critique" in said and not {"composed", "searches_freely"} & set(said)
 
 
 async def test_restarted_conversation_has_no_history() -> None:

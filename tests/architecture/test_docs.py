@@ -10,8 +10,6 @@ from types import ModuleType
 
 import pytest
 
-from tenure.algorithms.chunking.prose import split_sections
-from tenure.algorithms.fallback.facets import is_generic_heading
 from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions
@@ -191,15 +189,6 @@ def test_the_readme_starts_with_the_two_commands() -> None:
 def test_the_readme_is_short() -> None:
     """The README is read in one go."""
     assert len(README.splitlines()) <= 120
-
-
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_headings_name_a_subject(path: Path) -> None:
-    """Below its title a page has no heading that every document has: the outliner could not use it as a topic."""
-    document = parse_file(path)
-    names = {name for section in split_sections(document.text) for name in section.path} - {document.title}
-
-    assert {name for name in names if is_generic_heading(name)} == set()
 
 
 def test_no_sentence_of_the_manual_stands_on_two_pages() -> None:

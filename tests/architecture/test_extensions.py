@@ -216,7 +216,7 @@ def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_p
     """One run reads the format, follows the strategy, asks the role, uses the tool and queries the provider."""
     talk = tmp_path / "talk.srt"
     talk.write_text(TALK, encoding="utf-8")
-    short = ("--max-cycles", "1", "--max-sections", "1", "--section-revisions", "0", "--report-revisions", "1")
+    short = ("--max-cycles", "1", "--max-sections", "1", "--report-revisions", "1")
     plugged = ("--docs", str(talk), "--web", "--provider", "acme", "--strategy", "survey")
     done = plugin_home.run("start", QUESTION, *plugged, *short, "--json", timeout=180)
     assert done.returncode == 0, done.stderr

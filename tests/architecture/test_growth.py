@@ -7,11 +7,12 @@ all other functions of texts as well.
 import ast
 import importlib.util
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from tenure.roles.registry import load_roles
 from tests.support.text_functions import SHAPES, TextFunction, build_text, takes_text
 from tests.support.tiers import exhaustive
 
@@ -21,6 +22,11 @@ MAX_SECONDS = 1.0
 """Processor time of a call; a workflow task has eight seconds."""
 COMMON_SHAPES = ("1", "1,", "a ", " ", "(", "#", "'", "that ")
 """Shapes that found most of the slow functions."""
+ANSWER_SHAPES = (
+    *("# a\n", "#\n", "- a [1]\n", "> ", "[1] ", "[1, ", "[3-", "a. [1] ", "**a.** ", "`", "```\n", "(search: "),
+    *("| a | b |\n|---|---|\n| c | d |\n", "REPLACE 1: a\n", "SECTION a: ", "WRONG 1, ", "BLOCK 1:\n"),
+)
+"""Shapes of Markdown and of edits."""
 
 
 def list_called_by_workflows() -> list[TextFunction]:
@@ -55,11 +61,11 @@ def _is_module(name: str) -> bool:
         return False
 
 
-def find_slow(shapes: tuple[str, ...]) -> list[str]:
+def find_slow(shapes: tuple[str, ...], functions: Sequence[TextFunction]) -> list[str]:
     """Return a line for each function and shape whose call takes too long, the slowest first."""
     found = [
         (seconds, f"{function.name} takes {seconds:.1f} s for {shape!r} up to {LENGTH:,} characters")
-        for function in list_called_by_workflows()
+        for function in functions
         for shape in shapes
         if (seconds := function.measure(build_text(shape, LENGTH), 3 * MAX_SECONDS)) > MAX_SECONDS
     ]
@@ -85,11 +91,22 @@ def test_a_slow_function_is_found() -> None:
 
 def test_workflows_call_no_slow_function() -> None:
     """No function that a workflow calls takes a second for a text of the length of the longest question."""
-    assert find_slow(COMMON_SHAPES) == []
+    assert find_slow(COMMON_SHAPES, list_called_by_workflows()) == []
+
+
+def test_answers_in_text_are_parsed_by_no_slow_function() -> None:
+    """A report and a review of every shape are read in time, since a heartbeat waits for them."""
+    parsers = [TextFunction(role.parse_text) for role in load_roles().values() if role.parse_text]
+
+    assert {parser.name for parser in parsers} == {
+        "roles.report_markdown.parse_report",
+        "roles.report_edits.parse_review",
+    }
+    assert find_slow((*COMMON_SHAPES, *ANSWER_SHAPES), parsers) == []
 
 
 @exhaustive
 @pytest.mark.timeout(1800)
 def test_workflows_call_no_slow_function_for_any_shape() -> None:
     """The same for all shapes."""
-    assert find_slow(SHAPES) == []
+    assert find_slow(SHAPES, list_called_by_workflows()) == []

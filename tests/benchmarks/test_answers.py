@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.answers import AnsweredQuestion, abstains, contains_answer, judge_report, load_questions
 from benchmarks.support.datasets import Question, collection
-from tenure.contracts.result.result import EvaluatedPart, Evaluation
+from tenure.contracts.result.result import Result, ResultClaim, ResultSection
 from tests.report.samples import full
 
 RESULT = full()
@@ -35,25 +35,37 @@ def test_answers_are_compared_as_whole_words(text: str, answer: str, expected: b
     assert contains_answer(text, [answer]) is expected
 
 
+def brief(*claims: ResultClaim) -> Result:
+    """Return a report with one section of these claims and no short answer."""
+    section = ResultSection(topic="Why?", markdown="", claims=claims)
+    return RESULT.model_copy(update={"short_answer": None, "sections": (section,)})
+
+
+def excerpt(text: str) -> ResultClaim:
+    """Return an excerpt of a sentence of the first source."""
+    cited = next(claim for section in RESULT.sections for claim in section.claims if claim.citations)
+    return cited.model_copy(update={"text": text, "begins": "excerpt", "part": "paragraph"})
+
+
 def test_a_report_is_judged_by_its_supporting_passages() -> None:
-    """Cited supporting passages and sentences from them are counted, and places of the answer are cumulative."""
-    word = RESULT.sections[0].claims[0].text.split()[-1].strip(".")
-    found = judge_report(RESULT, ask(word, "key 1", "a passage that is not cited"), NAMED)
+    """Shown supporting passages and excerpts from them are counted, and an answer after 200 words is not at the top."""
+    shown = excerpt("It is tall. " * 100 + "Zola wrote it.")
+    (number,) = {citation.source for citation in shown.citations}
+    found = judge_report(brief(shown), ask("Zola", f"key {number}", "a passage that is not shown"), NAMED)
 
-    assert found["gold_cited"] == 0.5
-    assert 0 < found["precision"] <= 1
-    assert found["or_abstract"] <= found["or_first_section"] == found["anywhere"] == 1.0
-    assert judge_report(RESULT, ask("yes", "key 1"), NAMED)["anywhere"] == 0.0
+    assert (found["gold_shown"], found["precision"], found["excerpts"]) == (0.5, 1.0, 1.0)
+    assert (found["first_words"], found["anywhere"]) == (0.0, 1.0)
+    assert judge_report(brief(excerpt("Yes.")), ask("yes", f"key {number}"), NAMED)["anywhere"] == 0.0
 
 
-def test_an_abstention_names_what_is_missing() -> None:
-    """A report abstains if it gives no short answer and says that a part is not answered, or has no evidence."""
-    silent = RESULT.model_copy(update={"short_answer": None, "evaluation": None})
-    missing = Evaluation(parts=(EvaluatedPart(part="Why?", answered="no"),))
+def test_an_abstention_says_that_nothing_is_certain() -> None:
+    """A report abstains if it gives no short answer and says in every part that none is certain, or has no evidence."""
+    gap = ResultClaim(text="Nothing answers this.", kind="gap", status="unverified")
 
-    assert not abstains(silent)
-    assert abstains(silent.model_copy(update={"evaluation": missing}))
-    assert abstains(silent.model_copy(update={"status": "no_evidence"}))
+    assert abstains(brief(gap, excerpt("Bread.")))
+    assert not abstains(brief(excerpt("Bread.")))
+    assert not abstains(brief(gap).model_copy(update={"short_answer": excerpt("1848")}))
+    assert abstains(brief(excerpt("Bread.")).model_copy(update={"status": "no_evidence"}))
 
 
 def test_questions_have_their_answers_and_distractors(tmp_path: Path) -> None:

@@ -14,17 +14,18 @@ import httpx
 import pytest
 
 from benchmarks.by_hand.__main__ import main
+from benchmarks.by_hand.answers import RefusedAnswer, check_answer
 from benchmarks.by_hand.folder import RequestFolder
 from benchmarks.by_hand.server import ByHandServer
 from tenure.contracts.messages import FunctionDefinition, Message
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.openai.chat import OpenAIChat
-from tenure.roles.writing.title_writer import ROLE
+from tenure.roles.research.question_rewriter import ROLE
 from tests.models.routes import routes
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name “it”."))
-TITLE = json.dumps({"title": "A name"})
+TITLE = json.dumps({"question": "A name"})
 
 
 def build_request(**options: Any) -> ChatRequest:
@@ -62,10 +63,10 @@ async def test_a_stored_answer_is_sent(tmp_path: Path, capsys: pytest.CaptureFix
     assert (completion.text, completion.model) == (TITLE, "large")
     assert completion.usage.tokens_in > 0
     shown = capsys.readouterr().out
-    assert shown.startswith("# Request 1: title_writer\n")
+    assert shown.startswith("# Request 1: question_rewriter\n")
     assert "at most 500 tokens" in shown
     assert "## user\n\nName “it”.\n" in shown
-    assert '"title"' in shown.partition("## Answer: JSON of this schema")[2]
+    assert '"question"' in shown.partition("## Answer: JSON of this schema")[2]
 
 
 async def test_a_streamed_answer_is_sent(tmp_path: Path) -> None:
@@ -94,8 +95,8 @@ async def test_a_function_call_is_sent(tmp_path: Path, capsys: pytest.CaptureFix
     [
         ("A name", "not JSON"),
         ("[]", "not a JSON object"),
-        ("{}", "'title' is a required property"),
-        ('{"title": "x", "more": 1}', "'more' was unexpected"),
+        ("{}", "'question' is a required property"),
+        ('{"question": "x", "more": 1}', "'more' was unexpected"),
     ],
 )
 async def test_an_answer_that_does_not_fit_is_refused(
@@ -113,6 +114,21 @@ async def test_an_answer_that_does_not_fit_is_refused(
             asked.cancel()
 
 
+@pytest.mark.parametrize(
+    ("answer", "complaint"), [(" \n", "the answer is empty"), ("# Bread", "it contains no report")]
+)
+def test_an_answer_in_text_is_checked_by_its_role(answer: str, complaint: str) -> None:
+    """A role that answers in text reads it as the model layer would; a request of no role takes any text."""
+    body, other = (
+        {"model": "m", "messages": [{"role": "user", "content": f'<task name="{role}">\nWrite.\n</task>'}]}
+        for role in ("report_writer", "namer")
+    )
+    check_answer(body, "# Bread\n\nIt rises [1].")
+    check_answer(other, "# Bread")
+    with pytest.raises(RefusedAnswer, match=complaint):
+        check_answer(body, answer)
+
+
 async def test_a_repeated_request_keeps_its_number_and_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,7 +143,7 @@ async def test_a_repeated_request_keeps_its_number_and_answer(
                 await asyncio.sleep(0.01)
     assert await run("next", "--folder", tmp_path) == 1
     assert await run("list", "--folder", tmp_path) == 0
-    assert "1 title_writer             abandoned" in capsys.readouterr().out
+    assert "1 question_rewriter        abandoned" in capsys.readouterr().out
     (tmp_path / "answer").write_text(TITLE, encoding="utf-8")
     assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 0
 

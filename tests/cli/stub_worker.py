@@ -95,10 +95,10 @@ async def stumble() -> None:
     raise ApplicationError("the stub stumbled", next_retry_delay=timedelta(seconds=600))
 
 
-@activity.defn(name="section_writer")
+@activity.defn(name="report_writer")
 async def scribble() -> None:
     """Claim to have received a part of an answer, and never the rest."""
-    activity.heartbeat(CallProgress(role="section_writer", tokens=312))
+    activity.heartbeat(CallProgress(role="report_writer", tokens=312))
     await asyncio.Event().wait()
 
 
@@ -138,7 +138,7 @@ async def _ingest(request: IngestRequest) -> IngestReport:
 
 
 @workflow.defn
-class StubSection:
+class StubStep:
     """A child whose only step does not come to an end."""
 
     @workflow.run
@@ -146,9 +146,9 @@ class StubSection:
         await workflow.execute_activity(step, start_to_close_timeout=timedelta(minutes=5))
 
 
-async def _section(step: str) -> None:
+async def _run_step(step: str) -> None:
     await workflow.execute_child_workflow(
-        StubSection.run, step, id=f"{workflow.info().workflow_id}/section", static_summary="Bread"
+        StubStep.run, step, id=f"{workflow.info().workflow_id}/step", static_summary="Bread"
     )
 
 
@@ -222,9 +222,9 @@ class StubAgent:
                 StubEmbed.run, EmbedRequest(corpus="shelf"), id=f"{workflow.info().workflow_id}/embed"
             )
         if "stumble" in request.question:
-            await _section("stumble")
+            await _run_step("stumble")
         if "scribble" in request.question:
-            await _section("section_writer")
+            await _run_step("report_writer")
         if "break" in request.question:
             raise RuntimeError("the stub is broken")
         await workflow.wait_condition(lambda: not self.held)
@@ -431,7 +431,7 @@ async def main() -> None:
     client = await connection.connect(Settings())
     workflows = [
         StubAgent,
-        StubSection,
+        StubStep,
         StubIngest,
         StubEmbed,
         StubCorpus,

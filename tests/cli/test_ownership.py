@@ -68,9 +68,7 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
     shared = RunRequest(
         question="?",
         corpora=("kitchen",),
-        limits=RunLimits(
-            min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
-        ),
+        limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
     arguments = Namespace(json=True, detach=False, verbosity="normal", owner="ann", priority=2)

@@ -19,8 +19,8 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 
 def test_arriving_answers_are_shown(running: CommandLine) -> None:
-    """The display names the section that is being written and its number of tokens, once per step."""
-    words = "writing “Bread”: 312 tokens"
+    """The display names what is being written and its number of tokens, once per step."""
+    words = "writing the report: 312 tokens"
     said = said_until(running, words, "start", "scribble please", "--id", "scribbling")
     again = said_until(running, words, "watch", "scribbling")
     terminate(running, "scribbling")
@@ -31,7 +31,7 @@ def test_arriving_answers_are_shown(running: CommandLine) -> None:
 
 @exhaustive
 async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
-    """The tokens of a section that a real worker receives in pieces are known to the server, with their topic."""
+    """The tokens of a report that a real worker receives in pieces are known to the server."""
     request = RunRequest(
         question="How is bread made?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
     )
@@ -39,13 +39,13 @@ async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
         model.on("outliner", {"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
         chat = OpenAIChat(routes("m"), base_url=model.base_url)
         async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-            with model.hold("section_writer", after_events=4):
+            with model.hold("report_writer", after_events=4):
                 handle = await stage.start(request)
                 (writing,) = await seen(stage.client, handle.id)
             result = await handle.result()
         await chat.aclose()
 
-    assert writing.what == "writing “Bread”"
+    assert writing.what == "writing the report"
     assert writing.tokens > 0
     assert result.status == "done"
 

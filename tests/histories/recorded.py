@@ -10,7 +10,7 @@ from tenure.temporal.histories import TRACED_WORKFLOWS, collect_events, join_exe
 from tests.histories.recorder import PREFIX
 from tests.histories.storage import find_recording, read_recording
 
-PARTS = ("", "/research", "/spiral", "/section-1", "/section-2", "/code")
+PARTS = ("", "/research", "/spiral", "/code")
 """Endings of the workflow ids of a run and of the children that its trace needs."""
 
 

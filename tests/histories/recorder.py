@@ -33,11 +33,7 @@ REQUEST = RunRequest(
 """Request of a run that reads the documents about food."""
 
 SHORT = REQUEST.model_copy(
-    update={
-        "limits": RunLimits(
-            min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
-        )
-    }
+    update={"limits": RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0)}
 )
 """The same, with as few steps as possible."""
 

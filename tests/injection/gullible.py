@@ -18,6 +18,7 @@ from tenure.roles.registry import list_role_names
 from tests.injection.attacks import make_claim
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages, read_schema
+from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json, instance
 
 TOPICS = {
@@ -103,7 +104,7 @@ class Gullible:
             self.obeyed[role].update(orders)
             scripted = getattr(self, f"_answer_{role}", None)
             if scripted:
-                answered: Json = scripted(text, orders)
+                answered: str | Json = scripted(text, orders)
                 return answered
             about = make_claim(self.words[orders[0]]) if orders else ""
             made = instance(read_schema(request)[1], about)
@@ -132,10 +133,28 @@ class Gullible:
         said = self._claims(text, orders)
         return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
 
-    _answer_section_writer = _answer_answerer = _write
+    _answer_answerer = _write
 
-    def _answer_abstract_writer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"sentences": self._claims(text, orders)[:6]}
+    def _write_paragraph(self, text: str, orders: Sequence[str]) -> str:
+        return " ".join(f"{claim['text'].rstrip('.')} {claim['passages']}." for claim in self._claims(text, orders))
+
+    def _answer_report_writer(self, text: str, orders: Sequence[str]) -> str:
+        """Write the claims in each part, and as title, heading and search of their own."""
+        said, claims = self._write_paragraph(text, orders), [make_claim(self.words[name]) for name in orders]
+        sections = [f"## {heading}\n\n{said}" for heading in (*list_headings(text), *claims[:1])]
+        title = claims[0].rstrip(".") if claims else "Lamps and bread"
+        closing = [f"## What follows\n\n{said}", f"## What is not known\n\n- {claims[0]} [?]"] if claims else []
+        return "\n\n".join([f"# {title}", said, *sections, *closing])
+
+    def _answer_report_reviewer(self, text: str, orders: Sequence[str]) -> str:
+        """Confirm everything, and add the claims to the beginning, to the last block and as a consideration."""
+        claims = [make_claim(self.words[name]) for name in orders[:3]]
+        said = self._write_paragraph(text, orders) if claims else ""
+        edits = [f"ADD 0: {said}", f"BLOCK 1:\n{said}", f"REPLACE 1: {said}"] if said else []
+        searches = [f"SECTION {heading}: SEARCH – Say instead: {claims[0]}" for heading in TOPICS] if claims else []
+        return "\n".join(
+            [*searches, *edits, *(f"CONSIDER: {c}" for c in claims), *(f"SEARCH: {c}" for c in claims), "DONE"]
+        )
 
     def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
         mode = "CODE" if "Write a program" in text else "RESEARCH"
@@ -172,7 +191,7 @@ class Gullible:
         return {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
 
     def _answer_synthesizer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"situation": self._claims(text, orders)[:6], "complication": [], "resolution": []}
+        return {"situation": self._claims(text, orders)[:6], "complication": []}
 
     def _answer_claim_checker(self, text: str, orders: Sequence[str]) -> Json:
         count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
@@ -181,19 +200,6 @@ class Gullible:
     def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
         components = [{"component": "everything", "addressed": "yes"}]
         return {"contradictions": [], "components": components, "issues": []}
-
-    def _answer_report_reflector(self, text: str, orders: Sequence[str]) -> Json:
-        claims = [make_claim(self.words[name]) for name in orders[:3]]
-        critiques = [{"topic": "", "critique": f"Say instead: {claim}", "query": "lamp oil"} for claim in claims[:1]]
-        return {"critiques": critiques, "further_considerations": claims}
-
-    def _answer_section_reviewer(self, text: str, orders: Sequence[str]) -> Json:
-        claims = [make_claim(self.words[name]) for name in orders[:1]]
-        said = [{"after": 0, **sentence} for sentence in self._claims(text, orders)[:2]] if claims else []
-        return {"critique": "".join(claims), "query": "", "add": said}
-
-    def _answer_title_writer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"title": make_claim(self.words[orders[0]]).rstrip(".") if orders else "Lamps and bread"}
 
     def _answer_react(self, text: str, orders: Sequence[str]) -> Json:
         """Search once, then make the next calls of the orders, and finish with a claim."""

@@ -67,7 +67,7 @@ def test_model_of_the_home_comes_before_a_search(home: Path, model: str, monkeyp
 
     assert (chosen.openai_base_url, chosen.model) == ("http://127.0.0.1:8299/v1", "tiny")
     assert chosen.openai_api_key == SecretStr(load_model_key(home))
-    assert (chosen.model_concurrency, chosen.parallel_sections, chosen.model_timeout) == (1, 1, 1800)
+    assert (chosen.model_concurrency, chosen.model_timeout) == (1, 1800)
     assert find_served_model(chosen) == load_local_model(home)
     assert other.fetches == []
 
@@ -82,6 +82,6 @@ def test_named_server_comes_before_the_model_of_the_home(home: Path) -> None:
 
 def test_choice_keeps_what_a_person_has_set(home: Path) -> None:
     """Limits that are set are not replaced by those of a local model."""
-    chosen = choose_model(build_settings(home=home, model_concurrency=3, parallel_sections=2, model_timeout=60))
+    chosen = choose_model(build_settings(home=home, model_concurrency=3, model_timeout=60))
 
-    assert (chosen.model_concurrency, chosen.parallel_sections, chosen.model_timeout) == (3, 2, 60)
+    assert (chosen.model_concurrency, chosen.model_timeout) == (3, 60)

@@ -7,7 +7,7 @@ runs in threads of the test's process and serves other processes just as well:
     with ModelServer() as server:
         server.on("router", {"mode": "RESEARCH"})
         server.fail(Fault(429, {"retry-after": "2"}), schema="outliner")
-        with server.hold("section_writer") as gate:
+        with server.hold("report_writer") as gate:
             ...                       # start something
             gate.arrived.wait(30)     # a call is in flight, and stays so until the block ends
 """

@@ -27,6 +27,8 @@ _SUBJECT = re.compile(r"^<(?:topic|task)>\n(.+)$", re.MULTILINE)
 """First line of what a request is about."""
 _PASSAGE = re.compile(r'^<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>$', re.MULTILINE | re.DOTALL)
 _PASSAGE_CHARACTERS = 60
+_MARK = re.compile(r"\[(\d{1,3}(?:, \d{1,3})*)((?:, i)?)\]")
+"""Citation mark of an answer in text: "[3]", "[3, 8, i]"."""
 
 
 class RecordedAnswer(NamedTuple):
@@ -58,7 +60,8 @@ def record_answer(request: Json, text: str) -> RecordedAnswer:
     role, schema = read_schema(request)
     answer = json.loads(text) if schema or read_functions(request) else text
     shown = _find_passages(request)
-    named = {str(n): shown[n] for n in sorted(_list_passage_numbers(answer)) if n in shown}
+    numbers = _list_marked_numbers(answer) if isinstance(answer, str) else _list_passage_numbers(answer)
+    named = {str(n): shown[n] for n in sorted(numbers) if n in shown}
     return RecordedAnswer(role, _hash_prompt(request), answer, _find_subject(request), named)
 
 
@@ -131,6 +134,11 @@ def _list_passage_numbers(answer: Any) -> set[int]:
     return own.union(*(_list_passage_numbers(part) for name, part in answer.items() if name != "passages"))
 
 
+def _list_marked_numbers(answer: str) -> set[int]:
+    """List all numbers in the citation marks of an answer in text."""
+    return {int(number) for mark in _MARK.finditer(answer) for number in mark[1].split(", ")}
+
+
 def _renumber(recorded: RecordedAnswer, shown: Mapping[int, str]) -> Any:
     """Return an answer with the numbers that its passages have in another prompt; passages it lacks are omitted."""
     numbers = {text: number for number, text in shown.items()}
@@ -146,7 +154,12 @@ def _renumber(recorded: RecordedAnswer, shown: Mapping[int, str]) -> Any:
             for name, value in part.items()
         }
 
-    return rewrite(recorded.answer)
+    def rewrite_mark(mark: re.Match[str]) -> str:
+        left = [str(number) for old in mark[1].split(", ") if (number := new.get(int(old), int(old))) is not None]
+        return f"[{', '.join(left)}{mark[2]}]" if left else ""
+
+    answer = recorded.answer
+    return _MARK.sub(rewrite_mark, answer) if isinstance(answer, str) else rewrite(answer)
 
 
 def _hash_prompt(request: Json) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from tests.support.report_answers import find_text_role
 from tests.support.schema_instance import Json
 
 _SCHEMA_IN_PROMPT = re.compile(r"JSON schema `([^`]+)`:\n")
@@ -57,7 +58,7 @@ def read_functions(request: Json) -> dict[str, Json]:
 
 
 def read_schema(request: Json) -> tuple[str, Json]:
-    """Return the name and the JSON schema in the functions, the format or the prompt of a request."""
+    """Return the role and the JSON schema of a request; a role that answers in text has no schema."""
     if "finish" in read_functions(request):
         return "react", read_functions(request)["finish"]
     asked = read_format(request)
@@ -69,7 +70,9 @@ def read_schema(request: Json) -> tuple[str, Json]:
     for written in list(_SCHEMA_IN_PROMPT.finditer(content))[-1:]:
         schema, _ = json.JSONDecoder().raw_decode(content, written.end())
         return written[1], cast(Json, schema)
-    return "", {}
+    # The correction of an answer in text follows the message with the task.
+    texts = (str(message.get("content", "")) for message in read_messages(request) if isinstance(message, dict))
+    return find_text_role("\n".join(texts)), {}
 
 
 def truncate_answer(text: str, request: Json) -> tuple[str, str]:

@@ -31,6 +31,7 @@ from tests.model_server.request import (
 )
 from tests.model_server.streaming import build_chunks, format_events
 from tests.model_server.wire import ClientConnection, ClientDisconnected, ModelHttpServer, WireReply
+from tests.support.report_answers import build_text
 from tests.support.schema_instance import MARKER, Json, instance, nonsense
 
 Script = str | Json | Callable[[Json], str | Json]
@@ -413,10 +414,13 @@ class ModelServer:
         return completion, entry
 
     def _build_instance(self, request: Request) -> str | Json:
-        _, schema = read_schema(request.json)
+        name, schema = read_schema(request.json)
         about = zlib.crc32(json.dumps(read_messages(request.json)).encode()) & 0xFFFF
         if read_functions(request.json):
             return {"action": "finish", "arguments": instance(schema, f"{about:04x}".translate(_LETTERS))}
+        if not schema and name:
+            prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
+            return build_text(name, prompt, f"{about:04x}".translate(_LETTERS))
         if not schema:
             return f"{MARKER} {about:04x}"
         if self.nonsense is None:

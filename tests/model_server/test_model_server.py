@@ -41,7 +41,7 @@ async def client(server: ModelServer) -> AsyncIterator[openai.AsyncOpenAI]:
         yield made
 
 
-async def ask(client: openai.AsyncOpenAI, name: str = "title_writer", text: str = "Name it.") -> ChatCompletion:
+async def ask(client: openai.AsyncOpenAI, name: str = "outliner", text: str = "Name it.") -> ChatCompletion:
     return await client.chat.completions.create(
         model="m",
         messages=[{"role": "user", "content": text}],
@@ -78,7 +78,7 @@ async def test_records_requests(server: ModelServer, client: openai.AsyncOpenAI)
     await ask(client)
     (request,) = server.requests
     assert (request.path, request.headers["authorization"]) == ("/v1/chat/completions", "Bearer k")
-    assert (request.json["model"], request.schema_name) == ("m", "title_writer")
+    assert (request.json["model"], request.schema_name) == ("m", "outliner")
 
 
 async def test_the_ledger_matches_the_reported_usage(server: ModelServer, client: openai.AsyncOpenAI) -> None:

@@ -9,7 +9,7 @@ import httpx
 
 from benchmarks.by_hand.__main__ import main
 from benchmarks.by_hand.folder import RequestFolder, RequestInbox
-from tenure.roles.base import mark_passages
+from tenure.roles.base import mark_documents, mark_passages
 from tests.model_server import ModelServer, Recording
 from tests.support.passages import passage
 from tests.support.schema_instance import MARKER
@@ -21,6 +21,10 @@ def build_body(question: str, role: str = "namer", **parameters: Any) -> dict[st
     declared = {"type": "json_schema", "json_schema": {"name": role, "strict": True, "schema": SCHEMA}}
     messages = [{"role": "system", "content": "Name it."}, {"role": "user", "content": question}]
     return {"model": "m", "messages": messages, "response_format": declared, **parameters}
+
+
+def build_text_body(question: str) -> dict[str, Any]:
+    return {name: value for name, value in build_body(question).items() if name != "response_format"}
 
 
 def record(path: Path, answers: dict[str, str]) -> Path:
@@ -76,6 +80,21 @@ def test_citations_follow_their_passages(tmp_path: Path) -> None:
 
     assert recording.find_answer(after) == {"title": "x", "rows": [{"passages": [3]}, {"passages": [1]}]}
     assert recording.find_answer(before) == answer
+
+
+def test_marks_of_a_text_follow_their_passages(tmp_path: Path) -> None:
+    """The marks of a report are those of the same texts, and marks of passages that are missing are gone."""
+    folder, passages = RequestFolder(tmp_path / "answers"), [passage("Rye.", "a"), passage("Oat.", "b")]
+    task = '\n<task name="report_writer">\nWrite.\n</task>'
+    answer = "# Corn [1]\n\nRye is old [1, 2, i]. Oat is not [2], in `items[3]` and [2024]."
+    with RequestInbox(folder).receive(build_text_body(mark_documents(passages) + task)) as request:
+        request.save_answer(answer)
+    assert main(["export", "--folder", str(folder.path), str(tmp_path / "r.jsonl")]) == 0
+    recording = Recording.load(tmp_path / "r.jsonl")
+
+    after = build_text_body(mark_documents([passage("Wheat.", "c"), *passages[1:]]) + task)
+    assert recording.find_answer(after) == "# Corn \n\nRye is old [2, i]. Oat is not [2], in `items[3]` and [2024]."
+    assert recording.matches[0].role == "report_writer"
 
 
 def test_a_request_without_a_recorded_answer_gets_an_instance(tmp_path: Path) -> None:

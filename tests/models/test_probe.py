@@ -32,7 +32,7 @@ def configured(server: ModelServer, **chosen: Any) -> Settings:
 async def test_every_model_is_probed_once() -> None:
     """Both tiers and a role's own model are probed, with setting, latency and context size."""
     with ModelServer(models={"large": 32_000, "small": None, "own": 8_000}) as server:
-        roles = {"router": {"model": "own"}, "title_writer": {"model": "small"}}
+        roles = {"router": {"model": "own"}, "outliner": {"model": "small"}}
         found = await probe_chat_models(configured(server, model="large", fast_model="small", roles=roles))
 
     assert [(trial.model, trial.setting, trial.context_tokens) for trial in found] == [

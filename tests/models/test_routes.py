@@ -24,10 +24,10 @@ def test_role_settings_take_precedence() -> None:
             fast_model="",
             temperature=0.7,
             max_output=9000,
-            roles={"section_writer": RoleSettings(model="writer", temperature=0.0, reasoning_effort="high")},
+            roles={"report_writer": RoleSettings(model="writer", temperature=0.0, reasoning_effort="high")},
         )
     )
-    route = routes.route("section_writer", "main")
+    route = routes.route("report_writer", "main")
 
     assert (route.model, route.temperature, route.reasoning_effort, route.max_output) == ("writer", 0.0, "high", 9000)
     assert routes.route("outliner", "main") == ModelRoute("large", 0.7, None, 9000, role="outliner")

@@ -108,10 +108,10 @@ def report(**changes: object) -> ReportDraft:
             seconds=4.25,
             by_role={
                 "router": RoleUsage(calls=1, models=("offline",)),
-                "section_writer": RoleUsage(calls=8, models=("gpt-5", "offline")),
+                "report_writer": RoleUsage(calls=8, models=("gpt-5", "offline")),
             },
         ),
-        fallbacks=(FallbackRecord(role="section_writer", reason="the answer was no JSON"),),
+        fallbacks=(FallbackRecord(role="report_writer", reason="the answer was no JSON"),),
         skipped=(SkippedFile(path="/library/notes/locked.pdf", reason="encrypted"),),
         notes=("Corpus notes: 2 documents.",),
     )
@@ -234,7 +234,7 @@ def hostile(words: str) -> Result:
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),
         decisions=(words,),
         feedback=(FeedbackRecord(text=words, topic=words, at="2026-11-20T09:31:00+00:00", outcome=words),),
-        fallbacks=(FallbackRecord(role="section_writer", reason=words),),
+        fallbacks=(FallbackRecord(role="report_writer", reason=words),),
         skipped=(SkippedFile(path=words, reason=words),),
         notes=(words,),
         usage=Usage(model_calls=1),  # without a model, the language of the question is a limit

@@ -49,92 +49,58 @@ NEEDS = {"Alder": "server and worker", "Birch": "Postgres database", "Cedar": "f
 RETRIES = {"Alder": "without an end", "Birch": "three times"}
 
 
-def sentence(request: Json, text: str, *engines: str, kind: str = "fact") -> Json:
-    """Return a sentence that names the passages of some engines by their numbers in the prompt."""
-    prompt = "\n".join(message["content"] for message in read_messages(request))
-    found = re.findall(r'<passage n="(\d+)" source="([^"]*)"', prompt)
-    return {"text": text, "kind": kind, "passages": [int(n) for n, title in found if title in engines][:8]}
-
-
-def find_cited(request: Json, *beginnings: str) -> list[int]:
-    """Return the first passages of sentences in the draft of a prompt."""
+def number_passages(request: Json) -> dict[str, int]:
+    """Return the number of the first passage of each engine in a prompt."""
     prompt = read_messages(request)[-1]["content"]
-    return [int(re.findall(re.escape(words) + r"[^\[]*\[(\d+)", prompt)[0]) for words in beginnings]
+    found = re.findall(r'<document title="(\w+)"[^>]*>\n<passage n="(\d+)"', prompt)
+    return {engine: int(number) for engine, number in reversed(found)}
 
 
-def cell(request: Json, values: dict[str, str], engine: str) -> Json:
-    """Return a cell of an engine; without a value it is a gap."""
-    if engine not in values:
-        return {"text": "–", "kind": "gap", "passages": []}
-    return sentence(request, values[engine], engine)
+def write_report(request: Json) -> str:
+    """Return a report with each form of a block."""
+    a, b, c = (number_passages(request)[engine] for engine in ENGINES)
+    rows = "\n".join(
+        f"| **{engine}** | {NEEDS[engine]} [{n}] | {RETRIES.get(engine, '–')} {f'[{n}]' if engine in RETRIES else ''} "
+        f"| two megabytes [{n}] |"
+        for engine, n in zip(ENGINES, (a, b, c), strict=True)
+    )
+    return f"""\
+# Choosing between Alder, Birch and Cedar
 
+Birch suits a team with Postgres, Cedar one machine [{b}, {c}]. How often Cedar retries is not known [?].
 
-def write_section(request: Json) -> Json:
-    """Return a section with each form of a block."""
-    rows = [
-        {"label": engine, "cells": [sentence(request, f"{engine} needs {NEEDS[engine]}.", engine)]}
-        for engine in ENGINES
-    ]
-    code = "@alder.workflow\ndef greet(name):\n    return alder.call(say_hello, name)"
-    return {
-        "blocks": [
-            {
-                "kind": "paragraph",
-                "heading": "",
-                "sentences": [
-                    sentence(request, "All three limit a payload to **two megabytes**.", *ENGINES),
-                    sentence(request, "They differ in what they need:", kind="lead_in"),
-                ],
-            },
-            {"kind": "definitions", "heading": "", "rows": rows},
-            {
-                "kind": "bullets",
-                "heading": "How they recover",
-                "sentences": [
-                    sentence(request, "Alder replays the history of a workflow after a crash.", "Alder"),
-                    sentence(request, "Birch stores each step of a workflow in a table of Postgres.", "Birch"),
-                ],
-            },
-            {
-                "kind": "numbered",
-                "heading": "How they recover",
-                "sentences": [sentence(request, "Define the workflow with `@alder.workflow`.", "Alder")],
-            },
-            {"kind": "code", "heading": "How they recover", "sentences": [sentence(request, code, "Alder")]},
-            {
-                "kind": "paragraph",
-                "heading": "How they recover",
-                "sentences": [sentence(request, "No passage says how Cedar recovers.", kind="gap")],
-            },
-        ]
-    }
+| | Needs | Retries | Payload |
+|---|---|---|---|
+{rows}
 
+## How the engines work
 
-def synthesize(request: Json) -> Json:
-    """Return the synthesis; at the end with a recommendation, a gap and a comparison."""
-    made = {
-        "situation": [sentence(request, "All three limit a payload to two megabytes.", *ENGINES)],
-        "complication": [sentence(request, "Cedar runs on one machine only.", "Cedar")],
-        "resolution": [],
-        "gaps": [],
-        "columns": [],
-        "rows": [],
-    }
-    if "The research is finished" not in read_messages(request)[-1]["content"]:
-        return made
-    limits = dict.fromkeys(ENGINES, "two megabytes")
-    return made | {
-        "resolution": [
-            sentence(request, "A team that has a Postgres database should choose Birch.", "Birch", kind="inference"),
-            sentence(request, "A team with one machine should choose Cedar.", "Cedar", kind="inference"),
-        ],
-        "gaps": [sentence(request, "No passage says how often Cedar retries.", kind="gap")],
-        "columns": ["Needs", "Retries", "Payload"],
-        "rows": [
-            {"label": engine, "cells": [cell(request, values, engine) for values in (NEEDS, RETRIES, limits)]}
-            for engine in ENGINES
-        ],
-    }
+All three limit a payload to **two megabytes** [{a}, {b}, {c}]. They differ in how they recover:
+
+- Alder replays the history of a workflow after a crash. [{a}]
+- Birch stores each step of a workflow in a table of Postgres [{b}].
+
+### How to begin
+
+1. Define the workflow with `@alder.workflow` [{a}].
+
+```python [{a}]
+@alder.workflow
+def greet(name):
+    return alder.call(say_hello, name)
+```
+
+No passage says how Cedar begins [?].
+
+## What follows
+
+- A team that has a Postgres database should choose Birch [{b}, i].
+- A team with one machine should choose Cedar [{c}, i].
+
+## What is not known
+
+- How often Cedar retries [?] (search: retries of Cedar)
+"""
 
 
 def support_all(request: Json) -> Json:
@@ -149,28 +115,8 @@ def model() -> Iterator[ModelServer]:
     with ModelServer() as server:
         server.on("router", {"mode": "RESEARCH", "complexity": "moderate", "query_type": "comparative", "reason": "?"})
         server.on("outliner", {"topics": [{"heading": "How the engines work", "question": QUESTION}]})
-        server.on("section_writer", write_section)
-        server.on("section_reviewer", {"critique": "", "action": "NONE", "query": ""})
-        server.on("synthesizer", synthesize)
+        server.on("report_writer", write_report)
         server.on("claim_checker", support_all)
-        server.on("decider", {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []})
-        server.on("contradiction_finder", {"contradictions": []})
-        server.on("report_reflector", {"critiques": [], "further_considerations": []})
-        server.on(
-            "abstract_writer",
-            lambda request: {
-                "sentences": [
-                    {
-                        "text": "Birch suits a team with Postgres, Cedar one machine.",
-                        "kind": "fact",
-                        "passages": find_cited(request, "Birch stores", "Cedar needs"),
-                    },
-                    sentence(request, "How often Cedar retries is not known.", kind="gap"),
-                ],
-                "short_answer": "",
-            },
-        )
-        server.on("title_writer", {"title": "Choosing between Alder, Birch and Cedar"})
         yield server
 
 
@@ -193,9 +139,9 @@ def result(modelled: Home, tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 
 def test_the_document_has_every_form_of_text(result: Result) -> None:
-    """Cells, definitions, lists and code are claims with verbatim quotes; gaps and lead-ins have none."""
+    """Cells, lists and code are claims with verbatim quotes; gaps and lead-ins have none."""
     (section,) = result.sections
-    assert {claim.begins for claim in section.claims} == {"paragraph", None, "definition", "bullet", "number", "code"}
+    assert {claim.begins for claim in section.claims} == {"paragraph", None, "bullet", "number", "code"}
     assert {claim.kind for claim in section.claims} == {"fact", "lead_in", "gap"}
     assert result.synthesis is not None
     closing = [claim.kind for claim in result.synthesis.claims]
@@ -213,7 +159,7 @@ def test_markdown_reads_from_the_answer_to_the_gaps(result: Result, modelled: Ho
     assert "|  | Needs | Retries |" in done.stdout
     assert "Payload (Alder, Birch, Cedar):** two megabytes [" in done.stdout
     assert "```\n@alder.workflow\ndef greet(name):\n    return alder.call(say_hello, name)\n```" in done.stdout
-    assert "### How they recover" in done.stdout
+    assert "### How to begin" in done.stdout
     assert "[unsourced]" not in done.stdout and "\\@" not in done.stdout
 
 

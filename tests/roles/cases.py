@@ -13,7 +13,7 @@ from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, Sy
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
-from tenure.contracts.research.report import SectionDraft
+from tenure.contracts.research.report import ReportPart, ReportText, SectionDraft, Topic
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic, Reflection
 from tenure.contracts.research.tools import McpResource, McpTool
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, SourceFile
@@ -44,16 +44,8 @@ from tenure.roles.research import (
     topic_namer,
 )
 from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
-from tenure.roles.writing import (
-    abstract_writer,
-    answerer,
-    report_reflector,
-    section_reviewer,
-    section_writer,
-    self_evaluator,
-    title_writer,
-)
-from tests.support.passages import passage
+from tenure.roles.writing import answerer, report_reviewer, report_writer, self_evaluator
+from tests.support.passages import held, passage
 from tests.support.worlds import encode
 from workflows.research.tool_registry import TOOLS
 
@@ -147,16 +139,31 @@ REASONING = Reasoning(
     confidence=0.8,
 )
 
-SECTION: dict[str, Any] = {
+REPORT: dict[str, Any] = {
     "question": QUESTION,
-    "topic": "Making bread",
-    "topic_question": "How is bread made?",
-    "other_topics": ("Ripening of cheese",),
+    "parts": (
+        report_writer.PartEvidence(topic=Topic(heading="Making bread", question="How is bread made?"), passages=(1, 3)),
+        report_writer.PartEvidence(
+            topic=Topic(heading="Ripening of cheese", question="How does cheese ripen?"), passages=(2,)
+        ),
+    ),
     "feedback": ("Say more on rye bread",),
     "line": REASONING,
-    "synthesis": "Situation: Bread is made by hand and by machine.",
+    "positions": (held("Does bread need yeast?", EVIDENCE.passages[:1], EVIDENCE.passages[2:]),),
     "preferences": PREFERENCES,
+    "left_out": 4,
 }
+TEXT = ReportText(
+    title="Bread takes hours, cheese takes a cellar",
+    parts=(
+        ReportPart(kind="answer", draft=Draft(blocks=DRAFT.blocks[:1])),
+        ReportPart(kind="section", heading="Making bread", draft=Draft(blocks=DRAFT.blocks[1:])),
+        ReportPart(
+            kind="gaps", draft=Draft(blocks=(Block(kind="bullets", claims=(Claim(text="How rye ages.", kind="gap"),)),))
+        ),
+    ),
+)
+"""A report with an answer, a section and a gap."""
 
 
 WORKSHOP: dict[str, Any] = {
@@ -317,7 +324,6 @@ CASES: dict[str, Case] = {
                         name="get_temperature",
                         description="Return the temperature of a room.",
                         parameters={"type": "object", "properties": {"room": {"type": "string"}}},
-                        automatic=True,
                     ),
                 ),
                 resources=(
@@ -346,11 +352,6 @@ CASES: dict[str, Case] = {
                     ),
                     omitted=1,
                 ),
-                actions=(
-                    ("hybrid_search", '{"query": "How does blue cheese ripen?"}'),
-                    ("lookup", '{"term": "mould"}'),
-                ),
-                passages=tuple(passage.chunk for passage in EVIDENCE.passages),
                 steps_left=4,
             ),
         ),
@@ -372,7 +373,6 @@ CASES: dict[str, Case] = {
                 key_factors=("cellars",),
                 reflection=REFLECTION,
                 feedback=("Say more on rye bread",),
-                resolve=True,
             ),
         ),
         Case(
@@ -418,16 +418,16 @@ CASES: dict[str, Case] = {
                 feedback=("Say more on rye bread",),
             ),
         ),
-        Case(section_writer.ROLE, section_writer.SectionWriterInput(**SECTION)),
+        Case(report_writer.ROLE, report_writer.ReportWriterInput(**REPORT)),
         Case(
-            section_reviewer.ROLE,
-            section_reviewer.SectionReviewerInput(
-                **SECTION,
-                draft=DRAFT,
+            report_reviewer.ROLE,
+            report_reviewer.ReportReviewerInput(
+                **REPORT,
+                text=TEXT,
                 requests=("The hours of rising are missing",),
-                query="hours of rising",
+                queries=("hours of rising",),
+                first_new=3,
                 earlier_critiques=("There is little on Making bread",),
-                other_sections=(f"Ripening of cheese\n{RIPENS}",),
             ),
         ),
         Case(
@@ -459,16 +459,6 @@ CASES: dict[str, Case] = {
         ),
         Case(contradiction_finder.ROLE, contradiction_finder.ContradictionFinderInput(question=QUESTION)),
         Case(self_evaluator.ROLE, self_evaluator.SelfEvaluatorInput(question=QUESTION, sections=SECTIONS)),
-        Case(
-            report_reflector.ROLE,
-            report_reflector.ReportReflectorInput(
-                question=QUESTION, sections=SECTIONS, earlier_critiques=("There is little on Making bread",)
-            ),
-        ),
-        Case(
-            title_writer.ROLE,
-            title_writer.TitleWriterInput(question=QUESTION, topics=("Making bread", "Ripening of cheese")),
-        ),
         Case(test_writer.ROLE, test_writer.TestWriterInput(**WORKSHOP)),
         Case(
             coder.ROLE,
@@ -486,17 +476,6 @@ CASES: dict[str, Case] = {
             code_reflector.ROLE,
             code_reflector.CodeReflectorInput(
                 **WORKSHOP, specification="loaves(kilos) gives the whole loaves.", attempt=ATTEMPT
-            ),
-        ),
-        Case(
-            abstract_writer.ROLE,
-            abstract_writer.AbstractWriterInput(
-                question=QUESTION,
-                sections=SECTIONS,
-                open_points=Draft(blocks=(Block(claims=(Claim(text="The age of rye is open.", kind="gap"),)),)),
-                found_passages=1,
-                line=REASONING,
-                preferences=PREFERENCES,
             ),
         ),
     )

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
+from tenure.algorithms.claims.citations import MAX_CITATIONS
+from tenure.roles.report_edits import MAX_CONSIDERATIONS
+from tenure.roles.report_markdown import MAX_SHORT_ANSWER_CHARACTERS, MAX_TITLE_CHARACTERS
 from tests.roles.cases import CASES
 
 WORDS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
+CHARACTERS_PER_WORD = 10
+"""Characters of a long word with its space."""
 NUMBER = rf"(\d+|{'|'.join(WORDS)})"
 LIMIT = re.compile(
     rf"\b(?:at most|up to|no more than|maximum of|{NUMBER} to)\s+{NUMBER}\b(?!\s+(?:sentences?|words|characters))",
@@ -16,10 +21,10 @@ LIMIT = re.compile(
 )
 """A limit on the number of items; the lengths of texts are limited in characters."""
 PENDING = frozenset(
-    """analyst answerer decider decomposer outliner planner query_refiner react reasoner section_reviewer section_writer
-    synthesis_reflector synthesizer test_writer thought_evaluator""".split()
+    """analyst answerer decider decomposer outliner planner query_refiner react reasoner report_reviewer report_writer
+    synthesizer test_writer thought_evaluator""".split()
 )
-"""Roles whose system messages are not compared; that of the section reviewer is the writer's."""
+"""Roles whose system messages are not compared."""
 
 
 def find_limits(prompt: str) -> set[int]:
@@ -56,10 +61,24 @@ def test_limits_of_a_prompt_are_limits_of_its_schema(name: str) -> None:
     assert find_limits(case.role.render(case.input, case.evidence)[0].content) <= allowed
 
 
-def test_the_instructions_of_a_review_name_the_limits_of_its_schema() -> None:
-    """The rules of a review follow the material, outside the system message."""
-    case = CASES["section_reviewer"]
-    rules = case.role.render(case.input, case.evidence)[1].content.rpartition("</draft>")[2]
+@pytest.mark.parametrize(
+    ("role", "pattern", "limit"),
+    [
+        ("report_writer", r"passages that a sentence rests on, all that it needs, at most (\w+)\.", MAX_CITATIONS),
+        ("report_reviewer", r"at most (\w+) entries", MAX_CONSIDERATIONS),
+    ],
+)
+def test_a_number_in_a_prompt_is_the_limit_of_its_parser(role: str, pattern: str, limit: int) -> None:
+    """Code keeps as much of an answer in text as its instructions allow, since there is no schema."""
+    (named,) = re.findall(pattern, CASES[role].prompt)
 
-    assert find_limits(rules) <= set(find_maximum_items(case.role.output.model_json_schema()))
-    assert len(find_limits(rules)) > 1
+    assert (WORDS.get(named) or int(named)) == limit
+
+
+def test_titles_and_short_answers_have_room_for_their_words() -> None:
+    """The parser keeps a title and a short answer of as many long words as the prompt allows."""
+    (title,) = re.findall(r"Title of at most (\w+) words", CASES["report_writer"].prompt)
+    (answer,) = re.findall(r"answer in at most (\w+) words", CASES["report_writer"].prompt)
+
+    assert (title, WORDS[answer]) == ("fourteen", 12)
+    assert 14 * CHARACTERS_PER_WORD <= MAX_TITLE_CHARACTERS and 12 * CHARACTERS_PER_WORD <= MAX_SHORT_ANSWER_CHARACTERS

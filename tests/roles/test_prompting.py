@@ -1,6 +1,5 @@
 """Tests of structured text: rendering, parsing and verbatim citations."""
 
-from tenure.algorithms.writing.composition import ComposedBlock, ComposedSentence
 from tenure.contracts.evidence.passages import Block, ClaimKind
 from tenure.roles.prompting import (
     CITING_RULE,
@@ -10,27 +9,12 @@ from tenure.roles.prompting import (
     WrittenSentence,
     WrittenText,
     add_citations,
-    build_written_text,
     join_parts,
     render_draft,
     render_list,
     render_reasoning,
 )
 from tests.roles.cases import DRAFT, EVIDENCE, MADE, REASONING, RIPENS, RISES
-
-
-def test_composed_text_has_the_form_of_a_model_answer() -> None:
-    """Blocks keep their kind, and each sentence names its passage."""
-    composed = [ComposedBlock("bullets", (ComposedSentence(MADE, 1), ComposedSentence(RIPENS, 2)))]
-
-    assert build_written_text(composed) == WrittenText(
-        blocks=(
-            WrittenBlock(
-                kind="bullets",
-                sentences=(WrittenSentence(text=MADE, passages=(1,)), WrittenSentence(text=RIPENS, passages=(2,))),
-            ),
-        )
-    )
 
 
 def test_citations_are_added_to_written_text() -> None:
@@ -68,7 +52,8 @@ def test_marks_use_the_present_passage_numbers() -> None:
 
 def test_passage_numbers_survive_a_round_trip() -> None:
     """The numbers that a writer named are the same when its draft is rendered."""
-    text = build_written_text([ComposedBlock("paragraph", (ComposedSentence(MADE, 1), ComposedSentence(RIPENS, 2)))])
+    sentences = (WrittenSentence(text=MADE, passages=(1,)), WrittenSentence(text=RIPENS, passages=(2,)))
+    text = WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=sentences),))
 
     assert render_draft(add_citations(None, text, EVIDENCE), EVIDENCE.passages) == f"{MADE} [1] {RIPENS} [2]"
 

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
-from tenure.algorithms.control.answer_size import compute_answer_limit
+from tenure.algorithms.control.answer_size import MAX_ANSWER_TOKENS, compute_answer_limit
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.messages import Message
 from tenure.contracts.run.budget import CallBudget
+from tenure.models.answer_parsing import SCHEMA_MISMATCH
 from tenure.models.errors import RequestRejected, TransportError
 from tenure.models.openai.chat import OpenAIChat
 from tenure.models.openai.request import REASONING_TOKENS
@@ -22,6 +23,7 @@ from tenure.role_executor import RoleAnswer, execute_role
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
+from tests.roles.cases import CASES
 
 
 class JudgeInput(RoleInput):
@@ -283,3 +285,87 @@ async def test_a_correction_that_exceeds_the_window_leads_to_the_fallback() -> N
         await chat.aclose()
     assert (decided.model, decided.fallback_reason) == ("offline", "answer did not fit the schema")
     assert len(server.requests) == 2
+
+
+class Lines(RoleOutput):
+    lines: tuple[str, ...]
+
+
+def parse_lines(text: str) -> Lines:
+    lines = tuple(line.removeprefix("- ") for line in text.splitlines() if line.startswith("- "))
+    if not lines:
+        raise ValueError("it contains no line: begin each with a dash.")
+    return Lines(lines=lines)
+
+
+def ask_for_lines(input: JudgeInput, evidence: Evidence) -> list[Message]:
+    return [
+        Message(role="system", content="List."),
+        Message(role="user", content=f'<task name="lister">\n{input.question}\n</task>'),
+    ]
+
+
+LISTER = Role(
+    "lister",
+    "main",
+    JudgeInput,
+    Lines,
+    ask_for_lines,
+    lambda input, evidence: Lines(lines=("fallback",)),
+    parse_text=parse_lines,
+)
+
+
+async def list_lines(chat: OpenAIChat) -> RoleAnswer[Lines]:
+    return await execute_role(LISTER, JudgeInput(question="Which?"), evidence(), chat)
+
+
+@pytest.mark.parametrize("kind", [OpenAIChat, OpenAIResponses])
+async def test_a_role_that_answers_in_text_is_asked_for_no_format(kind: type[OpenAIChat], server: ModelServer) -> None:
+    """The request has the prompt of the role and the largest limit, without any schema; reasoning is no answer."""
+    server.on("lister", "<think>\n- not this\n</think>\n- rye\n- wheat")
+    chat = kind(routes(), base_url=server.base_url)
+    answer = await list_lines(chat)
+    await chat.aclose()
+
+    assert (answer.output.lines, answer.fallback_reason, answer.model_calls) == (("rye", "wheat"), None, 1)
+    (sent,) = (request.json for request in server.requests)
+    messages = [message.model_dump() for message in ask_for_lines(JudgeInput(question="Which?"), evidence())]
+    assert (sent.get("messages") or sent.get("input")) == messages
+    assert not {"response_format", "text", "tools", "tool_choice"} & sent.keys() and "schema" not in str(sent).lower()
+    assert MAX_ANSWER_TOKENS in sent.values()
+
+
+async def test_an_answer_in_text_is_corrected(server: ModelServer, chat: OpenAIChat) -> None:
+    """The model receives its answer and what is wrong with it, and is not asked for JSON."""
+    said = iter(["There are two.", "- rye"])
+    server.on("lister", lambda _: next(said))
+    answer = await list_lines(chat)
+
+    assert (answer.output.lines, answer.fallback_reason, answer.model_calls) == (("rye",), None, 2)
+    *prompt, bad, complaint = server.requests[1].json["messages"]
+    assert prompt == server.requests[0].json["messages"] and bad["content"] == "There are two."
+    assert complaint["content"] == (
+        "That answer cannot be used: it contains no line: begin each with a dash.\n"
+        "Answer again in the form that was asked for."
+    )
+
+
+async def test_after_two_corrections_of_a_text_the_fallback_answers(server: ModelServer, chat: OpenAIChat) -> None:
+    """Three answers without anything to parse lead to the fallback, with the reason and the usage."""
+    server.on("lister", "There are two.")
+    answer = await list_lines(chat)
+
+    assert (answer.output.lines, answer.model, answer.model_calls) == (("fallback",), "offline", 3)
+    assert (answer.fallback_reason, answer.usage) == (SCHEMA_MISMATCH, TokenUsage(*server.tokens))
+
+
+@pytest.mark.parametrize("name", ["report_writer", "report_reviewer"])
+async def test_the_bare_server_answers_the_roles_of_a_report(server: ModelServer, name: str) -> None:
+    """The answer of an unscripted test server to a role that answers in text needs no correction."""
+    chat, case = OpenAIChat(routes("m"), base_url=server.base_url), CASES[name]
+    answer = await execute_role(case.role, case.input, case.evidence, chat)
+    await chat.aclose()
+
+    assert (answer.model, answer.model_calls, answer.fallback_reason) == ("m", 1, None)
+    assert server.requests[0].schema_name == name and server.requests[0].json["stream"]

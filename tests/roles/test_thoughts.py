@@ -1,19 +1,14 @@
-"""Tests of the fallbacks that propose and score thoughts and find facts hop by hop, and of the use of their outputs."""
+"""Tests of the use of proposed thoughts and of facts found hop by hop."""
 
 from tenure.roles.base import Evidence
 from tenure.roles.reasoning.hop_reasoner import HopReasonerInput, HopReasonerOutput, build_hop
-from tenure.roles.reasoning.hop_reasoner import fallback as hop
 from tenure.roles.reasoning.hop_reasoner import render as render_hop
-from tenure.roles.reasoning.thought_evaluator import ThoughtEvaluatorInput
-from tenure.roles.reasoning.thought_evaluator import fallback as evaluate
-from tenure.roles.reasoning.thought_evaluator import render as render_evaluation
 from tenure.roles.reasoning.thought_proposer import (
     ProposedThought,
     ThoughtProposerInput,
     ThoughtProposerOutput,
     build_thoughts,
 )
-from tenure.roles.reasoning.thought_proposer import fallback as propose
 from tenure.roles.reasoning.thought_proposer import render as render_proposal
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -21,13 +16,6 @@ from tests.support.worlds import encode
 QUESTION = "Is sourdough bread worth the work?"
 HARDER = "The work on sourdough bread is harder than with yeast."
 EVIDENCE = Evidence((passage(HARDER),), encode)
-
-
-def test_the_fallback_proposes_sentences_that_take_a_side() -> None:
-    """A sentence that clearly speaks against is a thought with its passage."""
-    found = propose(ThoughtProposerInput(question=QUESTION), EVIDENCE)
-
-    assert found.thoughts == (ProposedThought(kind="against", text=HARDER, passages=(1,)),)
 
 
 def test_thoughts_cite_passages() -> None:
@@ -46,27 +34,6 @@ def test_an_empty_path_is_omitted() -> None:
     assert (
         "<previous>" not in render_hop(HopReasonerInput(question=QUESTION, hop_question=QUESTION), EVIDENCE)[1].content
     )
-
-
-def test_the_fallback_scores_every_thought() -> None:
-    """Each thought gets a score with its number, higher for more similar ones."""
-    found = evaluate(ThoughtEvaluatorInput(question=QUESTION, thoughts=(HARDER, "Milk is white.")), EVIDENCE)
-
-    assert [one.thought for one in found.scores] == [1, 2]
-    assert found.scores[0].score > found.scores[1].score
-    assert (
-        "1. The work"
-        in render_evaluation(ThoughtEvaluatorInput(question=QUESTION, thoughts=(HARDER,)), EVIDENCE)[1].content
-    )
-
-
-def test_the_fallback_finds_a_fact_or_none() -> None:
-    """A fact has its passage; without a fact the chain ends."""
-    found = hop(HopReasonerInput(question="Is work on sourdough harder?", hop_question="?"), EVIDENCE)
-    none = hop(HopReasonerInput(question="Where do swallows sleep?", hop_question="?"), EVIDENCE)
-
-    assert (found.fact, found.passages) == (HARDER, (1,))
-    assert (none.fact, none.passages, none.complete) == ("", (), True)
 
 
 def test_a_fact_needs_a_citation() -> None:

@@ -23,13 +23,11 @@ mcp_stdio.TOOLS = [
         "name": "get_order_status",
         "description": "Return the status of an order of the bakery.",
         "inputSchema": _take("order_id"),
-        "annotations": {"readOnlyHint": True},
     },
     {
         "name": "cancel_order",
         "description": "Cancel an order of the bakery.",
         "inputSchema": _take("order_id"),
-        "annotations": {"destructiveHint": True},
     },
     {"name": "price_list", "description": "Prices of the bakery by loaf.", "inputSchema": _take("loaf")},
 ]

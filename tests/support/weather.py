@@ -33,9 +33,7 @@ AT_ONCE = 10
 TIMEOUT = 10.0
 """Seconds after which a call to a server that hangs is given up."""
 
-BUDGET = RunLimits(
-    min_relevance=0.0, max_calls=60, max_tokens=150_000, max_section_revisions=10, max_report_revisions=10
-)
+BUDGET = RunLimits(min_relevance=0.0, max_calls=60, max_tokens=150_000, max_report_revisions=10)
 """Limits of a run against a server that answers nonsense."""
 
 _CASE = re.compile(r"kitchen number (\d+)")

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -38,6 +38,7 @@ from tenure.contracts.knowledge.graph import RelationsKept
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
 from tenure.contracts.messages import Message, Tier
+from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, Finding
@@ -49,6 +50,7 @@ from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
+from tests.support.report_answers import list_headings
 
 DIMENSIONS = 512
 
@@ -98,6 +100,9 @@ class KnownMemories:
             if one.memory.kind in request.kinds and one.memory.origin.run not in request.without_runs
         )
         return self.recollection.model_copy(update={"memories": found})
+
+    def count_uses(self, replies: Sequence[MemorySearchReply], request: MemorySearchRequest) -> None:
+        """Count nothing."""
 
     def remember(self, request: RememberRequest) -> RememberReply:
         self.kept.append(request)
@@ -205,6 +210,16 @@ class MemoryKnowledge:
         return AnalysisReply(
             accepted=tuple(Finding(topic=c.topic, query=c.query, passage=c.passage, novelty=1.0) for c in new.values())
         )
+
+    def extend_dossier(self, request: DossierRequest) -> Dossier:
+        """Append what is new, whatever its length."""
+        found = {ref.chunk: ref for part in request.found for ref in part.passages}
+        passages = tuple(({ref.chunk: ref for ref in request.dossier.passages} | found).values())
+        numbers = {ref.chunk: number for number, ref in enumerate(passages, 1)}
+        parts = {part.heading: tuple(numbers[ref.chunk] for ref in part.passages) for part in request.found}
+        known = request.dossier.parts
+        merged = {name: tuple(dict.fromkeys((*known.get(name, ()), *own))) for name, own in parts.items()}
+        return request.dossier.model_copy(update={"passages": passages, "parts": {**known, **merged}})
 
     def group_passages(self, request: GroupRequest) -> GroupReply:
         """Group passages by their documents."""
@@ -431,11 +446,6 @@ def text(*sentences: tuple[str, int]) -> dict[str, Any]:
     return {"blocks": [{"kind": "paragraph", "sentences": said}]}
 
 
-def sentences(*said: tuple[str, int]) -> dict[str, Any]:
-    """An abstract writer's answer, each sentence resting on one passage."""
-    return {"sentences": [{"text": line, "passages": [passage]} for line, passage in said]}
-
-
 def plans(*actions: dict[str, Any]) -> dict[str, Any]:
     """A planner's answer."""
     blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
@@ -447,9 +457,9 @@ def search(query: str, topic: str = "Bread", **others: Any) -> dict[str, Any]:
     return {"action": "SEARCH", "query": query, "target_outline_topic": topic, **others}
 
 
-def synthesis(situation: str = "", complication: str = "", resolution: str = "", passage: int = 1) -> dict[str, Any]:
+def synthesis(situation: str = "", complication: str = "", passage: int = 1) -> dict[str, Any]:
     """A synthesizer's answer, each sentence resting on one passage."""
-    said = {"situation": situation, "complication": complication, "resolution": resolution}
+    said = {"situation": situation, "complication": complication}
     return {part: [{"text": line, "passages": [passage]}] if line else [] for part, line in said.items()}
 
 
@@ -469,9 +479,7 @@ GOOD_REPORT: dict[str, Any] = {
 }
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 NO_REASONING: dict[str, Any] = {"steps": [], "conclusion": 0, "answer": "", "confidence": 0.0}
-NO_CRITIQUE: dict[str, Any] = {"critique": "", "query": ""}
-EDITED = "The edited section says it better."
-NOTHING_TO_ADD: dict[str, Any] = {"critiques": [], "further_considerations": []}
+EDITED = "The edited report says it better."
 
 
 async def _keep_query(prompt: str) -> Reply:
@@ -514,24 +522,21 @@ def story(**lines: Line) -> dict[str, Line]:
         "reranker": says({"order": []}),
         "relation_extractor": says({"passages": []}),
         "topic_namer": says({"topics": []}),
-        "synthesizer": says(synthesis("Bread rises.", "But slowly.", "So wait.")),
+        "synthesizer": says(synthesis("Bread rises.", "But slowly.")),
         "decider": says(ENOUGH),
         "hypothetical_document": says({"texts": ["Dough rises and milk curdles."] * 2}),
         "reasoner": says(NO_REASONING),
         "thought_proposer": says({"thoughts": []}),
         "thought_evaluator": says({"scores": []}),
         "hop_reasoner": says({"fact": "", "passages": [], "link": "", "next_question": "", "complete": True}),
-        "section_writer": _by_topic,
-        "section_reviewer": edit_if_asked,
+        "report_writer": _by_topic,
+        "report_reviewer": review_if_asked,
         "claim_checker": all_hold,
         "contradiction_finder": says({"contradictions": []}),
         "dispute_judge": says({"passages": []}),
         "fact_extractor": says({"facts": []}),
         "document_comparer": says({"points": []}),
         "self_evaluator": says(GOOD_REPORT),
-        "report_reflector": says(NOTHING_TO_ADD),
-        "title_writer": says({"title": "Bread and cheese"}),
-        "abstract_writer": says(sentences(("Both take time.", 1))),
         "answerer": says(text(("It takes two hours.", 1))),
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
@@ -540,20 +545,32 @@ def story(**lines: Line) -> dict[str, Line]:
     }
 
 
-def edits(*replacements: tuple[int, str, int], **others: Any) -> dict[str, Any]:
-    """A reviewer's answer: new sentences for numbered ones, each resting on one passage."""
-    replaced = [{"sentence": n, "text": sentence, "passages": [passage]} for n, sentence, passage in replacements]
-    return {**NO_CRITIQUE, "replace": replaced, **others}
+def writes(*said: tuple[str, int], answer: str = "Both take time [1].", after: str = "") -> Line:
+    """A writer's line: a report whose every section has these sentences, each resting on one passage.
+
+    Args:
+        said: the sentences.
+        answer: the answer with which it opens, in Markdown.
+        after: Markdown after the sections.
+    """
+
+    async def line(prompt: str) -> Reply:
+        paragraph = " ".join(f"{sentence.rstrip('.')} [{passage}]." for sentence, passage in said)
+        return build_report({heading: paragraph for heading in list_headings(prompt)}, answer, after)
+
+    return line
 
 
-def introduces(n: int, sentence: str) -> dict[str, Any]:
-    """A reviewer's answer: a lead-in, which is checked against nothing, replaces a sentence."""
-    return edits(replace=[{"sentence": n, "text": sentence, "passages": [], "kind": "lead_in"}])
+def build_report(sections: Mapping[str, str], answer: str = "Both take time [1].", after: str = "") -> str:
+    """Return a writer's answer with these sections in Markdown."""
+    parts = [f"## {heading}\n\n{paragraph}" for heading, paragraph in sections.items()]
+    return "\n\n".join(filter(None, ("# Bread and cheese", answer, *parts, after)))
 
 
-async def edit_if_asked(prompt: str) -> Reply:
-    """A reviewer's answer: the first sentence is replaced if a person, a critique or a search gives a reason."""
-    return introduces(1, EDITED) if "<critiques>" in prompt or "<queries>" in prompt else NO_CRITIQUE
+async def review_if_asked(prompt: str) -> Reply:
+    """A reviewer's answer: the second sentence is replaced if a person, a critique or a search gives a reason."""
+    asked = "Requests, to be met" in prompt or "Searches made since" in prompt
+    return f"REPLACE 2: {EDITED.rstrip('.')} [1]." if asked else "DONE"
 
 
 async def all_hold(prompt: str) -> Reply:
@@ -563,8 +580,11 @@ async def all_hold(prompt: str) -> Reply:
 
 
 async def _by_topic(prompt: str) -> Reply:
-    topic = prompt.split("<topic>\n")[1].split("\n")[0]
-    return text((f"{topic} is what this section tells of.", 1), (f"{topic} deserves a second thought.", 2))
+    paragraphs = {
+        heading: f"{heading} is what this section tells of [1]. {heading} deserves a second thought [2]."
+        for heading in list_headings(prompt)
+    }
+    return build_report(paragraphs)
 
 
 KITCHEN = {

@@ -21,7 +21,7 @@ Handle = WorkflowHandle[Any, Result]
 REQUEST = RunRequest(
     question="How are bread and cheese made?",
     corpora=("kitchen",),
-    limits=RunLimits(min_relevance=0.0, parallel_sections=1),
+    limits=RunLimits(min_relevance=0.0),
 )
 
 
@@ -58,7 +58,7 @@ async def terminated(handle: Handle) -> None:
 
 
 @slow
-@pytest.mark.parametrize("role", ["router", "section_writer"])
+@pytest.mark.parametrize("role", ["router", "report_writer"])
 @pytest.mark.parametrize("stop", [signalled, cancelled, terminated])
 async def test_a_stopped_run_hangs_up(
     serving: Serving, model: ModelServer, chat: OpenAIChat, stop: Callable[[Handle], Awaitable[None]], role: str
@@ -86,14 +86,14 @@ async def test_a_stopped_run_hangs_up_in_the_middle_of_a_stream(
 ) -> None:
     """An answer that is coming in is given up as well, and the rest of it is never made."""
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-        with model.hold("section_writer", after_events=2) as gate:
+        with model.hold("report_writer", after_events=2) as gate:
             handle = await stage.start(REQUEST)
             assert await asyncio.to_thread(gate.arrived.wait, 50)
             await handle.signal("cancel")
             await hung_up(model)
         result = await handle.result()
 
-    assert [request.schema_name for request in model.abandoned] == ["section_writer"]
+    assert [request.schema_name for request in model.abandoned] == ["report_writer"]
     assert result.status == "cancelled"
 
 

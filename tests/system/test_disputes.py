@@ -54,7 +54,7 @@ async def test_a_killed_worker_searches_once_for_a_dispute(server: WorkflowEnvir
                 question="How long does the database keep deleted records?",
                 ingest=(IngestRequest(corpus="ops", paths=(str(write_documents(tmp_path)),)),),
                 corpora=("ops",),
-                limits=RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1),
+                limits=RunLimits(min_relevance=0.0, max_report_revisions=1, has_model=True, effort="complex"),
             ),
             id=f"drill-{uuid.uuid4().hex[:8]}",
             task_queue=TENURE_QUEUE,

@@ -49,6 +49,8 @@ ELSEWHERE = {
     "coder",
     "code_reflector",
     "stance_judge",
+    "synthesizer",
+    "claim_checker",
     "fact_extractor",
     "document_comparer",
     "topic_namer",
@@ -59,7 +61,7 @@ ELSEWHERE = {
     "calculation_writer",
 }
 """Roles that this question has no work for: questions back, tables, programs, orders and relations, later cycles, parts
-of the question, and steps that depend on each other."""
+of the question, steps that depend on each other, and claims that no review has judged."""
 QUESTION = "How do lighthouses guide ships?"
 
 MARKDOWN = """\
@@ -143,11 +145,11 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
-    """The server of the models; its reviewer asks once for more, its outliner plans two topics."""
+    """The server of the models; its outliner plans two topics, its reviewer asks for more of one."""
     with ModelServer() as server:
         topics = [{"heading": name, "question": f"How do {name.lower()} work?"} for name in ("Lamps", "Lenses")]
         server.on("outliner", {"topics": topics})
-        server.on("section_reviewer", {"critique": "Say more.", "query": "more about light"})
+        server.on("report_reviewer", "SECTION Lamps: SEARCH – Say more.\nSEARCH: more about light")
         yield server
 
 
@@ -280,7 +282,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
 @exhaustive
 def test_a_killed_worker_is_replaced_and_the_run_finishes(modelled: Home, model: ModelServer, shelf: Path) -> None:
     """After kill -9 and `up` the run ends; without a worker its report stays, and its state asks for one."""
-    with model.hold("section_writer") as gate:
+    with model.hold("report_writer") as gate:
         modelled.json("start", QUESTION, "--docs", str(shelf), "--id", "killed", "--detach")
         assert gate.arrived.wait(60)
         kill_worker(modelled)

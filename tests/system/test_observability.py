@@ -188,7 +188,7 @@ def test_a_run_is_one_connected_trace(observed: Observed) -> None:
     assert [span.name for span in spans if not span.parent] == ["AgentWorkflow"]
     assert len(by_id) == len(spans)
     assert {span.name for span in spans if span.parent and span.parent not in by_id} == set()
-    assert {"ResearchWorkflow", "SpiralWorkflow", "SectionWorkflow"} <= names.keys()
+    assert {"ResearchWorkflow", "SpiralWorkflow"} <= names.keys()
     assert names["outliner"] == 2
     assert [span.failed for span in spans if span.name == "outliner"].count(True) == 1
     for span in spans:

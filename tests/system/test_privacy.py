@@ -41,7 +41,7 @@ def lives(home: Home, documents: Path, model: ModelServer) -> list[str]:
     """Let a home answer, be busy once, and be refused; return all that its commands printed."""
     topic = {"heading": f"Food of the {SENTINEL}", "question": f"What does the {SENTINEL} of Rottnest Island eat?"}
     model.on("outliner", {"topics": [topic]})
-    model.on("title_writer", {"title": f"What a {SENTINEL} eats"})
+    model.on("report_writer", f"# What a {SENTINEL} eats\n\nIt eats grass [1].\n\n## {topic['heading']}\n\nGrass [1].")
     model.fail(Fault(429, {"retry-after-ms": "10"}), schema="router")
     question = f"What does a {SENTINEL} eat?"
     started = home.run("start", question, "--docs", str(documents), "--id", "first", timeout=180)

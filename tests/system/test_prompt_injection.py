@@ -42,7 +42,7 @@ BREAD = (
 )
 LAMPS = "# Lamps of lighthouses\n\nThe lamps of the lighthouses burned whale oil first and colza oil later.\n"
 BRIEF = (
-    *("--effort", "complex", "--max-cycles", "1", "--max-sections", "3", "--section-revisions", "1"),
+    *("--effort", "complex", "--max-cycles", "1", "--max-sections", "3"),
     *("--report-revisions", "1", "--reasoning", "none", "--max-tokens", "3000000", "--json"),
 )
 GROUPS = [ATTACKS[start::4] for start in range(4)]

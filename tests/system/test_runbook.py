@@ -43,11 +43,11 @@ async def execute(line: str, run: str, client: Client, environment: dict[str, st
 
 
 async def test_a_reset_repeats_no_finished_call(server: WorkflowEnvironment, tmp_path: Path) -> None:
-    """A run that is reset while a section is written ends with its report; nothing before that is asked again."""
+    """A run that is reset while its report is written ends with its report; nothing before that is asked again."""
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
         async with worker_process(environment, tmp_path / "worker.log"):
-            with model.hold("section_writer") as gate:
+            with model.hold("report_writer") as gate:
                 handle = await started(server.client, tmp_path)
                 assert await asyncio.to_thread(gate.arrived.wait, 120)
                 before = Counter(request.schema_name for request in model.requests)
@@ -67,7 +67,7 @@ async def test_a_terminated_run_continues_as_a_fork(server: WorkflowEnvironment,
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
         async with worker_process(environment, tmp_path / "worker.log"):
-            with model.hold("section_writer") as gate:
+            with model.hold("report_writer") as gate:
                 handle = await started(server.client, tmp_path)
                 assert await asyncio.to_thread(gate.arrived.wait, 120)
                 line = 'temporal workflow terminate --workflow-id ID --reason "continued as a fork"'

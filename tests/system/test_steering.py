@@ -21,6 +21,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunProgress
 from tests.model_server import ModelServer
 from tests.support.homes import Home, modelled_home
+from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
 
@@ -46,31 +47,25 @@ def documented(kind: str, name: str, nth: int = 0) -> str:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ModelServer]:
-    """Model server that plans two topics; a rewritten section contains its request."""
+    """Model server that plans two topics; an edited section contains its request."""
     with ModelServer() as server:
         server.on("outliner", {"topics": [{"heading": name, "question": f"What of {name}?"} for name in TOPICS]})
-        server.on("section_writer", lambda request: written(f"{topic_in(request)}, first version."))
-        server.on("section_reviewer", edited)
-        server.on("abstract_writer", {"sentences": [{"text": "In short.", "passages": [1]}]})
+        server.on("report_writer", written)
+        server.on("report_reviewer", edited)
         yield server
 
 
-def written(text: str) -> Json:
-    """Return a role's answer of one sentence."""
-    return {"blocks": [{"kind": "paragraph", "sentences": [{"text": text, "passages": [1]}]}]}
+def written(request: Json) -> str:
+    """Return a report whose answer and sections have one sentence each."""
+    headings = list_headings(request["messages"][-1]["content"])
+    sections = (f"## {heading}\n\n{heading}, first version [1]." for heading in headings)
+    return "\n\n".join(("# Two versions", "In short, they cost coins [1].", *sections))
 
 
-def edited(request: Json) -> Json:
-    """Return a review whose edit contains the request, and no edit without one."""
-    if not wishes_in(request):
-        return {"critique": "", "query": ""}
-    text = f"{topic_in(request)}, with {wishes_in(request).lower()}."
-    return {"critique": "", "query": "", "replace": [{"sentence": 1, "text": text, "passages": [1]}]}
-
-
-def topic_in(request: Json) -> str:
-    """Return the section that a prompt is about."""
-    return str(re.findall(r"<topic>\s*(\w+)", request["messages"][-1]["content"])[0])
+def edited(request: Json) -> str:
+    """Return a review whose edit of the first section contains the request, and no edit without one."""
+    wishes = wishes_in(request)
+    return f"REPLACE 2: {TOPICS[0]}, with {wishes.lower()} [1]." if wishes else "DONE"
 
 
 def wishes_in(request: Json) -> str:
@@ -81,10 +76,8 @@ def wishes_in(request: Json) -> str:
 
 @pytest.fixture(scope="module")
 def steered(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iterator[Home]:
-    """A home whose runs write one section after the other."""
-    with modelled_home(
-        tmp_path_factory.mktemp("steered"), model, TENURE_PARALLEL_SECTIONS="1", TENURE_EFFORT="complex"
-    ) as made:
+    """A home whose runs are worth every step."""
+    with modelled_home(tmp_path_factory.mktemp("steered"), model, TENURE_EFFORT="complex") as made:
         yield made
 
 
@@ -175,10 +168,10 @@ async def rests_after(activity: str, in_home: Home, workflow: str) -> None:
 @slow
 async def test_feedback_changes_its_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A plain string and an object both arrive, and the other section stays unchanged."""
-    with run_held_at("section_writer", steered, model, tmp_path) as run:
+    with run_held_at("report_writer", steered, model, tmp_path) as run:
         run.signal("feedback", 0)
         run.signal("feedback", 1)
-        await arrived("feedback", steered, f"{run.id}/section-1", times=2)
+        await arrived("feedback", steered, f"{run.id}/research", times=2)
         heard = run.progress().feedback
     code, result = run.ended()
 
@@ -217,25 +210,26 @@ async def test_paused_run_starts_nothing_until_it_is_resumed(steered: Home, mode
 
 
 @slow
-async def test_finish_delivers_the_started_section(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """The current section is written, the next one is omitted with a note, and no review follows."""
-    asked = len(model.requests_of("section_reviewer")), len(model.requests_of("report_reflector"))
-    with run_held_at("section_writer", steered, model, tmp_path) as run:
+async def test_finish_delivers_the_report_that_is_being_written(
+    steered: Home, model: ModelServer, tmp_path: Path
+) -> None:
+    """The report is written to its end, and no review follows."""
+    asked = len(model.requests_of("report_reviewer"))
+    with run_held_at("report_writer", steered, model, tmp_path) as run:
         run.signal("finish")
-        await arrived("update_control", steered, f"{run.id}/section-1")
+        await arrived("update_control", steered, f"{run.id}/research")
     code, result = run.ended()
 
     assert (code, result.status) == (0, "finished_early")
-    assert texts(result) == {"Costs": "Costs, first version."}
-    assert any("“Versions” was not written" in note for note in result.notes)
-    assert (len(model.requests_of("section_reviewer")), len(model.requests_of("report_reflector"))) == asked
+    assert texts(result) == {name: f"{name}, first version." for name in TOPICS}
+    assert len(model.requests_of("report_reviewer")) == asked
     assert result.abstract
 
 
 @exhaustive
 def test_finish_ends_a_pause(steered: Home, model: ModelServer, tmp_path: Path) -> None:
     """A paused run that is asked to finish writes its report without a resume."""
-    with run_held_at("section_writer", steered, model, tmp_path) as run:
+    with run_held_at("report_writer", steered, model, tmp_path) as run:
         run.signal("pause")
         run.signal("finish")
     code, result = run.ended()
@@ -256,14 +250,14 @@ def test_cancel_before_anything_is_written_ends_in_a_report(steered: Home, model
 
 @slow
 def test_cancel_delivers_finished_sections(steered: Home, model: ModelServer, tmp_path: Path) -> None:
-    """A run cancelled during its reflection ends immediately with both sections, no abstract and exit code 1."""
-    with run_held_at("report_reflector", steered, model, tmp_path) as run:
+    """A run cancelled during its review ends immediately with all that was written and exit code 1."""
+    with run_held_at("report_reviewer", steered, model, tmp_path) as run:
         run.signal("cancel")
         code, result = run.ended()
 
     assert (code, result.status) == (1, "cancelled")
     assert list(texts(result)) == list(TOPICS)
-    assert result.abstract == ""
+    assert result.abstract.startswith("In short, they cost coins.")
     assert any("cancelled" in decision for decision in result.decisions)
 
 

@@ -27,8 +27,6 @@ BRIEF = (
     "1",
     "--max-sections",
     "1",
-    "--section-revisions",
-    "0",
     "--report-revisions",
     "1",
     "--json",

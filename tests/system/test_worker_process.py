@@ -134,7 +134,7 @@ async def test_the_supervisor_ends_a_frozen_worker_and_the_next_one_continues(
         interrupted: Counter[str] = Counter()
         for freezes in (True, False):
             process = subprocess.Popen(command, env=environment, cwd=ROOT)
-            with killed_at_the_end(process), model.hold("section_writer" if freezes else "none") as gate:
+            with killed_at_the_end(process), model.hold("report_writer" if freezes else "none") as gate:
                 reply = await ready(port)
                 if freezes:
                     assert await asyncio.to_thread(gate.arrived.wait, 90)
@@ -153,7 +153,7 @@ async def test_the_supervisor_ends_a_frozen_worker_and_the_next_one_continues(
 
 async def start_kitchens(client: Client, count: int) -> list[WorkflowHandle[Any, Result]]:
     """Start runs without documents."""
-    limits = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=0)
+    limits = RunLimits(min_relevance=0.0, max_report_revisions=0)
     return [
         await client.start_workflow(
             AgentWorkflow.run,

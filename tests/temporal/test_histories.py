@@ -118,7 +118,7 @@ async def test_encrypted_histories_are_read_with_the_keys(server: WorkflowEnviro
 @exhaustive
 async def test_a_run_is_traced_when_no_worker_runs(serving: Serving, tmp_path: Path) -> None:
     """Without workers the command still prints a run's trace, as Markdown and as one JSON document."""
-    limits = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
+    limits = RunLimits(min_relevance=0.05, max_report_revisions=0)
     request = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=limits)
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(request)

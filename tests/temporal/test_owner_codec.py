@@ -82,7 +82,7 @@ def test_a_payload_without_a_known_owner_is_refused() -> None:
         for unbound in (
             codec,
             bound(codec, "eve~run"),
-            bound(bound(codec, "ann~run"), "eve~run/section-1"),
+            bound(bound(codec, "ann~run"), "eve~run/spiral"),
             codec.with_context(ActivitySerializationContext("default", "1", "ask", "queue", None, None, False)),
         ):
             with pytest.raises(MissingOwnerKey):
@@ -160,7 +160,7 @@ async def test_a_history_says_nothing_to_others(server: WorkflowEnvironment, tmp
         await run.execute_update("steer", RunCommand(name="feedback", text="More bread!"))
         result = await run.result()
         seen = b""
-        for id in (run.id, f"{run.id}/research", f"{run.id}/section-1"):
+        for id in (run.id, f"{run.id}/research", f"{run.id}/spiral"):
             history = await server.client.get_workflow_handle(id).fetch_history()
             seen += b"".join(event.SerializeToString() for event in history.events)
         seen += (await server.client.get_workflow_handle(run.id).describe()).raw_description.SerializeToString()

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from tenure.algorithms.control.budget import WRITING_RESERVE_CALLS
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -16,11 +18,14 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
-    edits,
+    build_report,
     in_turn,
+    plans,
+    says,
+    search,
     story,
-    text,
 )
+from tests.workflows.test_long_run import Endless
 
 pytestmark = slow
 
@@ -40,35 +45,44 @@ def world(chat: ScriptedChat) -> tuple[ScriptedChat, MemoryKnowledge]:
     return chat, MemoryKnowledge(KITCHEN)
 
 
-async def finished(serving: Serving, chat: ScriptedChat, request: RunRequest) -> Result:
-    async with serving(*world(chat)) as stage:
+async def finished(
+    serving: Serving, chat: ScriptedChat, request: RunRequest, knowledge: MemoryKnowledge | None = None
+) -> Result:
+    async with serving(chat, knowledge or MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(request)
         return await asyncio.wait_for(run.result(), 45)
 
 
+class OneByOne(Endless):
+    """A knowledge base with a single new passage for every query."""
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        """Find one passage."""
+        return super().search(request.model_copy(update={"k": 1}))
+
+
+async def research_endlessly(serving: Serving, chat: ScriptedChat, **limits: Any) -> Result:
+    """Run a research whose searches always find something new."""
+    return await finished(serving, chat, asked(**{**ENDLESS, **limits}), OneByOne(KITCHEN))
+
+
 def greedy(**lines: Any) -> ScriptedChat:
-    """A model whose reviewers and reflectors always request more, each time something else."""
-    more = [edits((1, f"More of {n}.", 1), critique=f"More of {n}.", unfinished=True) for n in range(50)]
-    wanted = [
-        {
-            "critiques": [{"topic": "Bread", "critique": f"Again {n}.", "error": "overreach", "query": ""}],
-            "further_considerations": [],
-        }
-        for n in range(50)
-    ]
-    script = story(section_reviewer=in_turn(*more), report_reflector=in_turn(*wanted), **lines)
-    return ScriptedChat(script, bill=TokenUsage(tokens_in=2000, tokens_out=200))
+    """A model that always requests more, each time something else."""
+    plan = in_turn(*(plans(search(f"What is flour number{n} word{n} made of?")) for n in range(50)))
+    script = story(planner=plan, decider=says(MORE), **lines)
+    return ScriptedChat(script, bill=TokenUsage(tokens_in=5000, tokens_out=200))
 
 
-ENDLESS = {"max_section_revisions": 10, "max_report_revisions": 10}
+MORE = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": []}
+ENDLESS: dict[str, Any] = {"effort": "complex", "max_cycles": 30, "has_model": True, "max_report_revisions": 10}
 
 
 @pytest.mark.parametrize(
     ("limits", "name"),
     [
         ({"max_calls": 24}, "24 model calls"),
-        pytest.param({"max_tokens": 60_000}, "60,000 tokens", marks=exhaustive),
-        ({"max_cost_usd": 0.12, "highest_price": PRICE}, "0.12 USD"),
+        pytest.param({"max_tokens": 160_000}, "160,000 tokens", marks=exhaustive),
+        ({"max_cost_usd": 0.25, "highest_price": PRICE}, "0.25 USD"),
     ],
 )
 async def test_budget_ends_a_model_that_always_requests_more(
@@ -77,8 +91,8 @@ async def test_budget_ends_a_model_that_always_requests_more(
     """With any limit the run ends with a report, gives the reason, and respects the limit."""
     chat = greedy()
     chat.prices = dict.fromkeys(chat.lines, PRICE)
-    request = asked(**limits, **ENDLESS)
-    result = await finished(serving, chat, request)
+    request = asked(**limits)
+    result = await research_endlessly(serving, chat, **limits)
     assert result.status == "finished_early"
     assert result.decisions[-1] == f"Ended because the budget of {name} was used up."
     assert result.sections
@@ -89,12 +103,12 @@ async def test_budget_ends_a_model_that_always_requests_more(
     assert any("80 % of the budget" in note or "80% of the budget" in note for note in result.notes)
 
 
-async def test_writing_reserve_pays_for_title_and_abstract(serving: Serving) -> None:
-    """When a budget ends the research, the model still writes title and abstract."""
+async def test_writing_reserve_pays_for_the_report(serving: Serving) -> None:
+    """When a budget ends the research, the model still writes the report."""
     chat = greedy()
-    result = await finished(serving, chat, asked(max_calls=24, **ENDLESS))
-    assert (chat.count("title_writer"), chat.count("abstract_writer")) == (1, 1)
-    assert not {call.role for call in result.fallbacks} & {"title_writer", "abstract_writer"}
+    result = await research_endlessly(serving, chat, max_calls=24)
+    assert chat.count("report_writer") == 1
+    assert "report_writer" not in {call.role for call in result.fallbacks}
 
 
 async def test_budget_below_one_call_leaves_the_fallbacks(serving: Serving) -> None:
@@ -118,22 +132,23 @@ async def test_cost_limit_needs_a_price(serving: Serving) -> None:
 
 
 async def test_search_limit_ends_the_research(serving: Serving) -> None:
-    """After the last search, sections that need another one are not started, and the report says so."""
-    result = await finished(serving, ScriptedChat(story()), asked(max_searches=3, parallel_sections=1))
+    """After the last search no other is made, and the report says so."""
+    result = await finished(serving, ScriptedChat(story()), asked(max_searches=3))
     assert result.usage.searches == 3
     assert "the budget of 3 searches was used up" in " ".join((*result.decisions, *result.notes))
 
 
 @exhaustive
-async def test_reflector_is_informed_of_a_low_budget(serving: Serving) -> None:
-    """When most of a budget is used, the reflector is asked only for the most important critiques."""
-    chat = ScriptedChat(story())
-    calls = len((await finished(serving, chat, asked())).usage.by_role) + 6
-    assert not any("Most of the budget" in prompt for _, prompt in chat.asked)
-    chat = greedy()
-    await finished(serving, chat, asked(max_calls=calls + 8, **ENDLESS))
-    told = ["Most of the budget" in prompt for role, prompt in chat.asked if role == "report_reflector"]
-    assert told == sorted(told)
+async def test_reviewer_is_informed_of_a_low_budget(serving: Serving) -> None:
+    """When most of a budget is used, the reviewer is asked only for what would mislead a reader."""
+    chats = [greedy() for _ in range(2)]
+    limits = {"max_cycles": 4, "max_report_revisions": 1}
+    await research_endlessly(serving, chats[0], **limits)
+    before = [role for role, _ in chats[0].asked].index("report_reviewer")
+    await research_endlessly(serving, chats[1], max_calls=before + 1 + WRITING_RESERVE_CALLS, **limits)
+
+    told = [["Most of the budget" in prompt for role, prompt in c.asked if role == "report_reviewer"] for c in chats]
+    assert told == [[False], [True]]
 
 
 async def test_run_without_limits_requests_no_budget(serving: Serving) -> None:
@@ -152,11 +167,11 @@ async def test_run_without_limits_requests_no_budget(serving: Serving) -> None:
 
 async def test_deadline_ends_a_hanging_call(serving: Serving) -> None:
     """After the deadline a hanging call is cancelled, and fallbacks write the report."""
-    held = Held(text(("Bread is made from flour.", 1)))
-    chat = ScriptedChat(story(section_writer=held))
+    held = Held(build_report({"Bread": "Bread is made from flour [1]."}))
+    chat = ScriptedChat(story(report_writer=held))
     result = await finished(serving, chat, asked(max_seconds=2.0, grace_seconds=0.5))
     held.released.set()
     assert result.status == "finished_early"
     assert result.decisions[-1] == "Ended because the time of 2 s was used up."
     assert result.sections
-    assert {"section_writer", "title_writer"} <= {call.role for call in result.fallbacks}
+    assert "report_writer" in {call.role for call in result.fallbacks}

@@ -19,7 +19,18 @@ from tenure.contracts.run.control import (
 from tenure.contracts.run.run import RunPhase
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
-from tests.support.worlds import FINISH, KITCHEN, Held, MemoryKnowledge, ScriptedChat, says, story, text
+from tests.support.worlds import (
+    FINISH,
+    KITCHEN,
+    Held,
+    MemoryKnowledge,
+    Reply,
+    ScriptedChat,
+    all_hold,
+    build_report,
+    says,
+    story,
+)
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
 
@@ -47,12 +58,12 @@ ENDS: Final = {
 }
 ROUTE: Final = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}
 OUTLINE: Final = {"topics": [{"heading": name, "question": f"How is {name} made?"} for name in ("Bread", "Cheese")]}
-PHASES: Final[dict[RunPhase, tuple[str, dict[str, Any]]]] = {
+PHASES: Final[dict[RunPhase, tuple[str, Reply]]] = {
     "route": ("router", ROUTE),
     "outline": ("outliner", OUTLINE),
     "research": ("planner", FINISH),
-    "write": ("section_writer", text(("All about it.", 1))),
-    "reflect": ("report_reflector", {"critiques": [], "further_considerations": []}),
+    "write": ("report_writer", build_report({"Bread": "All about it [1]."})),
+    "reflect": ("report_reviewer", "DONE"),
 }
 """The role that is asked in each phase, and its delayed reply."""
 BRIEFLY: Final[tuple[RunPhase, ...]] = ("route",)
@@ -121,12 +132,11 @@ async def nonsense(run: Handle, *, large: bool) -> None:
 async def test_each_command_in_each_phase(serving: Serving, phase: RunPhase) -> None:
     """A run applies the commands that fit its phase, also while it is paused, and refuses the others."""
     role, reply = PHASES[phase]
-    at_once = len(OUTLINE["topics"]) if phase == "write" else 1
     held = Held(reply)
     chat = ScriptedChat(story(**{role: held}))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         led, *others = [await stage.start(REQUEST) for _ in ("led", *ENDS)]
-        while chat.count(role) < len((led, *others)) * at_once:  # noqa: ASYNC110 - being asked sets no event
+        while chat.count(role) < len((led, *others)):  # noqa: ASYNC110 - being asked sets no event
             await asyncio.sleep(0.02)
         open_to = await twice(led, *(WORDS[verb] for verb in HARMLESS))
         await nonsense(led, large=phase == "route")
@@ -148,9 +158,15 @@ async def test_each_command_in_each_phase(serving: Serving, phase: RunPhase) -> 
 
 async def test_each_command_is_refused_at_the_end(serving: Serving) -> None:
     """While the report is assembled and after the end no command is applied."""
-    held = Held({"title": "Bread and cheese"})
-    async with serving(ScriptedChat(story(title_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
-        run = await stage.start(REQUEST)
+    held = Held("")
+
+    async def check(prompt: str) -> Reply:
+        await held(prompt)
+        return await all_hold(prompt)
+
+    request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"has_model": False})})
+    async with serving(ScriptedChat(story(claim_checker=check)), MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(request)
         await until(run, lambda progress: progress.phase == "compose")
         closed = await twice(run, *WORDS.values())
         await nonsense(run, large=False)

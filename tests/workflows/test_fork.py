@@ -48,9 +48,7 @@ ASKED = (
 REQUEST = RunRequest(
     question=QUESTION,
     corpora=("kitchen",),
-    limits=RunLimits(
-        min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=4
-    ),
+    limits=RunLimits(min_relevance=0.05, max_report_revisions=1, effort="complex", max_cycles=4),
 )
 SPIRAL = ("planner", "synthesizer", "decider", "query_refiner", "hypothetical_document")
 """Roles of the cycles."""
@@ -142,7 +140,7 @@ async def test_fork_has_the_preferences_of_its_origin(serving: Serving) -> None:
         fork = await through(stage, ForkRunRequest(**dict(request), origin=origin))
         result = await fork.result()
 
-    prompts = [prompt for role, prompt in chat.asked[asked:] if role == "section_writer"]
+    prompts = [prompt for role, prompt in chat.asked[asked:] if role == "report_writer"]
     assert prompts and all(PREFERENCES_RULE in prompt and PREFERENCES[0] in prompt for prompt in prompts)
     assert any(PREFERENCES[1] in note for note in result.notes)
     assert len(knowledge.memories.asked) == recalls

@@ -160,7 +160,6 @@ def request(case: int) -> RunRequest:
     chance = random.Random(-case)
     limits = RunLimits(
         min_relevance=0.05,
-        max_section_revisions=chance.randint(0, 1),
         max_report_revisions=chance.randint(0, 1),
         max_cycles=chance.randint(1, 3),
         max_history_events=chance.choice((1, 4_000)),

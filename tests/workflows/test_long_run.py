@@ -78,7 +78,6 @@ async def test_long_research_stays_within_its_bounds(serving: Serving) -> None:
     chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
     limits = RunLimits(
         min_relevance=0.05,
-        max_section_revisions=0,
         max_report_revisions=1,
         effort="complex",
         max_cycles=CYCLES,

@@ -19,7 +19,7 @@ async def test_progress_shows_the_current_cycle_and_outline(serving: Serving) ->
         plans({"action": "DROP_TOPIC", **WINE}, search("What does mould need?", "Cheese")),
     )
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
-    limits = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
+    limits = RunLimits(min_relevance=0.05, max_report_revisions=0)
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(RunRequest(question="What of bread and cheese?", corpora=("kitchen",), limits=limits))
         result = await run.result()

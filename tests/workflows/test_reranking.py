@@ -14,7 +14,7 @@ pytestmark = slow
 
 def asked(**limits: Any) -> RunRequest:
     """Return a request about the kitchen."""
-    bounds = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, **limits)
+    bounds = RunLimits(min_relevance=0.0, max_report_revisions=1, **limits)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
@@ -36,7 +36,7 @@ async def test_model_reranks_search_results(serving: Serving) -> None:
     async with serving(chat, knowledge) as stage:
         result = await (await stage.start(asked(rerank_listwise=True))).result()
 
-    written = next(prompt for role, prompt in chat.asked if role == "section_writer")
+    written = next(prompt for role, prompt in chat.asked if role == "report_writer")
     assert chat.count("reranker") == len(knowledge.searches)
     assert passage(written, 1) in chosen
     assert result.usage.by_role["reranker"].model_calls == chat.count("reranker")

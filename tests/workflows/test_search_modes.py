@@ -51,13 +51,13 @@ async def test_a_tool_for_one_mode_keeps_it(serving: Serving) -> None:
 
 def asked(**limits: Any) -> RunRequest:
     """Return a request about the kitchen."""
-    bounds = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, **limits)
+    bounds = RunLimits(min_relevance=0.0, max_report_revisions=1, **limits)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
 @slow
 async def test_every_search_of_a_run_has_its_mode(serving: Serving) -> None:
-    """The search mode of a run applies to the question, the outline, the tasks and the sections; without, the default.
+    """The search mode of a run applies to the question, the outline, the tasks and the report; without, the default.
 
     Both runs make the same searches.
     """

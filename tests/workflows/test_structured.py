@@ -1,4 +1,4 @@
-"""Test tables in a run: queried once, repaired when a query fails, and known to every section."""
+"""Test tables in a run: queried once, repaired when a query fails, and known to the writer."""
 
 from dataclasses import dataclass, field
 
@@ -41,12 +41,12 @@ def world() -> Tabular:
 
 
 def asked() -> RunRequest:
-    bounds = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
+    bounds = RunLimits(min_relevance=0.05, max_report_revisions=1)
     return RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=bounds)
 
 
 async def test_failed_query_is_corrected(serving: Serving) -> None:
-    """The role receives the failed query and its error; the result of the next query reaches every section."""
+    """The role receives the failed query and its error; the result of the next query reaches the writer."""
     chat = ScriptedChat(story(sql_writer=in_turn({"queries": [BAD]}, {"queries": [GOOD]})))
     knowledge = world()
     async with serving(chat, knowledge) as stage:
@@ -56,7 +56,7 @@ async def test_failed_query_is_corrected(serving: Serving) -> None:
     assert "there is no column salt" in again and "there is no column salt" not in first
     assert [query.sql for query in knowledge.queries] == [BAD["sql"], GOOD["sql"]]
     assert result.status == "done"
-    writing = [prompt for role, prompt in chat.asked if role == "section_writer"]
+    writing = [prompt for role, prompt in chat.asked if role == "report_writer"]
     assert writing and all(RESULT.text in prompt for prompt in writing)
 
 

@@ -8,7 +8,7 @@ from workflows.run.agent import AgentWorkflow
 
 pytestmark = slow
 
-LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0)
+LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=0)
 LIBRARY = {
     "dune": Source(uri="library/dune.md", title="Dune", text="Frank Herbert wrote Dune after years of reading."),
     "herbert": Source(

@@ -13,11 +13,11 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    build_report,
     in_turn,
     plans,
     search,
     story,
-    text,
 )
 from tests.workflows.coding.test_coding import TASK, code, script
 from tests.workflows.run.test_agent import REQUEST
@@ -44,9 +44,9 @@ async def test_a_program_is_written_without_a_cache(serving: Serving) -> None:
 @slow
 async def test_a_report_is_written_without_a_cache(serving: Serving) -> None:
     """Research, commands, budgets and continue-as-new work as with a cache; every call is made once."""
-    held = Held(text(("All about it.", 1)))
+    held = Held(build_report({"Bread": "All about it [1]."}))
     planner = in_turn(plans(search("How long does the dough rise?", strategy="react")), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(ENOUGH), section_writer=held))
+    chat = ScriptedChat(story(planner=planner, decider=in_turn(ENOUGH), report_writer=held))
     limits = {"max_history_events": 20, "max_calls": 80, "max_call_output": 256}
     request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:

@@ -317,6 +317,8 @@ class CodingWorkflow(ControllableWorkflow):
             ),
             summary=f"attempt {attempt.n}: {attempt.error}",
         )
+        if not output.change:  # no model has answered
+            return
         lesson = Lesson(failed=output.failed, cause=output.cause, change=output.change)
         position = self.attempts.index(attempt)
         self.attempts[position] = attempt.model_copy(update={"reflection": lesson})

@@ -47,7 +47,6 @@ async def prepare_step(clients: ActivityClients, request: SubagentRequest) -> Pl
         StepPreparerInput(question=request.question, query=step.query, earlier=earlier),
         passages,
         summary=step.query,
-        by_rule=request.planned_by_rule,
     )
     if prepared.names:
         changes = {"query": prepared.query, "planned_query": step.query, "inserted": prepared.names}

@@ -223,7 +223,7 @@ async def reason_over(task: ReasoningTask, strategy: ReasoningStrategy) -> Reaso
     reasoning = await REASONING_STRATEGIES[strategy](task, strategy)
     line, notes = await _verify_steps(task, reasoning)
     if line is None and task.limits.reasoning is not None:
-        notes = (*notes, f"{name}: the evidence supports no line of thought, so the report has none.")
+        notes = (*notes, f"{name} led to no line of thought, so the report has none.")
     if line is None:
         return ReasoningResult(notes=notes)
     return ReasoningResult(line, strategies.select_cited_passages(line, task.evidence), notes)

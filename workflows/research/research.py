@@ -1,10 +1,9 @@
 """ResearchWorkflow: a report, phase by phase.
 
-outline → gather → reason → (write → reflect)* → evaluate → finalize. `tenure.algorithms.control.transitions` decides
-whether the report is written again after a reflection.
+outline → gather → reason → dossier → (write → reflect)* → evaluate → finalize. Every role that writes or reviews reads
+the same dossier; `tenure.algorithms.control.transitions` decides whether the report is revised after a reflection.
 
-A section that fails costs nothing but itself. Feedback reaches the sections that it concerns while they are written, or
-the next generation of the report. A finished and a cancelled run both end in a report of what there is.
+Feedback reaches the writer, or the next review. A finished and a cancelled run both end in a report of what there is.
 """
 
 import asyncio
@@ -14,17 +13,17 @@ from typing import Any
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelled_exception
 
+from workflows.research.report_phases.dossier import open_dossier
 from workflows.research.report_phases.finalize import finalize
 from workflows.research.report_phases.gather import SPIRAL, gather, reason
 from workflows.research.report_phases.outline import outline
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.review import compare_sources_meanwhile, evaluate, reflect
-from workflows.research.report_phases.write_sections import write_added_sections, write_generation
+from workflows.research.report_phases.write import write_added_sections, write_generation
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.feedback import match_headings
     from tenure.algorithms.control.reflexion import compute_max_revisions
     from tenure.algorithms.control.transitions import AgentState, Node, choose_next_node
     from tenure.contracts.research.fork import ForkResearchRequest
@@ -71,6 +70,7 @@ class ResearchWorkflow(ControllableWorkflow):
         if context.state.failure:
             return
         await reason(context)
+        await open_dossier(context)
         await asyncio.gather(self._write_and_revise(), compare_sources_meanwhile(context))
         await evaluate(context)
         await write_added_sections(context)
@@ -96,33 +96,25 @@ class ResearchWorkflow(ControllableWorkflow):
         )
 
     def _keep_what_is_written(self, error: BaseException) -> None:
-        """Record a permanent failure, so that the written sections are delivered.
+        """Record a permanent failure, so that the what is written is delivered.
 
         Raises:
             BaseException: the error itself, if nothing is written or the workflow was cancelled from outside.
         """
-        if is_cancelled_exception(error) or not self.context.state.written_sections:
+        if is_cancelled_exception(error) or not self.context.state.text.claims:
             raise error
         self.context.update(failure=describe_failure(error))
 
-    @workflow.signal(description="Stop immediately and deliver the written sections.")
+    @workflow.signal(description="Stop immediately and deliver what is written.")
     async def cancel(self, *unused: Any) -> None:
-        """Cancel all work that is in progress; written sections are delivered."""
+        """Cancel all work that is in progress; the written text is delivered."""
         self.context.update(cancelled=True)
         self.change_control(paused=False, finishing=True)
         if self.main_task is not None:
             self.main_task.cancel()
 
     async def add_feedback(self, feedback: Feedback) -> None:
-        """Forward feedback to the child workflows that it concerns; other sections get it later."""
+        """Forward feedback to the research loop; the writer and the reviews of the report read it later."""
         await super().add_feedback(feedback)
-        headings = [topic.heading for topic in self.context.state.topics]
-        for name in (SPIRAL, *match_headings(feedback, headings)):
-            if name in self.children:
-                await send_signal(self.children[name], "feedback", feedback)
-
-    def handle_control_change(self) -> None:
-        """Cancel sections in progress that a person has just taken out of the outline."""
-        for topic in self.context.state.topics:
-            if topic.heading in self.children and self.context.is_dropped(topic):
-                self.children[topic.heading].cancel()
+        if SPIRAL in self.children:
+            await send_signal(self.children[SPIRAL], "feedback", feedback)

@@ -80,25 +80,23 @@ class SpiralWorkflow(ControllableWorkflow):
                 await self._continue_as_new()
         loop.apply_pending_outline()
         loop.add_decision(reason)
-        if loop.request.effort.synthesizes:
-            await self._try_synthesis(resolve=True)
 
     async def _conclude_cycle(self, latent: PassageGroups) -> None:
         """Synthesize what the cycle has found, name its latent topics, and decide whether another one follows.
 
-        A model is asked neither before a plan that it makes itself nor for a synthesis that the resolution replaces.
+        A model is asked neither before a plan that it makes itself nor for a synthesis without a reader.
         """
         loop, effort = self.loop, self.loop.request.effort
         is_decided = effort.decides and (effort.plans_first_cycle or loop.state.cycle > 1)
-        synthesizes = effort.plans_first_cycle or (is_decided and not self._stop_reason())
+        synthesizes = effort.synthesizes and (effort.plans_first_cycle or is_decided) and not self._stop_reason()
         naming = loop.try_step(request_topic_names(loop, latent), None, "Latent topics could not be named")
         await asyncio.gather(naming, *([self._try_synthesis()] if synthesizes else []))
         if is_decided and not self._stop_reason():
             loop.end_reason = await loop.try_step(decide(loop), "", f"Cycle {loop.state.cycle} was not judged")
 
-    async def _try_synthesis(self, *, resolve: bool = False) -> None:
+    async def _try_synthesis(self) -> None:
         """Synthesize the findings; the last synthesis stays if that fails."""
-        await self.loop.try_step(synthesize(self.loop, resolve=resolve), None, "The findings were not drawn together")
+        await self.loop.try_step(synthesize(self.loop), None, "The findings were not drawn together")
 
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
         """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""

@@ -8,8 +8,8 @@ from workflows.run.interactive import InteractiveRun
 from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.fallback.ambiguity import insert_answer
     from tenure.algorithms.text.known_urls import list_hosts
+    from tenure.algorithms.text.questions import shorten
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.run.control import InputRequest
     from tenure.roles.research import clarifier
@@ -17,6 +17,8 @@ with workflow.unsafe.imports_passed_through():
 
 MAX_PASSAGES = 12
 """Passages by which the role judges what a question may mean."""
+MAX_ANSWER_CHARACTERS = 2_000
+"""Characters of an answer that become part of the question."""
 
 
 async def clarify_question(
@@ -43,11 +45,18 @@ async def clarify_question(
         )
     )
     if reply.text:
-        return insert_answer(question, reply.text)
+        return _append_answer(question, reply.text)
     # Web pages that the question names may be read; the model must not name one in place of the person.
     if run.is_finishing or list_hosts(output.assumption) - list_hosts(question):
         return question
-    return insert_answer(question, output.assumption)
+    return _append_answer(question, output.assumption)
+
+
+def _append_answer(question: str, answer: str) -> str:
+    """Return a question with an answer in brackets at its end."""
+    text = shorten(" ".join(answer.split()).strip(" .?!"), MAX_ANSWER_CHARACTERS)
+    mark = "?" if question.rstrip().endswith("?") else ""
+    return f"{question.rstrip(' ?.!')} ({text}){mark}" if text else question
 
 
 def _is_pointless(run: InteractiveRun) -> bool:

@@ -60,7 +60,7 @@ class RunBudget:
         effort = choose_effort(complexity or "moderate", self.limits)
         bounds = choose_effort_bounds(effort, self.limits)
         if bounds and not self._run.control.budget_revision.number:
-            unasked = compute_unasked_amounts(bounds, effort)
+            unasked = compute_unasked_amounts(bounds)
             await self.revise(apply_bounds(self.limits, bounds), bounds, usages, unasked=unasked)
 
     async def grant(self, request: BudgetRequest) -> BudgetGrant:
@@ -113,7 +113,7 @@ class RunBudget:
             budget=merge_bounds(kept, changes),
             by_effort=unasked is not None,
             unasked=unasked or BudgetAmounts(),
-            left=self.account.compute_remaining(for_writing=True),
+            left=self.account.compute_remaining(),
         )
         changed: dict[str, Any] = {"budget_revision": revised, "running_low": False}
         if resumes := is_exhausted_limit_raised(control, before, changes):

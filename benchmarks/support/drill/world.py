@@ -63,9 +63,7 @@ _TESTS = InputFile(
     text="import time\n\nfrom solution import double\n\n\n"
     "def test_double():\n    time.sleep(2)\n    assert double(4) == 8\n",
 )
-_LIMITS = RunLimits(
-    min_relevance=0.0, max_section_revisions=1, max_report_revisions=1, max_cycles=1, max_sections=2, effort="simple"
-)
+_LIMITS = RunLimits(min_relevance=0.0, max_report_revisions=1, max_cycles=1, max_sections=2, effort="simple")
 
 
 def write_documents(folder: Path) -> Path:

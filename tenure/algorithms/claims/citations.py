@@ -105,7 +105,7 @@ def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) ->
         if (found := pattern.search(passage.text)) and found.end() - found.start() <= MAX_CODE_CHARACTERS:
             start = passage.text.rfind("\n", 0, found.start()) + 1
             start = found.start() if passage.text[start : found.start()].strip() else start
-            citation = _cite_span(passage, start, found.end())
+            citation = cite_span(passage, start, found.end())
             return Claim(
                 text=textwrap.dedent(citation.quote),
                 status="supported",
@@ -118,7 +118,7 @@ def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) ->
 
 def cite_sentence(passage: Passage, sentence: Sentence) -> Citation:
     """Return a verbatim citation of a sentence of a passage, shortened if it is very long."""
-    return _cite_span(passage, sentence.start, min(sentence.end, sentence.start + MAX_QUOTE_CHARACTERS))
+    return cite_span(passage, sentence.start, min(sentence.end, sentence.start + MAX_QUOTE_CHARACTERS))
 
 
 def cite_decisive_sentences(claim: str, passages: Sequence[Passage]) -> dict[SupportVerdict, tuple[Citation, ...]]:
@@ -138,7 +138,7 @@ def cite_nearest(text: str, passage: Passage, statement: str = "") -> Citation:
         passage: the passage.
         statement: the text with what completes it, such as row and column of a cell; empty for the same text.
     """
-    return _cite_span(passage, *_find_best_span(text, passage, statement or text))
+    return cite_span(passage, *_find_best_span(text, passage, statement or text))
 
 
 def _judge_by_quote(text: str, quote: str, title: str) -> SupportVerdict:
@@ -148,7 +148,8 @@ def _judge_by_quote(text: str, quote: str, title: str) -> SupportVerdict:
     return judge_claim(text, sorted(forms))
 
 
-def _cite_span(passage: Passage, start: int, end: int) -> Citation:
+def cite_span(passage: Passage, start: int, end: int) -> Citation:
+    """Return a verbatim citation of the part of a passage between two offsets in it."""
     return Citation(
         source=passage.source,
         chunk=passage.chunk,

@@ -7,7 +7,7 @@ inverse document frequency, and only those are compared by vectors.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -51,18 +51,23 @@ class _Statement:
     """Whether it is an item of a list, which may be about the item above it."""
 
 
-def find_claim_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
-    """Return pairs of claims of different sources on the same subject, most similar first."""
-    return _find_pairs(passages, encode, max_pairs, lambda a, b: a.passage.source != b.passage.source)
-
-
 def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS) -> list[ClaimPair]:
     """Return pairs of claims on the same subject that may contradict each other, most similar first.
 
     Both may be of one source, but not of one passage, and not of different times or versions. Claims of one source or
     in nearly the same words are paired only if they differ by a number, a negation or an antonym.
     """
-    return _find_pairs(passages, encode, max_pairs, _may_contradict)
+    statements = list(_extract_statements(passages))
+    candidates = _find_candidates(statements, max_pairs)
+    used = sorted({n for pair in candidates for n in pair})
+    if not used:
+        return []
+    vectors = dict(zip(used, encode([statements[n].passage.text for n in used]), strict=True))
+    scored = [
+        ClaimPair(statements[i].passage, statements[j].passage, float(vectors[i] @ vectors[j])) for i, j in candidates
+    ]
+    similar = [pair for pair in scored if pair.similarity >= MIN_SIMILARITY]
+    return sorted(similar, key=lambda pair: -pair.similarity)[:max_pairs]
 
 
 _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:has|holds) ")
@@ -78,22 +83,6 @@ def _may_contradict(a: "_Statement", b: "_Statement") -> bool:
         return False
     is_related = a.passage.source == b.passage.source or _are_alike(a.passage.text, b.passage.text)
     return not is_related or _have_opposites(a.passage.text, b.passage.text)
-
-
-def _find_pairs(
-    passages: Sequence[Passage], encode: Encoder, max_pairs: int, may_pair: Callable[["_Statement", "_Statement"], bool]
-) -> list[ClaimPair]:
-    statements = list(_extract_statements(passages))
-    candidates = _find_candidates(statements, max_pairs, may_pair)
-    used = sorted({n for pair in candidates for n in pair})
-    if not used:
-        return []
-    vectors = dict(zip(used, encode([statements[n].passage.text for n in used]), strict=True))
-    scored = [
-        ClaimPair(statements[i].passage, statements[j].passage, float(vectors[i] @ vectors[j])) for i, j in candidates
-    ]
-    similar = [pair for pair in scored if pair.similarity >= MIN_SIMILARITY]
-    return sorted(similar, key=lambda pair: -pair.similarity)[:max_pairs]
 
 
 def _are_alike(a: str, b: str) -> bool:
@@ -142,9 +131,7 @@ def _have_shared_subject(a: _Statement, b: _Statement) -> bool:
     return len(a.content & b.content) >= max(2, min(MIN_SHARED_STEMS, len(a.content) - 1, len(b.content) - 1))
 
 
-def _find_candidates(
-    statements: Sequence[_Statement], max_pairs: int, may_pair: Callable[[_Statement, _Statement], bool]
-) -> list[tuple[int, int]]:
+def _find_candidates(statements: Sequence[_Statement], max_pairs: int) -> list[tuple[int, int]]:
     """Return the pairs that share the most informative words, by an inverted index."""
     statements_by_stem: dict[str, list[int]] = defaultdict(list)
     for n, statement in enumerate(statements):
@@ -158,6 +145,6 @@ def _find_candidates(
     frequent = [
         (i, j)
         for i, j in weight
-        if _have_shared_subject(statements[i], statements[j]) and may_pair(statements[i], statements[j])
+        if _have_shared_subject(statements[i], statements[j]) and _may_contradict(statements[i], statements[j])
     ]
     return sorted(frequent, key=lambda pair: (-weight[pair], pair))[: 4 * max_pairs]

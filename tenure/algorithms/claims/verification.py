@@ -107,14 +107,19 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage]) -> tuple[str, ...]
     """Return the details of a claim that its sources do not support, whatever a judge says of it.
 
     A conclusion rests on everything that its author has read, so its names and numbers may come from any passage. The
-    name of a column is a word of the author, which no passage has to contain; its figures are in what the author read.
+    names of a row and of a column are words of the author, which no passage has to contain; their figures are in what
+    the author read. Code that the author has put together has names and values of its own.
     """
+    if claim.kind == "inference" and "\n" in claim.text:
+        return ()
     read = "\n\n".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)
     source = join_source_texts(claim, passages)
-    stated = f"{claim.label}: {claim.text}" if claim.label else claim.text
+    is_cell = bool(claim.column)
+    stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
     found = find_conflicting_details(stated, f"{source}\n\n{read}" if claim.kind == "inference" else source, read)
-    of_column = find_conflicting_details(claim.column, read, read) if claim.column else ()
-    return (*found, *(one for one in of_column if any(map(str.isdigit, one)) and one not in found))
+    names = f"{claim.label} {claim.column}" if is_cell else ""
+    of_names = find_conflicting_details(names, read, read) if is_cell else ()
+    return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))
 
 
 def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage]) -> Claim:

@@ -7,8 +7,8 @@ from tenure.contracts.run.limit_fields import ReportLength
 
 SECTION_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.5}
 """Number of sections of a report of each length, relative to that of a standard report."""
-WORD_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
-"""Number of words of a section that is composed without a model, relative to that of a standard report."""
+EXCERPT_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
+"""Number of excerpts of a section without a model, relative to that of a standard report."""
 ABSTRACT_SENTENCES: Final[Mapping[ReportLength, tuple[int, int]]] = {
     "short": (1, 3),
     "standard": (3, 5),
@@ -22,6 +22,6 @@ def scale_sections(sections: int, length: ReportLength) -> int:
     return max(1, round(sections * SECTION_FACTORS[length]))
 
 
-def scale_words(words: int, length: ReportLength) -> int:
-    """Return the number of words of a text of a length, given that of a standard text."""
-    return round(words * WORD_FACTORS[length])
+def scale_excerpts(excerpts: int, length: ReportLength) -> int:
+    """Return the number of excerpts of a section of a length, given that of a standard section; at least two."""
+    return max(2, round(excerpts * EXCERPT_FACTORS[length]))

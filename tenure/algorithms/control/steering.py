@@ -130,7 +130,9 @@ _PARSERS: Mapping[CommandName, Callable[[Any], RunCommand]] = {
 
 def find_refusal(command: RunCommand, situation: RunSituation) -> str:
     """Return the reason why a run refuses a command, in one line; empty if it accepts the command."""
-    if situation.phase in CLOSED_PHASES:
+    # A report that was paused during its writing waits in its last phases as well.
+    is_resumed = command.name == "resume" and situation.control.paused
+    if situation.phase in CLOSED_PHASES and not is_resumed:
         return f"the run no longer accepts commands: {CLOSED_PHASES[situation.phase]}"
     if situation.is_cancelled and command.name != "cancel":
         return "the run was cancelled and delivers its partial result"

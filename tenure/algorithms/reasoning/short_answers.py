@@ -9,16 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from tenure.algorithms.reasoning.arguments import (
-    EMPTY_ARGUMENT,
-    Argument,
-    ArgumentStep,
-    compute_confidence,
-    compute_similarities,
-    extract_standalone_sentences,
-)
 from tenure.algorithms.text.entities import extract_entity_spellings
-from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.algorithms.text.sentences import stem_words
 
 AnswerKind = Literal["date", "number", "person", "place"]
@@ -55,6 +46,7 @@ _KINDS: Final[Mapping[AnswerKind, re.Pattern[str]]] = {
 """Words that ask for each kind of answer; the first kind that matches is used."""
 _INTERROGATIVE = re.compile(r"\b(?:that|which|who|whom|whose|where|when)\b", re.IGNORECASE)
 _DATE = re.compile(
+    r"\b\d{1,2}-(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)-(?:1[0-9]|20)\d\d\b|"
     r"\b(?:(?:\d{1,2}(?:st|nd|rd|th)?(?:\s+of)?\s+)?(?:January|February|March|April|May|June|July|August|September|October|"
     r"November|December)(?:\s+\d{1,2})?,?\s+)?(?:1[0-9]|20)\d\d\b"
 )
@@ -99,6 +91,12 @@ def is_factoid_question(question: str) -> bool:
     return any(pattern.search(question[:_MAX_QUESTION_CHARACTERS]) for pattern in (_WHEN, _HOW_MUCH, _WHO))
 
 
+def is_number_question(question: str) -> bool:
+    """Return whether a question asks for a number or a date."""
+    asked = question[:_MAX_QUESTION_CHARACTERS]
+    return bool(_HOW_MUCH.search(asked) or _WHEN.search(asked))
+
+
 def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> ShortAnswer | None:
     """Find the short answer to a question; None if it has none, or no sentence states it clearly.
 
@@ -128,18 +126,6 @@ def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> Sh
             if best is None or score > best[0]:
                 best = (score, ShortAnswer(answer, number))
     return best[1] if best else None
-
-
-def extract_short_answer(question: str, passages: Sequence[Passage], encode: Encoder) -> Argument:
-    """Return the sentence that states the short answer to a question, as an argument of one step."""
-    sentences = extract_standalone_sentences(passages)
-    found = find_short_answer(question, [(passages[one.passage_number - 1].title, one.text) for one in sentences])
-    if found is None:
-        return EMPTY_ARGUMENT
-    sentence = sentences[found.sentence]
-    similarities, _ = compute_similarities(question, [sentence.text], encode)
-    step = ArgumentStep("answer", sentence.text, sentence.passage_number)
-    return Argument((), step, found.text, compute_confidence(similarities))
 
 
 def has_detail(question: str, text: str) -> bool:

@@ -16,12 +16,14 @@ from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 
+_WITHOUT_MODEL: Final = dict.fromkeys(("synthesizes", "reasons", "reflects", "evaluates", "compares_sources"), False)
+"""Steps that need a model: nothing is synthesized, reasoned, reviewed or evaluated by rules."""
 EFFORT_WITHOUT_MODEL: Mapping[Complexity, ResearchEffort] = {
-    "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2),
-    "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4),
-    "complex": ResearchEffort(cycles=6, subagents=4, hops=3, sections=12),
+    "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2, dossier_tokens=10_000, **_WITHOUT_MODEL),
+    "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4, dossier_tokens=20_000, **_WITHOUT_MODEL),
+    "complex": ResearchEffort(cycles=6, subagents=4, hops=3, sections=12, dossier_tokens=36_000, **_WITHOUT_MODEL),
 }
-"""Effort for a question of each complexity without a model: every decision is free, so all of them are made."""
+"""Effort for a question of each complexity without a model: decisions of rules are free, so all of them are made."""
 EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
     "simple": ResearchEffort(
         cycles=1,
@@ -36,30 +38,35 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         reasons=False,
         compares_sources=False,
         reflects=False,
-        checks_front=False,
+        evaluates=False,
+        dossier_tokens=5_000,
         max_calls=EFFORT_COSTS["simple"].max_calls,
         max_tokens=EFFORT_COSTS["simple"].max_tokens,
     ),
     "moderate": ResearchEffort(
         cycles=2,
-        subagents=3,
+        subagents=6,
         hops=2,
         sections=3,
         outline_passages=16,
         plans_first_cycle=False,
+        synthesizes=False,
         decides=False,
         reasons=False,
-        reflects=False,
+        compares_sources=False,
+        evaluates=False,
+        dossier_tokens=20_000,
         max_calls=EFFORT_COSTS["moderate"].max_calls,
         max_tokens=EFFORT_COSTS["moderate"].max_tokens,
     ),
     "complex": ResearchEffort(
         cycles=4,
-        subagents=4,
+        subagents=8,
         hops=2,
         sections=6,
         outline_passages=24,
         plans_first_cycle=False,
+        dossier_tokens=36_000,
         max_calls=EFFORT_COSTS["complex"].max_calls,
         max_tokens=EFFORT_COSTS["complex"].max_tokens,
     ),
@@ -91,14 +98,15 @@ def choose_effort_bounds(effort: ResearchEffort, limits: RunLimits) -> BudgetBou
     return BudgetBounds(max_calls=effort.max_calls, max_tokens=effort.max_tokens)
 
 
-UNASKED_SHARE: Final = 2 / 3
-"""Share of an effort that all its sections together may use without a request."""
+UNASKED_SHARE: Final = 1 / 3
+"""Share of an effort that each part of a run, the report or the research, may use without a request."""
 
 
-def compute_unasked_amounts(bounds: BudgetBounds, effort: ResearchEffort) -> BudgetAmounts:
+def compute_unasked_amounts(bounds: BudgetBounds) -> BudgetAmounts:
     """Return the amounts that each part of a run may use of an effort without a request."""
-    share = UNASKED_SHARE / effort.sections
-    return BudgetAmounts(tokens=int((bounds.max_tokens or 0) * share), calls=int((bounds.max_calls or 0) * share))
+    return BudgetAmounts(
+        tokens=int((bounds.max_tokens or 0) * UNASKED_SHARE), calls=int((bounds.max_calls or 0) * UNASKED_SHARE)
+    )
 
 
 def needs_decomposition(question: str, complexity: Complexity, limits: RunLimits) -> bool:

@@ -86,18 +86,6 @@ def weigh_terms(position: str, texts: Sequence[str]) -> TermWeights:
     }
 
 
-def detect_stance(position: str, text: str, weights: TermWeights | None = None) -> PassageStance:
-    """Return whether a text supports or contradicts a position, or is neutral.
-
-    Args:
-        position: the position.
-        text: the text.
-        weights: weights of the position's words; None to weigh all words the same.
-    """
-    sentence = next(_rank_sentences(position, text, weights), None)
-    return _compare(position, sentence.text) if sentence else "neutral"
-
-
 def find_stance_sentence(
     position: str, text: str, stance: PassageStance, weights: TermWeights | None = None
 ) -> Sentence | None:

@@ -1,23 +1,12 @@
-"""Extract excerpts: parts of a passage that a report can quote without their context.
-
-Extractive summaries are readable only if no sentence depends on an omitted one. An excerpt is therefore a
-self-contained sentence with the sentences that continue it, or a list with its introductory sentence.
-"""
+"""Decide which sentences can be quoted without their context, and make them the start of a paragraph."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby, pairwise
-from typing import Literal
+from itertools import pairwise
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import Sentence, split_sentences, split_words
+from tenure.algorithms.text.sentences import Sentence, split_words
 
-MAX_RUN_SENTENCES = 3
-"""Maximum sentences of an excerpt."""
-MAX_RUN_WORDS = 75
-"""Word count at which no further sentence is added to a run."""
 MIN_SENTENCE_WORDS = 5
 """Minimum words of a sentence that can be quoted alone."""
 MAX_SENTENCE_WORDS = 65
@@ -86,28 +75,6 @@ _ANNOUNCEMENT = re.compile(r":\s*[.!]$")
 _ENDS = tuple('.!)"”’%')
 
 
-@dataclass(frozen=True)
-class Excerpt:
-    """Self-contained part of a passage."""
-
-    passage_number: int
-    """Position of the passage, from 1."""
-    kind: Literal["run", "list"]
-    """Consecutive sentences, or a list with its introduction."""
-    sentences: tuple[Sentence, ...]
-    """Sentences of the excerpt; the first sentence of a list is its introduction."""
-
-    @property
-    def text(self) -> str:
-        """The excerpt as one string."""
-        return " ".join(sentence.text for sentence in self.sentences)
-
-    @property
-    def start(self) -> int:
-        """Offset of the first sentence in the passage."""
-        return self.sentences[0].start
-
-
 def is_complete_sentence(sentence: Sentence, min_words: int = MIN_SENTENCE_WORDS, *, needs_verb: bool = True) -> bool:
     """Return whether a sentence is quotable: complete, of reasonable length, without references to other places."""
     text = sentence.text
@@ -170,65 +137,6 @@ def _format_document_name(title: str) -> str:
     return numbered.group() if numbered else f"“{shorten(title, MAX_TITLE_CHARACTERS)}”"
 
 
-def extract_excerpts(passages: Sequence[Passage]) -> list[Excerpt]:
-    """Extract all excerpts of prose passages, in order of passage and position."""
-    return [
-        excerpt
-        for number, passage in enumerate(passages, 1)
-        if passage.kind == "prose" and not is_back_matter(passage)
-        for excerpt in _extract_from_passage(number, split_sentences(passage.text))
-    ]
-
-
 def is_back_matter(passage: Passage) -> bool:
     """Return whether a passage belongs to back matter, such as references."""
     return bool(passage.headings) and passage.headings[-1].strip(" :.").casefold() in BACK_MATTER_HEADINGS
-
-
-def _extract_from_passage(number: int, sentences: Sequence[Sentence]) -> Iterable[Excerpt]:
-    blocks = [tuple(group) for _, group in groupby(sentences, key=lambda sentence: sentence.block)]
-    for position, block in enumerate(blocks):
-        following = blocks[position + 1] if position + 1 < len(blocks) else ()
-        if block[0].kind == "prose":
-            yield from _extract_runs(number, block)
-            if block[-1].text.endswith(":") and following and following[0].kind == "item":
-                yield from _extract_list(number, block[-1], following)
-        else:
-            yield from (
-                Excerpt(number, "run", (item,))
-                for item in block
-                if is_complete_sentence(item) and not has_back_reference(item.text)
-            )
-
-
-def _extract_runs(number: int, block: Sequence[Sentence]) -> Iterable[Excerpt]:
-    """Split a paragraph into runs that start with a self-contained sentence."""
-    first = 0
-    while first < len(block):
-        last = first
-        if is_complete_sentence(block[first]) and not has_back_reference(block[first].text):
-            last = _find_run_end(block, first)
-            yield Excerpt(number, "run", tuple(block[first:last]))
-        first = max(last, first + 1)
-
-
-def _find_run_end(block: Sequence[Sentence], first: int) -> int:
-    last, length = first + 1, len(split_words(block[first].text))
-    while last < len(block) and last - first < MAX_RUN_SENTENCES and is_complete_sentence(block[last]):
-        length += len(split_words(block[last].text))
-        if length > MAX_RUN_WORDS:
-            break
-        last += 1
-    return last
-
-
-def _extract_list(number: int, introduction: Sentence, items: Sequence[Sentence]) -> Iterable[Excerpt]:
-    is_short = all(len(sentence.text) <= MAX_SENTENCE_CHARACTERS for sentence in (introduction, *items))
-    is_complete = all(4 <= len(split_words(item.text)) <= 45 and not _FIRST_PERSON.search(item.text) for item in items)
-    has_introduction = (
-        len(split_words(introduction.text)) >= 4
-        and not has_back_reference(introduction.text)
-        and not _POINTER.search(introduction.text)
-    )
-    if is_short and is_complete and has_introduction and 2 <= len(items) <= 8:
-        yield Excerpt(number, "list", (introduction, *items))

@@ -70,7 +70,7 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
     offset = 0
     previous: LineKind | None = None
     for line in text.splitlines(keepends=True):
-        kind = _classify_line(line)
+        kind = classify_line(line)
         if not line.strip():
             previous = None if previous != "item" else previous
         else:
@@ -85,7 +85,8 @@ def split_sentences(text: str) -> tuple[Sentence, ...]:
     return tuple(result)
 
 
-def _classify_line(line: str) -> LineKind:
+def classify_line(line: str) -> LineKind:
+    """Return the kind of a line that is not blank."""
     if _HEADING.match(line):
         return "heading"
     if line.lstrip().startswith("|"):
@@ -167,7 +168,7 @@ def find_ubiquitous_names(texts: Sequence[str]) -> frozenset[str]:
 
 
 _FUNCTION_WORDS = frozenset(
-    """the of and is are to that for with by has have it its be been from not which what when where why how does did
+    """the of and is are to that for with by has have it its be been from not which what when where why how who does did
     while than this they their there because between before would should could into about without""".split()
 )
 """English words that are no words of other European languages; "was", "were" and "these" are German words."""

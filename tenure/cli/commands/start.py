@@ -2,6 +2,8 @@
 
 import asyncio
 from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import ValidationError
 from temporalio.client import Client, WorkflowHandle
@@ -190,6 +192,8 @@ def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None
     chosen["web"] = web
     chosen["has_model"] = settings.has_model
     chosen["mcp"] = tuple(dict.fromkeys(arguments.mcp))
+    if not settings.has_model:
+        _refuse_what_needs_a_model(chosen)
     chosen["rerank"] = settings.rerank_options
     chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
     if settings.max_output:
@@ -197,6 +201,21 @@ def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None
     return RunLimits.model_validate(
         chosen | {"highest_price": find_reservation_price(settings, limited=bool(chosen["max_cost_usd"]))}
     )
+
+
+def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
+    """Refuse the options that only a model carries out.
+
+    Raises:
+        UsageError: such an option is given.
+    """
+    given = {
+        f"--reasoning {chosen['reasoning']}": chosen["reasoning"] not in (None, "none"),
+        "--strategy react": chosen["strategy"] == "react",
+        "--mcp": bool(chosen["mcp"]),
+    }
+    if option := next((option for option, is_given in given.items() if is_given), ""):
+        raise UsageError(f"{option} needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names")
 
 
 def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None:

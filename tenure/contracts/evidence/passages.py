@@ -23,9 +23,13 @@ ClaimKind = Literal["fact", "inference", "gap", "lead_in"]
 them; `gap`, that the passages do not answer something; `lead_in`, an introduction of the sentences after it. Only facts
 and inferences need passages."""
 
-ClaimBlockKind = Literal["paragraph", "bullets", "numbered", "table", "definitions", "code"]
+ClaimBlockKind = Literal["paragraph", "bullets", "numbered", "table", "definitions", "code", "excerpt"]
 """Form of a block of claims: running text, lists with one claim each, a table with one cell each, terms with one
-definition each, or code."""
+definition each, code, or an excerpt of a source with its sentences, items, rows and code as claims."""
+
+ExcerptPart = Literal["", "paragraph", "sentence", "item", "row", "code"]
+"""Part of an excerpt that a claim is: the first sentence of a paragraph, a further one, an item of a list, a row of a
+table with its bars, or code; empty outside of excerpts."""
 
 
 class Citation(Contract):
@@ -62,6 +66,10 @@ class Claim(Contract):
     """Quotes that support the claim."""
     tainted: bool = False
     """Whether a text with instructions to language models is cited or was in the prompt that produced the claim."""
+    part: ExcerptPart = ""
+    """Part of an excerpt that the claim is; its text is then verbatim."""
+    answers: bool = False
+    """Whether it is a part of an excerpt that answers the question of its section."""
 
     @property
     def statement(self) -> str:
@@ -70,7 +78,7 @@ class Claim(Contract):
 
 
 class Block(Contract):
-    """A paragraph, a list, a table, definitions or code as claims in reading order."""
+    """A paragraph, a list, a table, definitions, code or an excerpt as claims in reading order."""
 
     kind: ClaimBlockKind = "paragraph"
     """Form of the block."""

@@ -35,14 +35,6 @@ class ColumnInfo(Contract):
     """Whether the examples are all distinct values."""
     mentioned: tuple[str, ...] = ()
     """Values that the question contains, if the examples are not all values."""
-    unique: bool = False
-    """Whether every row has a value of its own."""
-    minimum: str = ""
-    """Minimum of numbers and dates; empty if unknown."""
-    maximum: str = ""
-    """Maximum of numbers and dates; empty if unknown."""
-    iso_dates: bool = False
-    """Whether all values are dates in ISO 8601, although the type is text."""
 
 
 class TableInfo(Contract):

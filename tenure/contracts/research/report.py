@@ -16,7 +16,6 @@ from tenure.contracts.result.programs import Attempt, CodeDraft, StoredArtifact
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import (
     ControlState,
     FallbackRecord,
@@ -25,7 +24,6 @@ from tenure.contracts.run.run import (
     QueryType,
     RunLimits,
     RunProgress,
-    SectionPhase,
     TaskMode,
     Usage,
 )
@@ -91,113 +89,77 @@ class ResearchRequest(Contract):
     """Control state at the start."""
 
 
-class SectionRequest(Contract):
-    """Start of a section workflow, or of the refinement of a given draft."""
-
-    run: RunId
-    """Workflow id of the run, which receives progress updates."""
-    question: str
-    """Question of the whole report."""
-    topic: Topic
-    """Topic of the section."""
-    other_topics: tuple[str, ...] = ()
-    """Headings of the other sections, whose subjects do not belong here."""
-    corpora: tuple[str, ...]
-    """Corpora to read."""
-    limits: RunLimits
-    """Limits of the run."""
-    evidence: tuple[PassageRef, ...] = ()
-    """Known passages; for a refinement those of the draft."""
-    research_evidence: tuple[PassageRef, ...] = ()
-    """Passages that the research accepted for the topic."""
-    cited_evidence: tuple[PassageRef, ...] = ()
-    """Passages of all topics that the synthesis cites."""
-    hypothetical_answer: str = ""
-    """Hypothetical passage of the topic (HyDE); empty if there is none yet."""
-    query_results: tuple[PassageRef, ...] = ()
-    """Passages of table query results, given to a new section."""
-    shared_evidence: tuple[PassageRef, ...] = ()
-    """Passages that searches of other sections have found while these were written."""
-    line: Reasoning | None = None
-    """Line of reasoning over all evidence; None for none."""
-    synthesis: str = ""
-    """Synthesis of all findings; empty for none."""
-    positions: tuple[PositionEvidence, ...] = ()
-    """Evidence for and against positions on the topic."""
-    draft: Draft | None = None
-    """Draft to refine; None for a new section."""
-    critiques: tuple[Critique, ...] = ()
-    """Improvements requested, or feedback given before the section was written."""
-    other_sections: tuple[str, ...] = ()
-    """Digest of the other sections, one entry each."""
-    complexity: Complexity = "moderate"
-    """Complexity of the question, which limits the number of reviews."""
-    turn: ConversationTurn | None = None
-    """Next turn of the conversation on this section; None for a new one."""
-    shown_passages: int = 0
-    """Number of passages that the conversation contains already."""
-    preferences: tuple[str, ...] = ()
-    """Preferences of the owner of the run."""
-    control: ControlState = ControlState()
-    """Control state at the start."""
+ReportPartKind = Literal["answer", "comparison", "section", "closing", "gaps"]
+"""Kind of a part of a report: the answer with which it opens, the comparison, a section on a part of the question, what
+follows for the reader, and what is not known."""
 
 
-class SectionResult(Contract):
-    """A finished section."""
+class ReportPart(Contract):
+    """Part of a report."""
 
-    topic: Topic
-    """Topic of the section."""
-    phase: SectionPhase
-    """`done`, `no_evidence` or `failed`."""
-    draft: Draft = Draft()
-    """Text of the section."""
-    evidence: tuple[PassageRef, ...] = ()
-    """Passages used for it."""
-    found: tuple[PassageRef, ...] = ()
-    """Passages that its reviews, critiques and feedback have made it search for; the whole report may use them."""
-    coverage: float = 0.0
-    """Coverage of the topic by its evidence, 0 to 1."""
-    reviews: tuple[str, ...] = ()
-    """Critiques of the reviewer, in order."""
-    feedback: tuple[str, ...] = ()
-    """Feedback that this section has taken into account."""
-    usage: Usage = Usage()
-    """Usage of this workflow."""
-    fallbacks: tuple[FallbackRecord, ...] = ()
-    """Calls answered by a fallback."""
-    note: str = ""
-    """Reason for a missing text."""
-    removed: tuple[str, ...] = ()
-    """Claims removed by verification, with the reasons."""
-    turn: ConversationTurn | None = None
-    """Next turn of the conversation on this section; None if no role was asked."""
-    shown_passages: int = 0
-    """Number of passages that the conversation contains."""
-    progress: ProgressUpdate | None = None
-    """Last progress of the section, which its run has not received."""
-
-
-class SectionReview(Contract):
-    """A review of a section, with its edits applied."""
-
-    action: Literal["NONE", "EDIT", "SEARCH"]
-    """`NONE` if nothing matters, `EDIT` if the text was edited, `SEARCH` if evidence is missing."""
-    critique: str = ""
-    """Errors and gaps that were found; empty for none."""
-    query: str = ""
-    """Query for missing evidence; empty for none."""
+    kind: ReportPartKind
+    """Kind of the part."""
+    heading: str = ""
+    """Heading of a section, which is that of a topic; empty for other parts."""
     draft: Draft
+    """Its text."""
+
+
+class ReportText(Contract):
+    """Text of a report, whose sentences are numbered through all parts, from 1."""
+
+    title: str = ""
+    """Title; empty for the question."""
+    short_answer: str = ""
+    """Answer in a few words; empty if there is none."""
+    parts: tuple[ReportPart, ...] = ()
+    """The parts in reading order."""
+    queries: tuple[str, ...] = ()
+    """Searches for what its writer found no passage for."""
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """All sentences in reading order."""
+        return tuple(claim for part in self.parts for claim in part.draft.claims)
+
+    @property
+    def sections(self) -> dict[str, Draft]:
+        """Texts of the sections by heading."""
+        return {part.heading: part.draft for part in self.parts if part.kind == "section" and part.draft.claims}
+
+    def get_draft(self, kind: ReportPartKind) -> Draft:
+        """Return the text of a part that is no section; empty if there is none."""
+        return next((part.draft for part in self.parts if part.kind == kind), Draft())
+
+
+class SectionVerdict(Contract):
+    """Verdict of a review on a part of a report."""
+
+    heading: str
+    """Heading of the section; empty for the report as a whole."""
+    action: Literal["NONE", "REWRITE", "SEARCH"]
+    """`NONE` if nothing matters, `REWRITE` if the text has to change, `SEARCH` if evidence is missing."""
+    critique: str = ""
+    """Error or gap; empty for none."""
+    query: str = ""
+    """Search for missing evidence; empty for none."""
+
+
+class ReportReview(Contract):
+    """A review of a report, with its edits applied."""
+
+    text: ReportText
     """The text with verdicts and edits."""
+    verdicts: tuple[SectionVerdict, ...] = ()
+    """Verdicts on its parts."""
+    considerations: tuple[str, ...] = ()
+    """Considerations beyond the sources."""
     condemned: tuple[str, ...] = ()
     """Sentences that the review found unsupported and replaced or deleted."""
     removed: tuple[Claim, ...] = ()
     """Unsupported claims that it deleted."""
     refused_edits: int = 0
     """Number of edits that named no sentence of the text, or no passage."""
-    is_unfinished: bool = False
-    """Whether something that matters is still wrong."""
-    searches_freely: bool = False
-    """Whether a further search is worth it even after an earlier one, because it costs no answer of a model."""
 
 
 class SectionDraft(Contract):

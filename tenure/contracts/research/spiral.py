@@ -62,9 +62,11 @@ class ResearchEffort(Contract):
     compares_sources: bool = True
     """Whether contradictions between sources are looked for; otherwise rules look for plain ones."""
     reflects: bool = True
-    """Whether the whole report is criticised and revised; otherwise it is written once."""
-    checks_front: bool = True
-    """Whether the model checks the abstract against its passages; otherwise rules do."""
+    """Whether the report is reviewed in any case; otherwise only if a search has found what it called unknown."""
+    evaluates: bool = True
+    """Whether the finished report is evaluated, and revised once if it is found wanting."""
+    dossier_tokens: int = Field(default=20_000, ge=1_000)
+    """Tokens of the passages from which the report is written."""
     max_calls: int | None = Field(default=None, ge=1)
     """Maximum number of model answers of a run, unless a person sets limits; None for no limit."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -332,8 +334,6 @@ class SubagentRequest(Contract):
     """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
-    planned_by_rule: bool = False
-    """Whether rules have made its plan, so that rules also insert names of earlier results."""
     refined_by_rule: bool = False
     """Whether rules write its further queries, because a model that plans reads the findings."""
     hypothetical_answer: str = ""

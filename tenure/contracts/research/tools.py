@@ -212,8 +212,6 @@ class McpTool(Contract):
     """Description by the server."""
     parameters: dict[str, JsonValue] = {}
     """JSON schema of its arguments; empty if it is too long to be shown."""
-    automatic: bool = False
-    """Whether rules may call it without a model: the server declares that it only reads, or the settings name it."""
 
 
 class McpResource(Contract):

@@ -224,8 +224,6 @@ class TracedSection(Contract):
     """Number of sentences."""
     sources: int = 0
     """Number of cited sources."""
-    coverage: float = 0.0
-    """Coverage of its topic."""
     note: str = ""
     """Reason for a missing text, or for the end of its improvement."""
 
@@ -346,8 +344,6 @@ class Trace(Contract):
     """Passages found for the whole question before the first cycle."""
     cycles: tuple[TracedCycle, ...] = ()
     """Research cycles."""
-    resolution: str = ""
-    """Resolution of the synthesis."""
     thoughts: tuple[TracedThought, ...] = ()
     """Reasoning calls."""
     sections: tuple[TracedSection, ...] = ()

@@ -7,7 +7,7 @@ from pydantic import Field
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
-from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
+from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPart
 from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
@@ -23,9 +23,9 @@ from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
 from tenure.contracts.sandbox import ProofLevel
 
-BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code"]
+BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code", "excerpt"]
 """Form of a claim that does not continue the paragraph before it: the first sentence of a paragraph, an item of a
-bulleted or numbered list, a cell of a table, a definition, or code."""
+bulleted or numbered list, a cell of a table, a definition, code, or the first part of an excerpt."""
 
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
@@ -110,7 +110,13 @@ class ResultClaim(Contract):
     tainted: bool = False
     """Whether a text with instructions to language models is cited or was in the prompt that produced the sentence."""
     begins: BlockStart | None = None
-    """Form in which it begins; null if it continues the paragraph or the definition before it."""
+    """Form in which it begins; null if it continues the paragraph, the definition or the excerpt before it."""
+    part: ExcerptPart = ""
+    """Part of an excerpt that it is; its text is then verbatim, without formats. Empty elsewhere."""
+    answers: bool = False
+    """Whether it is a part of an excerpt that answers the question of its section."""
+    path: tuple[str, ...] = ()
+    """Headings above an excerpt, outermost first, at its first part; empty elsewhere."""
 
     @property
     def statement(self) -> str:

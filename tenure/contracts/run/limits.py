@@ -75,9 +75,9 @@ MAX_RETRIEVED_PASSAGES: Final = 24
 # Typical figures are means of `python -m benchmarks.model_cost` over nine of its twelve questions on the manual, with a
 # server whose answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(2, 7_500, 2_500, 2, max_calls=8, max_tokens=22_000),
-    "moderate": EffortCost(17, 75_000, 15_000, 9, max_calls=25, max_tokens=115_000),
-    "complex": EffortCost(32, 143_000, 26_000, 17, max_calls=60, max_tokens=300_000),
+    "simple": EffortCost(2, 6_600, 800, 2, max_calls=8, max_tokens=30_000),
+    "moderate": EffortCost(5, 27_300, 1_800, 5, max_calls=16, max_tokens=160_000),
+    "complex": EffortCost(14, 60_400, 4_100, 13, max_calls=40, max_tokens=320_000),
 }
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())
@@ -150,16 +150,9 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
             ("short", "standard", "long"),
         ),
     ),
-    "max_section_revisions": Limit(
-        2,
-        "Maximum number of reviews of one section; a review that reads the results of a search may follow.",
-        minimum=0,
-        maximum=10,
-        option=Option("--section-revisions", "maximum number of reviews of each section"),
-    ),
     "max_report_revisions": Limit(
         2,
-        "Maximum number of versions of the whole report, each improved after a reflection on the one before.",
+        "Maximum number of versions of the report; each but the first follows what a review or a person asks for.",
         minimum=0,
         maximum=10,
         option=Option("--report-revisions", "maximum number of versions of the whole report"),
@@ -202,7 +195,6 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     "min_novelty": Limit(
         0.1, "Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1
     ),
-    "parallel_sections": Limit(6, "Number of sections written concurrently.", minimum=1, maximum=12),
     "rerank_listwise": Limit(False, "Whether the chat model, if there is one, reorders the results of each search."),
     "max_tokens": Limit(
         None,

@@ -6,11 +6,13 @@ from tenure.algorithms.text.passage import Encoder
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
+from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.contracts.research.tools import LookupReply, LookupRequest
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.search import findings
+from tenure.knowledge.search.dossier import extend_dossier
 from tenure.knowledge.search.grouping import group_passages
 from tenure.knowledge.search.lookup import count_documents_with_url, find_term
 from tenure.knowledge.search.prior_runs import inherit_findings, list_unchanged_runs
@@ -61,6 +63,10 @@ class Retrieval:
         if request.kind == "url":
             return count_documents_with_url(self._store, request)
         return find_term(self._store, self._model.dimensions, request)
+
+    def extend_dossier(self, request: DossierRequest) -> Dossier:
+        """Return a dossier with further passages, as far as they fit, and with what surrounds the strongest ones."""
+        return extend_dossier(self._store, self._model.dimensions, request)
 
     def group_passages(self, request: GroupRequest) -> GroupReply:
         """Return clusters of similar passages."""

@@ -32,9 +32,9 @@ from tenure.knowledge.store.store import Store
 from tenure.knowledge.tables.column_probe import (
     MAX_COLUMNS,
     MAX_VALUE_CHARACTERS,
-    Probe,
+    ColumnKey,
+    find_mentioned_values,
     has_listed_values,
-    probe_columns,
 )
 from tenure.models.embedding import EmbeddingModel
 from tenure.sources.document.document import Document
@@ -116,8 +116,8 @@ class TableQueries:
             found += own
         ranked = sorted(found, key=lambda table: -_count_overlap(request.question, _list_words(table)))[:_MAX_TABLES]
         sources = [source.database for source in self._list_sources(request.corpora, request.databases)]
-        probed = probe_columns(request.question, ranked, sources, self._limits)
-        return TablesReply(tables=tuple(to_table_info(table, probed) for table in ranked))
+        mentioned = find_mentioned_values(request.question, ranked, sources, self._limits)
+        return TablesReply(tables=tuple(_to_table_info(table, mentioned) for table in ranked))
 
     def query(self, request: QueryRequest) -> QueryReply:
         """Run one SELECT; an SQL error is returned in the reply, so that the query can be corrected.
@@ -288,30 +288,24 @@ def _list_words(table: Table) -> str:
     return " ".join([table.name, *(column.name for column in table.columns)])
 
 
-def to_table_info(table: Table, probed: Probe) -> TableInfo:
+def _to_table_info(table: Table, mentioned: Mapping[ColumnKey, tuple[str, ...]]) -> TableInfo:
     """Return a table as it is described to the SQL writer."""
     return TableInfo(
         name=table.name,
-        columns=tuple(_to_column_info(table, column, probed) for column in table.columns[:MAX_COLUMNS]),
+        columns=tuple(_to_column_info(table, column, mentioned) for column in table.columns[:MAX_COLUMNS]),
         rows=table.row_count,
     )
 
 
-def _to_column_info(table: Table, column: Column, probed: Probe) -> ColumnInfo:
+def _to_column_info(table: Table, column: Column, mentioned: Mapping[ColumnKey, tuple[str, ...]]) -> ColumnInfo:
     values: Collection[object] = [value for value, _ in column.most_common] or [column.minimum, column.maximum]
     texts = tuple(dict.fromkeys(format_value(value) for value in values if isinstance(value, str | int | float)))
     complete = has_listed_values(column)
     kept = texts if complete else tuple(text[:MAX_VALUE_CHARACTERS] for text in texts[:_MAX_EXAMPLES])
-    iso_dates = (table.name, column.name) in probed.iso_dates
-    bounded = column.kind in ("number", "date") or iso_dates
     return ColumnInfo(
         name=column.name,
         kind=column.kind,
         examples=kept,
         complete=complete,
-        mentioned=probed.mentioned.get((table.name, column.name), ()),
-        unique=bool(table.row_count) and column.distinct_count == table.row_count,
-        minimum=format_value(column.minimum) if bounded else "",
-        maximum=format_value(column.maximum) if bounded else "",
-        iso_dates=iso_dates,
+        mentioned=mentioned.get((table.name, column.name), ()),
     )

@@ -79,7 +79,7 @@ class OpenAIRequest:
     def messages(self) -> Sequence[Message]:
         """The prompt, including the description of the answer format if the server does not enforce one."""
         request, mode = self.chat_request, self.capabilities.output_mode
-        if self.has_functions or mode == "json_schema":
+        if self.has_functions or request.schema is None or mode == "json_schema":
             return request.messages
         if request.plain_format and mode == "text":
             return with_instruction(request.messages, request.plain_format)
@@ -88,9 +88,10 @@ class OpenAIRequest:
     @property
     def response_format(self) -> Parameters | None:
         """Answer format that the server enforces; None for none."""
-        if self.has_functions:
+        schema = self.chat_request.schema
+        if self.has_functions or schema is None:
             return None
-        return _build_response_format(self.capabilities.output_mode, self.chat_request.role, self.chat_request.schema)
+        return _build_response_format(self.capabilities.output_mode, self.chat_request.role, schema)
 
     @cached_property
     def parameters(self) -> Parameters:

@@ -30,6 +30,8 @@ from tenure.report.render.marks import UNSOURCED, CitationStyle
 from tenure.report.render.page import (
     BlockView,
     DisagreementView,
+    ExcerptGroupView,
+    ExcerptView,
     FigureView,
     Line,
     MarkView,
@@ -47,6 +49,7 @@ _QUIET: Final = RGBColor(0x56, 0x61, 0x6A)
 _ACCENT: Final = RGBColor(0x14, 0x60, 0x7B)
 _CODE_FONT: Final = "Consolas"
 _CODE: Final = "Code"
+_EXCERPT: Final = "Excerpt"
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -84,6 +87,8 @@ class _DocumentBuilder:
         code = self.document.styles.add_style(_CODE, WD_STYLE_TYPE.PARAGRAPH)
         code.font.name, code.font.size = _CODE_FONT, Pt(9)
         code.paragraph_format.left_indent = Cm(0.5)
+        excerpt = self.document.styles.add_style(_EXCERPT, WD_STYLE_TYPE.PARAGRAPH)
+        excerpt.paragraph_format.left_indent = Cm(0.8)
 
     def write_report(self) -> None:
         """Write all parts in the order of the other formats."""
@@ -98,8 +103,8 @@ class _DocumentBuilder:
             self._write_line((TextSpan(page.no_answer, "strong"),))
         self._write_part(page.short_answer_label, page.short_answer, self._write_blocks)
         self._write_part("Abstract", page.abstract, self._write_blocks)
-        for meaning in page.meanings:
-            self._write_quietly(meaning)
+        for remark in filter(None, (*page.meanings, page.brief_note)):
+            self._write_quietly(remark)
         for part in (*([page.comparison] if page.comparison else ()), *page.sections):
             self._write_titled(part, 1)
         if page.synthesis:
@@ -143,8 +148,9 @@ class _DocumentBuilder:
         self._head("References")
         for number, source in enumerate(sources):
             self._write_reference(number, source)
-        self._head("Quotes")
-        self._write_line((TextSpan(self._page.how_to_check),))
+        if any(source.quotes for source in sources):
+            self._head("Quotes")
+            self._write_line((TextSpan(self._page.how_to_check),))
         for source in sources:
             if source.quotes:
                 self._head(f"{self._name(source.label)} {source.title}", 2)
@@ -263,8 +269,37 @@ class _DocumentBuilder:
                     remarks = self._add_paragraph()
                     remarks.alignment = WD_ALIGN_PARAGRAPH.RIGHT
                     self._add_note(remarks, one)
+            elif block.excerpt:
+                self._write_excerpt(block.excerpt)
             else:
                 self._add_sentences(self._add_paragraph(), block.sentences)
+
+    def _write_excerpt(self, excerpt: ExcerptView) -> None:
+        """Write an excerpt as indented paragraphs, then its place with its mark."""
+        for group in excerpt.groups:
+            if group.kind == "table":
+                self._write_cells(group)
+            else:
+                for number, row in enumerate(group.rows):
+                    paragraph = self._add_paragraph(_CODE if group.kind == "code" else _EXCERPT)
+                    sign = "• " if group.kind == "list" else ""
+                    _add_text(paragraph, sign + (group.before if number == 0 else ""))
+                    for place, sentence in enumerate(row):
+                        _add_text(paragraph, " " if place else "")
+                        _add_line(paragraph, sentence)
+        paragraph = self._add_paragraph()
+        _make_quiet(_add_text(paragraph, f"{excerpt.place}{f' [{excerpt.note}]' if excerpt.note else ''} "))
+        self._add_marks(paragraph, excerpt.marks)
+
+    def _write_cells(self, group: ExcerptGroupView) -> None:
+        width = max(len(row) for row in (*group.rows, group.columns))
+        table = self.document.add_table(rows=0, cols=width, style="Table Grid")
+        head = [group.columns] if group.columns else []
+        for number, row in enumerate([*head, *group.rows]):
+            for cell, text in zip(table.add_row().cells, row, strict=False):
+                _add_line(cell.paragraphs[0], text, bold=number < len(head))
+        if head:
+            _repeat_header(table.rows[0]._tr)
 
     def _write_list(self, block: BlockView) -> None:
         numbered = self._start_list()

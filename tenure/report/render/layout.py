@@ -130,6 +130,7 @@ _KINDS: dict[str | None, ClaimBlockKind] = {
     "cell": "table",
     "definition": "definitions",
     "code": "code",
+    "excerpt": "excerpt",
 }
 """Kinds of the blocks that consist of claims with these beginnings; a paragraph has any other."""
 
@@ -140,8 +141,10 @@ def _number_blocks(claims: Sequence[ResultClaim]) -> Iterator[tuple[int, ClaimBl
     kind: ClaimBlockKind = "paragraph"
     for claim in claims:
         continues_definition = claim.begins is None and kind == "definitions" and bool(claim.label)
-        own: ClaimBlockKind = "definitions" if continues_definition else _KINDS.get(claim.begins, "paragraph")
-        if own != kind or claim.begins in ("paragraph", "code") or claim.heading != heading:
+        continues_excerpt = claim.begins is None and kind == "excerpt" and bool(claim.part)
+        continued = continues_definition or continues_excerpt
+        own: ClaimBlockKind = kind if continued else _KINDS.get(claim.begins, "paragraph")
+        if own != kind or claim.begins in ("paragraph", "code", "excerpt") or claim.heading != heading:
             number += 1
         kind, heading = own, claim.heading
         yield number, kind, claim

@@ -40,6 +40,18 @@ def describe_no_answer(result: Result) -> str:
     return f"{judge_phrase(evaluation)}, this report does not answer its question. The closest statements follow."
 
 
+BRIEF_NOTE = (
+    "No model wrote this report: it shows the excerpts of the sources that answer each part of the question best, with "
+    "the answering sentences in bold. A model would write them up."
+)
+"""Remark on a report that consists of excerpts."""
+
+
+def describe_brief(result: Result) -> str:
+    """Return the remark on a report that consists of excerpts; empty for any other one."""
+    return BRIEF_NOTE if any(claim.part for claim in _claims(result)) else ""
+
+
 def judge_phrase(evaluation: Evaluation) -> str:
     """Return the beginning of a sentence with a verdict of the model."""
     of = " on the version before the last revision" if evaluation.before_revision else ""

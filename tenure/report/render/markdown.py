@@ -15,7 +15,13 @@ from tenure.report.render import reasoning
 from tenure.report.render.disputes import DisputesPart, list_disputes
 from tenure.report.render.escaping import escape, flatten
 from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS, order_synthesis
-from tenure.report.render.limits import describe_no_answer, list_all_claims, list_evidence_limits, list_web_limits
+from tenure.report.render.limits import (
+    describe_brief,
+    describe_no_answer,
+    list_all_claims,
+    list_evidence_limits,
+    list_web_limits,
+)
 from tenure.report.render.marks import CitationMarks, CitationStyle, explain_marks, make_marks, to_markdown
 from tenure.report.render.news import HEADING, render_news
 from tenure.report.render.program import render_files, render_program_body
@@ -105,8 +111,8 @@ def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Itera
         yield f"## References\n\n{render_references(result, base, style)}"
     yield from _background(result, named)
     yield f"## How this report was made\n\n{render_provenance(result)}"
-    if result.sources:
-        yield f"## Quotes\n\n{QUOTES_NOTE}\n\n{render_quotes(result, style)}"
+    if quotes := render_quotes(result, style):
+        yield f"## Quotes\n\n{QUOTES_NOTE}\n\n{quotes}"
 
 
 def _body(result: Result, named: CitationMarks) -> Iterator[str]:
@@ -122,6 +128,8 @@ def _body(result: Result, named: CitationMarks) -> Iterator[str]:
     yield "\n".join(f"- {escape(line)}" for line in explain_marks(list_all_claims(result)))
     if synthesis.comparison:
         yield f"## {COMPARISON}\n\n{to_markdown(synthesis.comparison, named)}"
+    if told := describe_brief(result):
+        yield f"*{told}*"
     for section in result.sections:
         yield f"## {escape(section.topic)}\n\n{to_markdown(section.claims, named)}"
     if synthesis.parts:

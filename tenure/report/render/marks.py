@@ -7,6 +7,7 @@ from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
 from tenure.contracts.result.result import ResultClaim, SourceEntry
 from tenure.report.render.escaping import escape, escape_cell, escape_sentence
+from tenure.report.render.excerpts import render_excerpt
 from tenure.report.render.layout import CitedClaim, LayoutBlock, split_into_blocks
 from tenure.report.render.program import format_code_block
 from tenure.report.render.sources.bibliography import make_author_year_labels
@@ -105,6 +106,8 @@ def _render_block(block: LayoutBlock, marks: CitationMarks, expected: ClaimKind)
         for one in block.claims:
             yield format_code_block(one.claim.text)
             yield " ".join(_remarks(one, marks, expected))
+    elif block.kind == "excerpt":
+        yield render_excerpt([one.claim for one in block.claims], " ".join(_remark_excerpt(block, marks)))
     elif block.kind == "paragraph":
         yield " ".join(_render_claim(one, marks, expected) for one in block.claims)
     else:
@@ -140,6 +143,23 @@ def _remarks(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) -> Iter
         yield f"[{doubt}]"
     if one.sources or needs_source(one.claim):
         yield marks.render_markdown(one.sources)
+
+
+def _remark_excerpt(block: LayoutBlock, marks: CitationMarks) -> Iterator[str]:
+    """Yield the remark on an excerpt and its only citation mark."""
+    if doubt := describe_excerpt(block):
+        yield f"[{doubt}]"
+    yield marks.render_markdown(list_sources(block))
+
+
+def list_sources(block: LayoutBlock) -> tuple[int, ...]:
+    """Return the numbers of the sources of a block."""
+    return tuple(dict.fromkeys(source for one in block.claims for source in one.sources))
+
+
+def describe_excerpt(block: LayoutBlock) -> str:
+    """Return the remarks on an excerpt, each once."""
+    return "; ".join(dict.fromkeys(filter(None, map(describe_status, block.claims))))
 
 
 def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:

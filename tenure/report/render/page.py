@@ -5,6 +5,7 @@ from typing import Literal
 
 from tenure.contracts.evidence.passages import ClaimBlockKind, ClaimStatus
 from tenure.report.render.escaping import TextSpan
+from tenure.report.render.excerpts import ExcerptGroupKind
 
 Line = tuple[TextSpan, ...]
 """Words of one line with their formats."""
@@ -75,19 +76,49 @@ class RowView:
 
 
 @dataclass(frozen=True)
+class ExcerptGroupView:
+    """Paragraph, list, table or code of an excerpt, without citation marks."""
+
+    kind: ExcerptGroupKind
+    """Its form."""
+    before: str
+    """Ellipsis if words of the source are missing before it; empty otherwise."""
+    columns: tuple[Line, ...]
+    """Names of the columns of a table; empty if they are unknown."""
+    rows: tuple[tuple[Line, ...], ...]
+    """Sentences of each item, or cells of each row; answers are strong."""
+
+
+@dataclass(frozen=True)
+class ExcerptView:
+    """Excerpt of a source with its place."""
+
+    groups: tuple[ExcerptGroupView, ...]
+    """Its paragraphs, lists, tables and code."""
+    place: str
+    """Title, headings and place in the source."""
+    note: str
+    """Remark that a reader must see; empty otherwise."""
+    marks: tuple[MarkView, ...]
+    """Its citation mark."""
+
+
+@dataclass(frozen=True)
 class BlockView:
-    """Paragraph, list, table, definitions or code."""
+    """Paragraph, list, table, definitions, code or excerpt."""
 
     kind: ClaimBlockKind
     """Form of the block."""
     heading: str
     """Sub-heading above it; empty for none."""
     sentences: tuple[SentenceView, ...]
-    """Its claims; empty for a table and for definitions."""
+    """Its claims; empty for a table, for definitions and for an excerpt."""
     columns: tuple[Line, ...]
     """Names of the columns of a table."""
     rows: tuple[RowView, ...]
     """Rows of a table, or terms with their definitions."""
+    excerpt: ExcerptView | None = None
+    """The excerpt; None for all other blocks."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +307,8 @@ class ReportPage:
     meanings: tuple[str, ...]
     """Meanings of the marks of doubt that occur."""
     comparison: PartView | None
+    brief_note: str
+    """Remark on a report that consists of excerpts; empty for any other one."""
     sections: tuple[PartView, ...]
     reasoning: ReasoningView | None
     synthesis: tuple[PartView, ...]

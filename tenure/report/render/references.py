@@ -145,7 +145,8 @@ def _parts(result: Result) -> Iterator[tuple[str, list[ResultCitation]]]:
 
 
 def _cited(claims: Iterable[ResultClaim]) -> list[ResultCitation]:
-    return [citation for claim in claims for citation in claim.citations]
+    """Return the citations of claims except those of excerpts, which are quotes themselves."""
+    return [citation for claim in claims if not claim.part for citation in claim.citations]
 
 
 def _lines(source: SourceEntry, places: dict[QuotePlace, list[str]]) -> Iterable[str]:

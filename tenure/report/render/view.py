@@ -5,6 +5,7 @@ here; escaping is left to the template, which knows its language. Remarks that t
 parsed from it, so that each is worded once.
 """
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,8 +23,9 @@ from tenure.contracts.run.budget import BudgetResource
 from tenure.report.render import figures, layout, reasoning
 from tenure.report.render.disputes import ShownDispute, Side, list_disputes
 from tenure.report.render.escaping import TextSpan, flatten, split_sentence_spans, split_spans
+from tenure.report.render.excerpts import ELLIPSIS, ExcerptGroup, format_excerpt_place, group_excerpt, split_cells
 from tenure.report.render.layout import CLOSING_NOTES, COMPARISON, WHAT_FOLLOWS, SynthesisLayout, order_synthesis
-from tenure.report.render.limits import describe_no_answer, list_all_claims, list_evidence_limits
+from tenure.report.render.limits import describe_brief, describe_no_answer, list_all_claims, list_evidence_limits
 from tenure.report.render.markdown import (
     CONSIDERATIONS_NOTE,
     FILES_NOTE,
@@ -37,8 +39,10 @@ from tenure.report.render.marks import (
     STATUS_WORDS,
     CitationMarks,
     CitationStyle,
+    describe_excerpt,
     describe_status,
     explain_marks,
+    list_sources,
     make_marks,
     needs_source,
 )
@@ -49,6 +53,8 @@ from tenure.report.render.page import (
     CitedQuoteView,
     DisagreementsView,
     DisagreementView,
+    ExcerptGroupView,
+    ExcerptView,
     FigureView,
     MarkView,
     PartView,
@@ -115,6 +121,7 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
         comparison=PartView("comparison", COMPARISON, setter.build_blocks(synthesis.comparison))
         if synthesis.comparison
         else None,
+        brief_note=describe_brief(result),
         sections=tuple(
             PartView(f"section-{n}", flatten(section.topic), setter.build_blocks(section.claims))
             for n, section in enumerate(result.sections, 1)
@@ -197,7 +204,9 @@ class _PageBuilder:
             BlockView(
                 kind=block.kind,
                 heading=flatten(block.heading),
-                sentences=() if block.rows else tuple(self._sentence(one, expected) for one in block.claims),
+                sentences=()
+                if block.rows or block.kind == "excerpt"
+                else tuple(self._sentence(one, expected) for one in block.claims),
                 columns=tuple(map(split_spans, block.columns)),
                 rows=tuple(
                     RowView(
@@ -206,9 +215,27 @@ class _PageBuilder:
                     )
                     for row in block.rows
                 ),
+                excerpt=self._excerpt(block) if block.kind == "excerpt" else None,
             )
             for block in layout.split_into_blocks(claims)
         )
+
+    def _excerpt(self, block: layout.LayoutBlock) -> ExcerptView:
+        claims = [one.claim for one in block.claims]
+        return ExcerptView(
+            groups=tuple(map(_group, group_excerpt(claims))),
+            place=format_excerpt_place(claims),
+            note=describe_excerpt(block),
+            marks=tuple(self._mark_excerpt(source, claims) for source in list_sources(block)),
+        )
+
+    def _mark_excerpt(self, number: int, claims: Sequence[ResultClaim]) -> MarkView:
+        """Return the mark of an excerpt, whose quote is its first answering sentence."""
+        cited = [(claim, citation) for claim in claims for citation in claim.citations if citation.source == number]
+        claim, citation = next((pair for pair in cited if pair[0].answers), cited[0])
+        span = (cited[0][1].start, cited[-1][1].end)
+        quote = dataclasses.replace(self.build_quote(citation, _verdict(claim)), span=span)
+        return self._build_mark(number, (quote,))
 
     def build_sentence(self, claim: ResultClaim) -> SentenceView:
         """Return a single sentence."""
@@ -252,14 +279,41 @@ class _PageBuilder:
         )
 
     def _mark(self, number: int, claim: ResultClaim) -> MarkView:
-        self._count += 1
         quotes = {
             (citation.start, citation.end): self.build_quote(citation, _verdict(claim))
             for citation in claim.citations
             if citation.source == number
         }
+        return self._build_mark(number, tuple(quotes.values()))
+
+    def _build_mark(self, number: int, quotes: tuple[QuoteView, ...]) -> MarkView:
+        self._count += 1
         title = flatten(self._sources[number].title)
-        return MarkView(f"cite-{self._count}", self._marks.label(number), number, title, tuple(quotes.values()))
+        return MarkView(f"cite-{self._count}", self._marks.label(number), number, title, quotes)
+
+
+def _group(group: ExcerptGroup) -> ExcerptGroupView:
+    return ExcerptGroupView(
+        kind=group.kind,
+        before=f"{ELLIPSIS} " if group.follows_gap else "",
+        columns=tuple(map(split_spans, group.columns)),
+        rows=tuple(
+            tuple(
+                _mark_answer(claim, text)
+                for claim in row
+                for text in (split_cells(claim) if group.kind == "table" else (claim.text,))
+            )
+            for row in group.rows
+        ),
+    )
+
+
+def _mark_answer(claim: ResultClaim, text: str) -> tuple[TextSpan, ...]:
+    """Return words of an excerpt; those of an answer are strong, and code keeps its lines."""
+    if claim.part == "code":
+        return (TextSpan(remove_control_characters(text), "code"),)
+    spans = split_spans(text)
+    return tuple(TextSpan(s.text, "strong") if claim.answers and s.kind == "text" else s for s in spans)
 
 
 def _before(citation: ResultCitation) -> str:
@@ -273,13 +327,21 @@ def _verdict(claim: ResultClaim) -> str:
 
 
 def _summary(result: Result) -> str:
-    """Count the sentences that need sources by their status."""
-    times = Counter(claim.status for claim in list_all_claims(result) if needs_source(claim))
+    """Count the excerpts of a brief, or the sentences that need sources by their status."""
+    excerpts = sum(claim.begins == "excerpt" for claim in list_all_claims(result))
+    times = Counter(claim.status for claim in list_all_claims(result) if needs_source(claim) and not claim.part)
+    if excerpts:
+        return f"{excerpts} excerpt{'' if excerpts == 1 else 's'} of {_count_sources(result)}."
     if not times:
         return ""
     counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
     total = times.total()
     return f"{total} sentence{'' if total == 1 else 's'}: {counted}. {len(result.sources)} sources."
+
+
+def _count_sources(result: Result) -> str:
+    number = len({c.source for claim in list_all_claims(result) if claim.part for c in claim.citations})
+    return f"{number} source{'' if number == 1 else 's'}"
 
 
 def _reasoning(line: ResultReasoning | None, synthesis: SynthesisLayout, setter: _PageBuilder) -> ReasoningView:

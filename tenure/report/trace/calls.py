@@ -23,7 +23,6 @@ _PARTS: Final[Mapping[str, Callable[[Any], str]]] = {
     "ResearchWorkflow": lambda _: "report",
     "SpiralWorkflow": lambda _: "research",
     "SubagentWorkflow": lambda given: f"task: {given['step']['query']}",
-    "SectionWorkflow": lambda given: f"section: {given['topic']['heading']}",
     "CodingWorkflow": lambda _: "program",
 }
 """Names of the parts of a run, from the input of their workflows."""

@@ -51,7 +51,6 @@ def render_trace(trace: Trace) -> str:
         _titled("Computed from tables", _programs(trace.programs)),
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
-        _titled("Resolution of the synthesis", [escape(trace.resolution)] if trace.resolution else []),
         _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.summary}" for one in trace.thoughts)),
         *_generations(trace),
         _titled("Attempts", render_attempt(to_attempt_records(trace.attempts))),
@@ -237,10 +236,7 @@ def _generation(number: int, sections: Iterable[TracedSection]) -> str:
 def _section(section: TracedSection) -> Iterator[str]:
     figures = ""
     if section.claims:
-        figures = (
-            f", {_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}, "
-            f"coverage {section.coverage:.0%}"
-        )
+        figures = f", {_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}"
     note = f": {escape(section.note)}" if section.note else ""
     yield f"- “{escape(section.topic)}” {section.status.replace('_', ' ')}{figures}{note}"
     yield from (f"  - asked for: {escape(critique)}" for critique in section.critiques)

@@ -4,7 +4,6 @@ The module is pure, so a recorded history always gives the same trace. Only the 
 results are read; fields that an older worker did not write are treated as missing.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
@@ -21,7 +20,7 @@ from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, Thought
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
 from tenure.contracts.research.progress import ProgressUpdate
-from tenure.contracts.research.report import Critique, SectionRequest, SectionResult
+from tenure.contracts.research.report import Critique, ReportReview, ReportText
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     AnalysisRequest,
@@ -64,8 +63,6 @@ C = TypeVar("C", bound=Contract)
 
 COMMANDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
 """Steering commands other than feedback."""
-_GENERATION = re.compile(r"-r(\d+)$")
-"""Number of the generation in the workflow id of a section."""
 
 
 class _Heading(Contract):
@@ -84,10 +81,6 @@ class _Planned(Contract):
     critique: str = ""
     thought: str = ""
     plan: tuple[PlannedAction, ...] = ()
-
-
-class _SynthesizerAsked(Contract):
-    resolve: bool = False
 
 
 class _DeciderAsked(Contract):
@@ -134,21 +127,8 @@ class _Programmed(Contract):
     code: str = ""
 
 
-class _Reviewed(Contract):
-    critique: str = ""
-    action: str = ""
-    query: str = ""
-
-
-class _ReportCritique(Contract):
-    topic: str = ""
-    critique: str = ""
-    query: str = ""
-
-
-class _ReportSeen(Contract):
-    critiques: tuple[_ReportCritique, ...] = ()
-    further_considerations: tuple[str, ...] = ()
+class _VersionAsked(Contract):
+    requests: tuple[str, ...] = ()
 
 
 def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
@@ -159,7 +139,6 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
     """
     run, *others = histories
     by_type = {history.type: history for history in others}
-    reviews = {history.workflow: _reviews(history) for history in others if history.type == "SectionWorkflow"}
     coding = by_type.get("CodingWorkflow")
     research, spiral = by_type.get("ResearchWorkflow"), by_type.get("SpiralWorkflow")
     result = Result.model_validate(run.result) if run.result else None
@@ -181,9 +160,8 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
         memory=_memory(run.recorded_events, asked.experience if asked else _read_program_experience(coding)),
         initial_findings=_count_initial_passages(spiral.recorded_events) if spiral else (),
         cycles=tuple(_cycles(spiral.recorded_events, gathered.information_gains)) if spiral else (),
-        resolution=gathered.synthesis.resolution.text,
         thoughts=tuple(_thoughts(research.recorded_events)) if research else (),
-        sections=tuple(_sections(research.recorded_events, reviews)) if research else (),
+        sections=tuple(_sections(research.recorded_events)) if research else (),
         reflections=tuple(_reflections(research.recorded_events)) if research else (),
         attempts=_attempts(coding) if coding else (),
         web=result.web if result else None,
@@ -310,10 +288,8 @@ def _cycle(
     judged: AnalysisReply | None,
     gain: float | None,
 ) -> TracedCycle:
-    written = [h for h in recorded_events if h.name != "synthesizer" or not _input(h, _SynthesizerAsked).resolve]
-    synthesis = _output(_find_last_call(written, "synthesizer"), SynthesisDraft)
-    # Earlier runs had a role of its own for the reflection.
-    reflected, decider = _find_last_call(written, "synthesis_reflector"), _find_last_call(written, "decider")
+    synthesis = _output(_find_last_call(recorded_events, "synthesizer"), SynthesisDraft)
+    decider = _find_last_call(recorded_events, "decider")
     gains = _input(decider, _DeciderAsked).gains if decider else ()
     decided = _output(decider, _Decided)
     decision = TracedDecision(
@@ -325,10 +301,12 @@ def _cycle(
         accepted=judged.accepted if judged else (),
         coverage=_coverage(recorded_events),
         gain=gain if gain is not None else gains[-1] if gains else None,
-        latent_topics=tuple(topic.heading for topic in _output(_find_last_call(written, "topic_namer"), _Named).topics),
+        latent_topics=tuple(
+            topic.heading for topic in _output(_find_last_call(recorded_events, "topic_namer"), _Named).topics
+        ),
         situation=synthesis.situation.text,
         complication=synthesis.complication.text,
-        reflection=_output(reflected, Reflection) if reflected else _read_reflection(decided),
+        reflection=_read_reflection(decided),
         decision=decision if decider else None,
         failures=tuple(f"{h.name}: {h.failure}" for h in recorded_events if h.kind == "call" and h.failure),
     )
@@ -475,43 +453,34 @@ def _query(query: str, found: int, judged: AnalysisReply | None) -> TracedQuery:
     )
 
 
-def _reviews(section: RecordedHistory) -> tuple[TracedReview, ...]:
-    reviewed = [_output(call, _Reviewed) for call in _calls(section.recorded_events, "section_reviewer") if call.result]
-    return tuple(TracedReview(action=r.action, critique=r.critique, query=r.query) for r in reviewed)
+def _sections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedSection]:
+    """Yield the sections of every version of the report: the written ones, and then those after each review."""
+    for generation, call in enumerate(_list_versions(recorded_events), 1):
+        request, is_review = _input(call, _VersionAsked), call.name == "report_reviewer"
+        review = _output(call, ReportReview) if is_review else None
+        text = review.text if review else _output(call, ReportText)
+        for heading, draft in text.sections.items():
+            yield TracedSection(
+                topic=heading,
+                generation=generation,
+                status="done",
+                critiques=request.requests,
+                reviews=tuple(_read_verdicts(review, heading)) if review else (),
+                claims=len(draft.claims),
+                sources=len({citation.source for claim in draft.claims for citation in claim.citations}),
+            )
 
 
-def _sections(
-    recorded_events: Sequence[RecordedEvent], reviews: Mapping[str, tuple[TracedReview, ...]]
-) -> Iterator[TracedSection]:
-    """Yield every started section; the ids of later generations end in their number."""
-    for event in recorded_events:
-        if event.kind == "child" and event.name == "SectionWorkflow":
-            generation = _GENERATION.search(event.workflow)
-            yield _section(event, int(generation[1]) if generation else 1, reviews.get(event.workflow, ()))
+def _read_verdicts(review: ReportReview, heading: str) -> Iterator[TracedReview]:
+    for verdict in review.verdicts:
+        if verdict.heading.casefold() == heading.casefold():
+            yield TracedReview(action=verdict.action, critique=verdict.critique)
 
 
-def _section(child: RecordedEvent, generation: int, reviews: tuple[TracedReview, ...]) -> TracedSection:
-    request = SectionRequest.model_validate(child.input)
-    started = TracedSection(
-        topic=request.topic.heading,
-        generation=generation,
-        critiques=tuple(critique.critique for critique in request.critiques),
-        reviews=reviews,
-    )
-    if not child.result:
-        lost = {"status": "failed", "note": child.failure} if child.ended else {}
-        return started.model_copy(update=lost)
-    result = SectionResult.model_validate(child.result)
-    cited = {citation.source for claim in result.draft.claims for citation in claim.citations}
-    return started.model_copy(
-        update={
-            "status": result.phase,
-            "claims": len(result.draft.claims),
-            "sources": len(cited),
-            "coverage": result.coverage,
-            "note": result.note,
-        }
-    )
+def _list_versions(recorded_events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+    """Return the calls that wrote or reviewed the report."""
+    roles = ("report_writer", "report_reviewer")
+    return [call for call in recorded_events if call.kind == "call" and call.name in roles and call.result]
 
 
 def _thoughts(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedThought]:
@@ -562,12 +531,12 @@ def _attempts(coding: RecordedHistory) -> tuple[Attempt, ...]:
 
 
 def _reflections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedReflection]:
-    for generation, call in enumerate(_calls(recorded_events, "report_reflector"), 1):
-        seen = _output(call, _ReportSeen)
+    """Yield the searches and the considerations of each review."""
+    for generation, call in enumerate(_calls(recorded_events, "report_reviewer"), 1):
+        review = _output(call, ReportReview) if call.result else None
+        if review is None:
+            continue
+        searches = (Critique(critique=f"Nothing states “{query}”.", query=query) for query in review.text.queries)
         yield TracedReflection(
-            generation=generation,
-            critiques=tuple(
-                Critique(topic=c.topic or None, critique=c.critique, query=c.query) for c in seen.critiques
-            ),
-            further_considerations=seen.further_considerations,
+            generation=generation, critiques=tuple(searches), further_considerations=review.considerations
         )

@@ -1,6 +1,6 @@
 """Check whether the passages that a claim cites support it, and correct it if they do not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,9 +14,8 @@ from tenure.algorithms.claims.verification import (
     list_conflicts,
     needs_sources,
 )
-from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import is_non_english, normalize_sentence, split_sentences, stem_words
+from tenure.algorithms.text.sentences import is_non_english, stem_words
 from tenure.contracts.evidence.passages import Block, CheckedClaims, Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.roles.base import (
@@ -154,71 +153,20 @@ def describe_claim(claim: Claim, passages: Sequence[Passage], marks: str) -> lis
     ]
 
 
-MIN_SIMILARITY = 0.5
-"""Minimum cosine similarity of a sentence that replaces a claim without a model."""
-
-
 def fallback(input: ClaimCheckerInput, evidence: Evidence) -> ClaimCheckerOutput:
-    """Compare the words of each claim with the sentences of its passages.
+    """Compare the words of each claim with the sentences of its passages; correct nothing.
 
-    A claim that no sentence states or denies is neutral. An unsupported claim is replaced by the most similar sentence
-    of a passage, or removed.
+    A claim that no sentence states or denies is neutral.
     """
     if input.written_by_model:
         return ClaimCheckerOutput(verdicts=())
-    judged = [judge_without_model(claim, evidence.passages) for claim in input.claims]
-    wrong = {
-        n: claim
-        for n, (claim, verdict) in enumerate(zip(input.claims, judged, strict=True), 1)
-        if verdict != "supported" or not claim.citations or list_conflicts(claim, evidence.passages)
-    }
-    corrections = quote_similar_sentences(wrong, input.other_sentences, evidence) if input.may_correct else ()
+    judged = (judge_without_model(claim, evidence.passages) for claim in input.claims)
     return ClaimCheckerOutput(
         verdicts=tuple(
             ClaimVerdict(claim=n, verdict=verdict, confidence=0.0 if verdict == "neutral" else 1.0)
             for n, verdict in enumerate(judged, 1)
-        ),
-        corrections=tuple(corrections),
-    )
-
-
-def quote_similar_sentences(
-    claims: Mapping[int, Claim], other_sentences: Sequence[str], evidence: Evidence
-) -> list[ClaimCorrection]:
-    """Return the most similar sentence of a passage for each claim, verbatim and each sentence once.
-
-    Args:
-        claims: claims to replace, by their numbers.
-        other_sentences: sentences that the text contains already.
-        evidence: the passages.
-    """
-    said = {normalize_sentence(text) for text in other_sentences}
-    offered = [
-        (sentence.text, number)
-        for number, passage in enumerate(evidence.passages, 1)
-        for sentence in (split_sentences(passage.text) if claims and passage.kind == "prose" else ())
-        if is_complete_sentence(sentence)
-        and not has_back_reference(sentence.text)
-        and normalize_sentence(sentence.text) not in said
-    ]
-    vectors = evidence.embed([claim.text for claim in claims.values()] + [text for text, _ in offered])
-    corrections: list[ClaimCorrection] = []
-    taken: set[str] = set()
-    for place, number in enumerate(claims):
-        near = vectors[len(claims) :] @ vectors[place]
-        order = sorted(range(len(offered)), key=lambda at: -float(near[at]))
-        fit = (at for at in order if near[at] >= MIN_SIMILARITY and normalize_sentence(offered[at][0]) not in taken)
-        text, passage = offered[at] if (at := next(fit, None)) is not None else ("", 0)
-        taken.add(normalize_sentence(text))
-        corrections.append(
-            ClaimCorrection(
-                claim=number,
-                problem="the passages do not support it",
-                text=text[:MAX_SENTENCE_CHARACTERS],
-                passages=(passage,) if passage else (),
-            )
         )
-    return corrections
+    )
 
 
 def judge_without_model(claim: Claim, passages: Sequence[Passage]) -> SupportVerdict:

@@ -7,8 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.document_comparison import ComparisonPoint, compare_documents
-from tenure.algorithms.writing.facts import FactStatement
 from tenure.contracts.evidence.passages import Claim
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import ComparedPoint, Comparison, ComparisonRelation
@@ -19,6 +17,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import join_parts
@@ -88,27 +87,6 @@ def render(input: DocumentComparerInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: DocumentComparerInput, evidence: Evidence) -> DocumentComparerOutput:
-    """Pair statements on the same subject, and add the statements of one document only."""
-    border = input.first_document_passages
-    first, second = evidence.passages[:border], evidence.passages[border:]
-    points = compare_documents(input.criteria, first, second, evidence.embed)
-    return DocumentComparerOutput(points=tuple(_convert_point(point) for point in points))
-
-
-def _convert_point(point: ComparisonPoint) -> PointOfComparison:
-    none = FactStatement(0, "")
-    first, second = point.first or none, point.second or none
-    return PointOfComparison(
-        relation=point.relation,
-        about=point.about[:300],
-        first=first.text,
-        first_passage=first.passage,
-        second=second.text,
-        second_passage=second.passage,
-    )
-
-
 def build_comparison(input: DocumentComparerInput, output: DocumentComparerOutput, evidence: Evidence) -> Comparison:
     """Return the points with their quotes; omit a side that names no passage of its document."""
     points = []
@@ -140,7 +118,7 @@ ROLE = PostprocessedRole(
     DocumentComparerInput,
     DocumentComparerOutput,
     render,
-    fallback,
+    skip(DocumentComparerOutput(points=())),
     build_comparison,
     Comparison,
 )

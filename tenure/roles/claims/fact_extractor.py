@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.details import find_unsupported_details
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.facts import extract_facts
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import FactKind
@@ -19,6 +18,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import join_parts
@@ -81,12 +81,6 @@ def render(input: FactExtractorInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: FactExtractorInput, evidence: Evidence) -> FactExtractorOutput:
-    """Select the sentences of the kind that are most similar to the question."""
-    found = extract_facts(input.question, input.kind, evidence.passages, evidence.embed, MAX_FACTS)
-    return FactExtractorOutput(facts=tuple(ExtractedFact(passage=fact.passage, text=fact.text) for fact in found))
-
-
 def build_draft(input: FactExtractorInput, output: FactExtractorOutput, evidence: Evidence) -> Draft:
     """Return the facts with their quotes, as a list; omit a fact that its passage does not state."""
     claims = tuple(cite_claim(fact.text.strip(), (fact.passage,), evidence.passages) for fact in output.facts)
@@ -101,5 +95,12 @@ def _supports_details(claim: Claim, passages: Sequence[Passage]) -> bool:
 
 
 ROLE = PostprocessedRole(
-    "fact_extractor", "fast", FactExtractorInput, FactExtractorOutput, render, fallback, build_draft, Draft
+    "fact_extractor",
+    "fast",
+    FactExtractorInput,
+    FactExtractorOutput,
+    render,
+    skip(FactExtractorOutput(facts=())),
+    build_draft,
+    Draft,
 )

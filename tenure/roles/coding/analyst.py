@@ -8,7 +8,7 @@ from tenure.contracts.evidence.computing import FailedProgram
 from tenure.contracts.evidence.tables import TableInfo
 from tenure.contracts.messages import Message
 from tenure.contracts.schema_limit import SchemaLimit
-from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages, neutralise, wrap_in_tag
+from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, mark_passages, neutralise, skip, wrap_in_tag
 from tenure.roles.code_prompting import MAX_FILE_CHARACTERS
 from tenure.roles.prompting import join_parts
 from tenure.roles.retrieval.sql_writer import describe_table
@@ -82,14 +82,17 @@ def render(input: AnalystInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: AnalystInput, evidence: Evidence) -> AnalystOutput:
-    """Return no program: without a model a wrong figure would look as certain as a right one."""
-    return AnalystOutput(shows="", inputs=(), code="")
-
-
 def _render_failed_program(failed: FailedProgram) -> str:
     inputs = "\n".join(f"input{n}.csv: {sql}" for n, sql in enumerate(failed.inputs, 1))
     return join_parts(inputs, failed.code, f"It failed: {failed.problem}")
 
 
-ROLE = Role("analyst", "main", AnalystInput, AnalystOutput, render, fallback, streamed=True)
+ROLE = Role(
+    "analyst",
+    "main",
+    AnalystInput,
+    AnalystOutput,
+    render,
+    skip(AnalystOutput(shows="", inputs=(), code="")),
+    streamed=True,
+)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tenure.contracts.messages import Message
 from tenure.contracts.result.programs import Attempt
-from tenure.roles.base import Evidence, Role, RoleOutput, wrap_in_tag
+from tenure.roles.base import Evidence, Role, RoleOutput, skip, wrap_in_tag
 from tenure.roles.code_prompting import DATA_RULE, CodingContext, render_attempt, render_context, render_failures
 from tenure.roles.prompting import join_parts
 
@@ -61,30 +61,11 @@ def render(input: CodeReflectorInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: CodeReflectorInput, evidence: Evidence) -> CodeReflectorOutput:
-    """Classify the failures by their messages: a missing name, a wrong value, an error, a timeout."""
-    attempt = input.attempt
-    error = attempt.failures[0].error if attempt.failures else ""
-    kinds = {
-        "ImportError": "A name that the tests import is not there.",
-        "ModuleNotFoundError": "A file or package that is imported is not there.",
-        "SyntaxError": "The program is not valid.",
-        "NameError": "A variable is used that is not defined.",
-        "AttributeError": "Something is used that its object does not have.",
-        "IndexError": "A position outside of a sequence is used.",
-        "KeyError": "A key is looked up that is not there.",
-        "RecursionError": "A function calls itself without end: a base case is missing or is never reached.",
-        "TypeError": "A value of the wrong type is used.",
-        "time": "A loop does not end, or the work grows too fast.",
-        "assert": "A value is computed that is not the expected one.",
-    }
-    cause = next((said for word, said in kinds.items() if word.lower() in error.lower()), "The cause is not known.")
-    named = ", ".join(failure.test for failure in attempt.failures[:5] if failure.test) or "the run"
-    return CodeReflectorOutput(
-        failed=f"{attempt.total - attempt.passed} of {attempt.total} tests failed: {named}. {error}"[:2000],
-        cause=cause,
-        change="Look for a small edit near the lines that the failing tests run, and prove it with the tests.",
-    )
-
-
-ROLE = Role("code_reflector", "main", CodeReflectorInput, CodeReflectorOutput, render, fallback)
+ROLE = Role(
+    "code_reflector",
+    "main",
+    CodeReflectorInput,
+    CodeReflectorOutput,
+    render,
+    skip(CodeReflectorOutput(failed="", cause="", change="")),
+)

@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
-from tenure.algorithms.fallback.thoughts import find_next_hop
 from tenure.contracts.evidence.reasoning import ReasoningHop
 from tenure.contracts.messages import Message
 from tenure.contracts.schema_limit import SchemaLimit
@@ -16,6 +15,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import CITING_RULE, join_parts, render_list
@@ -74,18 +74,6 @@ def render(input: HopReasonerInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: HopReasonerInput, evidence: Evidence) -> HopReasonerOutput:
-    """Select the sentence that covers most of the open question, and continue with the new name in it."""
-    found = find_next_hop(input.question, input.facts, input.link, evidence.passages)
-    return HopReasonerOutput(
-        fact=found.fact.text if found.fact else "",
-        passages=(found.fact.passage_number,) if found.fact else (),
-        link=found.link,
-        next_question=found.query[:500],
-        complete=found.is_complete,
-    )
-
-
 def build_hop(input: HopReasonerInput, output: HopReasonerOutput, evidence: Evidence) -> ReasoningHop:
     """Return the hop with a verbatim citation; omit a fact that cites no passage."""
     claim = cite_claim(output.fact.strip(), output.passages, evidence.passages) if output.fact.strip() else None
@@ -103,7 +91,7 @@ ROLE = PostprocessedRole(
     HopReasonerInput,
     HopReasonerOutput,
     render,
-    fallback,
+    skip(HopReasonerOutput(fact="", passages=(), link="", next_question="", complete=True)),
     build_hop,
     ReasoningHop,
     read_by_people=True,

@@ -5,14 +5,12 @@ with the action's name and arguments, or in lines of the form `tool[arguments]`.
 It names the requested action; the caller decides whether to execute it.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from tenure.algorithms.fallback.next_action import PastAction, choose_action
 from tenure.algorithms.research.action_parsing import (
     FINISH,
     MAX_ANSWER_LENGTH,
@@ -20,14 +18,12 @@ from tenure.algorithms.research.action_parsing import (
     MAX_NAME_LENGTH,
     MAX_THOUGHT_LENGTH,
     ParsedAction,
-    parse_arguments,
     parse_model_output,
 )
-from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.messages import FunctionDefinition, Message
 from tenure.contracts.research.tools import ToolArguments, ToolDescription
-from tenure.roles.base import Evidence, Role, RoleActions, RoleInput, RoleOutput, neutralise, wrap_in_tag
+from tenure.roles.base import Evidence, Role, RoleActions, RoleInput, RoleOutput, neutralise, skip, wrap_in_tag
 from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You solve a task with tools, one step at a time. You are given the task, the tools, and the steps made so
@@ -70,14 +66,8 @@ class ReactInput(RoleInput):
     """Resources of the tools: tables with their columns, tools of other servers."""
     transcript: Transcript = Transcript()
     """The steps so far."""
-    actions: tuple[tuple[str, str], ...] = ()
-    """All executed actions: tool and arguments."""
-    passages: tuple[ChunkId, ...] = ()
-    """Observed passages in order; the first is number 1."""
     steps_left: int = Field(ge=1)
     """Steps left, including this one."""
-    is_closing: bool = False
-    """Whether only the best answer from the observations is requested, which needs no model."""
 
 
 class ReactOutput(RoleOutput):
@@ -118,21 +108,6 @@ def render(input: ReactInput, evidence: Evidence) -> list[Message]:
         + (f" This is the last one: use `{FINISH}`." if input.steps_left == 1 else ""),
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
-
-
-def fallback(input: ReactInput, evidence: Evidence) -> ReactOutput:
-    """Choose by a fixed order: tools that the task calls for, search, names, finish."""
-    numbers = {chunk: number for number, chunk in enumerate(input.passages, 1)}
-    passages = [passage for passage in evidence.passages if passage.chunk in numbers]
-    move = choose_action(
-        input.task,
-        [tool.name for tool in input.tools],
-        [PastAction(tool, _first_text_argument(arguments)) for tool, arguments in input.actions],
-        passages,
-        [numbers[passage.chunk] for passage in passages],
-        input.steps_left,
-    )
-    return ReactOutput(**move._asdict())
 
 
 def build_functions(input: ReactInput) -> tuple[FunctionDefinition, ...]:
@@ -195,24 +170,12 @@ def _render_step(step: ReactStep) -> str:
     return f'<step n="{step.n}">\n{neutralise(said)}\n</step>\n{wrap_in_tag("observation", step.observation)}'
 
 
-def _first_text_argument(arguments: str) -> str:
-    """Return the first string among some arguments."""
-    given = parse_arguments(arguments) or {}
-    return next((value for value in given.values() if isinstance(value, str)), json.dumps(given))
-
-
-def needs_action(input: ReactInput, evidence: Evidence) -> bool:
-    """Return whether an action has to be chosen; the closing summary of the observations needs no model."""
-    return not input.is_closing
-
-
 ROLE = Role(
     "react",
     "main",
     ReactInput,
     ReactOutput,
     render,
-    fallback,
-    needs_model=needs_action,
+    skip(ReactOutput()),
     actions=RoleActions(build_functions, PLAIN_FORMAT, parse_action),
 )

@@ -4,19 +4,13 @@ All strategies share this role, since they differ in the kinds of steps and not 
 passages, and the earlier steps it follows from.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
-from tenure.algorithms.fallback.analogies import find_analogy
-from tenure.algorithms.fallback.causes import explain_causes
-from tenure.algorithms.fallback.inferences import find_inferences, find_timeline
-from tenure.algorithms.fallback.suppositions import find_consequences
-from tenure.algorithms.reasoning.arguments import EMPTY_ARGUMENT, Argument, ArgumentStep, compute_confidence
-from tenure.algorithms.reasoning.short_answers import extract_short_answer
-from tenure.algorithms.text.passage import Encoder, Passage
+from tenure.algorithms.text.passage import Passage
 from tenure.contracts.evidence.reasoning import (
     MAX_REASONING_STEPS,
     Reasoning,
@@ -33,6 +27,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import find_passage_numbers, join_parts
@@ -153,70 +148,6 @@ def _render_step_marks(step: ReasoningStep, passages: Sequence[Passage]) -> str:
     return "".join(f"[{number}]" for number in find_passage_numbers(step.claim, passages))
 
 
-def fallback(input: ReasonerInput, evidence: Evidence) -> ReasonerOutput:
-    """Order sentences of the sources so that each follows from earlier ones; return no steps if none do."""
-    if input.strategy in ("tree", "multi_hop"):
-        return _combine_steps(input, evidence.passages)
-    found = next(
-        (
-            one
-            for way in _FALLBACKS[input.strategy]
-            if _has_content((one := way(input.question, evidence.passages, evidence.embed)))
-        ),
-        EMPTY_ARGUMENT,
-    )
-    concluded = [found.conclusion] if found.conclusion else []
-    steps = [*found.steps, *concluded][:MAX_REASONING_STEPS]
-    return ReasonerOutput(
-        steps=tuple(_convert_step(step) for step in steps),
-        conclusion=len(steps) if concluded else 0,
-        answer=found.answer,
-        confidence=found.confidence,
-    )
-
-
-_FALLBACKS: Final[Mapping[str, Sequence[Callable[[str, Sequence[Passage], Encoder], Argument]]]] = {
-    "chain": (find_timeline, find_inferences),
-    "analogical": (find_analogy,),
-    "causal": (explain_causes,),
-    "counterfactual": (find_consequences,),
-    "self_consistency": (extract_short_answer,),
-}
-"""Algorithms of each strategy; the first one with a result is used."""
-
-
-def _has_content(found: Argument) -> bool:
-    return bool(found.steps or found.conclusion)
-
-
-def _convert_step(step: ArgumentStep) -> ReasonerStep:
-    return ReasonerStep(
-        kind=step.kind, text=step.text, passages=(step.passage_number,), follows=step.follows, link=step.link[:200]
-    )
-
-
-def _combine_steps(input: ReasonerInput, passages: Sequence[Passage]) -> ReasonerOutput:
-    """Return the earlier steps as an argument: hops end in a conclusion, thoughts need both sides."""
-    kinds = {step.kind for step in input.earlier_steps}
-    hops = input.strategy == "multi_hop"
-    if len(input.earlier_steps) < 2 or not (hops or {"for", "against"} <= kinds):
-        return ReasonerOutput(steps=(), conclusion=0, answer="", confidence=0.0)
-    steps = tuple(
-        ReasonerStep(
-            kind=step.kind,
-            text=step.claim.text,
-            passages=find_passage_numbers(step.claim, passages),
-            follows=step.follows,
-            link=step.link[:200],
-        )
-        for step in input.earlier_steps
-    )[:MAX_REASONING_STEPS]
-    near = [passages[number - 1].relevance for step in steps for number in step.passages]
-    return ReasonerOutput(
-        steps=steps, conclusion=len(steps) if hops else 0, answer="", confidence=compute_confidence(near)
-    )
-
-
 def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evidence) -> Reasoning:
     """Return a line of thought with verbatim citations of all passages it names.
 
@@ -246,7 +177,7 @@ ROLE = PostprocessedRole(
     ReasonerInput,
     ReasonerOutput,
     render,
-    fallback,
+    skip(ReasonerOutput(steps=(), conclusion=0, answer="", confidence=0.0)),
     build_reasoning,
     Reasoning,
     streamed=True,

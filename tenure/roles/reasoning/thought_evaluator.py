@@ -2,9 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.thoughts import evaluate_thoughts
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, skip, wrap_in_tag
 from tenure.roles.prompting import join_parts
 
 MAX_THOUGHTS_PER_CALL = 40
@@ -69,12 +68,11 @@ def render(input: ThoughtEvaluatorInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: ThoughtEvaluatorInput, evidence: Evidence) -> ThoughtEvaluatorOutput:
-    """Score each thought by its similarity to the question; a repeated thought scores 0."""
-    found = evaluate_thoughts(input.question, input.thoughts, evidence.embed)
-    return ThoughtEvaluatorOutput(
-        scores=tuple(ThoughtScore(thought=n, score=one.score, why=one.reason) for n, one in enumerate(found, 1))
-    )
-
-
-ROLE = Role("thought_evaluator", "fast", ThoughtEvaluatorInput, ThoughtEvaluatorOutput, render, fallback)
+ROLE = Role(
+    "thought_evaluator",
+    "fast",
+    ThoughtEvaluatorInput,
+    ThoughtEvaluatorOutput,
+    render,
+    skip(ThoughtEvaluatorOutput(scores=())),
+)

@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
-from tenure.algorithms.fallback.thoughts import propose_thoughts
 from tenure.contracts.evidence.reasoning import ArgumentStance, ReasoningStep, ThoughtProposals
 from tenure.contracts.messages import Message
 from tenure.contracts.schema_limit import SchemaLimit
@@ -16,6 +15,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import CITING_RULE, join_parts, render_list
@@ -78,14 +78,6 @@ def render(input: ThoughtProposerInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: ThoughtProposerInput, evidence: Evidence) -> ThoughtProposerOutput:
-    """Propose sentences that clearly take a side or that share words with the last thought."""
-    found = propose_thoughts(input.question, input.path, evidence.passages, input.breadth, evidence.embed)
-    return ThoughtProposerOutput(
-        thoughts=tuple(ProposedThought(kind=one.kind, text=one.text, passages=(one.passage,)) for one in found)
-    )
-
-
 def build_thoughts(input: ThoughtProposerInput, output: ThoughtProposerOutput, evidence: Evidence) -> ThoughtProposals:
     """Return the thoughts with verbatim citations; omit thoughts that cite no passage."""
     steps = [
@@ -101,7 +93,7 @@ ROLE = PostprocessedRole(
     ThoughtProposerInput,
     ThoughtProposerOutput,
     render,
-    fallback,
+    skip(ThoughtProposerOutput(thoughts=())),
     build_thoughts,
     ThoughtProposals,
     read_by_people=True,

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.calculator.calculator import evaluate
-from tenure.algorithms.calculator.figures import build_expression, find_figure, parse_figure_question
 from tenure.algorithms.calculator.quantities import CalculationError
 from tenure.algorithms.text.details import extract_numbers, find_missing_numbers
 from tenure.algorithms.text.passage import Passage
@@ -18,6 +17,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import join_parts, render_list
@@ -82,20 +82,6 @@ def render(input: CalculationWriterInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: CalculationWriterInput, evidence: Evidence) -> CalculationWriterOutput:
-    """Find the two figures that the question compares or combines."""
-    parsed = parse_figure_question(input.question)
-    figures = [find_figure(subject, evidence.passages) for subject in parsed.subjects] if parsed else []
-    operands = tuple(
-        WrittenOperand(label=subject.name[:120], figure=figure.text[:80], passage=figure.passage)
-        for subject, figure in zip(parsed.subjects if parsed else (), figures, strict=True)
-        if figure
-    )
-    first, second = figures or (None, None)
-    expression = build_expression(parsed.operation, first, second) if parsed and first and second else ""
-    return CalculationWriterOutput(expression=expression, operands=operands)
-
-
 def check_operands(
     input: CalculationWriterInput, output: CalculationWriterOutput, evidence: Evidence
 ) -> PreparedCalculation:
@@ -142,7 +128,7 @@ ROLE = PostprocessedRole(
     CalculationWriterInput,
     CalculationWriterOutput,
     render,
-    fallback,
+    skip(CalculationWriterOutput(expression="", operands=())),
     check_operands,
     PreparedCalculation,
 )

@@ -4,10 +4,8 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from tenure.algorithms.fallback.ambiguity import find_ambiguity
-from tenure.algorithms.text.questions import shorten
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, skip, wrap_in_tag
 from tenure.roles.prompting import join_parts
 
 SYSTEM = f"""You decide whether a person has to be asked back before research on their question begins. They can be
@@ -67,15 +65,4 @@ def render(input: ClarifierInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: ClarifierInput, evidence: Evidence) -> ClarifierOutput:
-    """Ask if the wording of the question is ambiguous."""
-    found = find_ambiguity(input.question, evidence.passages)
-    if found is None:
-        return ClarifierOutput()
-    return ClarifierOutput(
-        question=shorten(found.question, MAX_QUESTION_CHARACTERS),
-        assumption=shorten(found.assumption, MAX_ASSUMPTION_CHARACTERS),
-    )
-
-
-ROLE = Role("clarifier", "fast", ClarifierInput, ClarifierOutput, render, fallback, read_by_people=True)
+ROLE = Role("clarifier", "fast", ClarifierInput, ClarifierOutput, render, skip(ClarifierOutput()), read_by_people=True)

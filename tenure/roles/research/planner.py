@@ -1,15 +1,13 @@
 """Criticise the state of the research and plan the next cycle."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from tenure.algorithms.research.plan_steps import ProposedStep, is_resolved, propose_alternative, propose_steps
-from tenure.algorithms.research.planning import SEARCH_KINDS, STEP_KINDS, is_same_query
+from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
-from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import format_heading, shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -242,61 +240,20 @@ def fallback(input: PlannerInput, evidence: Evidence) -> PlannerOutput:
     asked = [executed.query for executed in input.executed]
     added = _choose_latent_topic(input)
     plan: list[PlannedAction] = [_build_action("ADD_TO_OUTLINE", added.question, added.heading)] if added else []
-    plan += _plan_dependent_steps(input) if input.cycle == 1 else []
-    for query, topic, follows in _propose_queries(input, weak, added, evidence):
+    for query, topic in _propose_queries(input, weak, added, evidence):
         searches = [action.query for action in plan if action.action == "SEARCH"]
         if len(searches) >= input.max_searches:
             break
-        if follows:
-            plan += _follow_names(query, topic, plan)
-        elif not any(is_same_query(query, before) for before in (*asked, *searches)):
+        if not any(is_same_query(query, before) for before in (*asked, *searches)):
             plan.append(_build_action("SEARCH", query, topic, f"s{len(plan) + 1}"))
     if not plan:
         plan = [_build_action("FINISH", "", "")]
     return PlannerOutput(critique=_write_critique(input, weak), thought=_write_thought(plan), plan=tuple(plan))
 
 
-def _plan_dependent_steps(input: PlannerInput) -> list[PlannedAction]:
-    """Return the steps of a question whose parts depend on each other, as far as the searches of a cycle suffice.
-
-    A part whose question the outline has with the missing name already is searched for as a topic.
-    """
-    questions = [topic.question for topic in input.outline]
-    topics = {topic.question: topic.heading for topic in input.outline}
-    kinds = {kind: action for action, kind in STEP_KINDS.items()}
-    plan: dict[int, PlannedAction] = {}
-    for number, step in enumerate(propose_steps(input.question), 1):
-        searches = sum(action.action == "SEARCH" for action in plan.values())
-        if not _can_start(step, plan, questions) or (step.kind in SEARCH_KINDS and searches >= input.max_searches):
-            continue
-        same = next((question for question in questions if is_same_query(question, step.query)), "")
-        needs = tuple(plan[needed].id for needed in step.needs)
-        plan[number] = _build_action(kinds[step.kind], step.query, topics.get(same, ""), f"s{number}", needs)
-    return list(plan.values()) if any(action.depends_on for action in plan.values()) else []
-
-
-def _follow_names(query: str, topic: str, plan: Sequence[PlannedAction]) -> list[PlannedAction]:
-    """Return a search that depends on the search for a topic, whose results give it a name.
-
-    Return nothing if the plan has dependent steps already, or does not search for the topic.
-    """
-    search = next((a for a in plan if a.action == "SEARCH" and a.target_outline_topic == topic), None)
-    if search is None or any(action.depends_on for action in plan):
-        return []
-    return [_build_action("SEARCH", query, topic, f"s{len(plan) + 1}", (search.id,))]
-
-
-def _can_start(step: ProposedStep, plan: Mapping[int, PlannedAction], questions: Sequence[str]) -> bool:
-    """Return whether the steps that a step needs are planned, and no topic asks the same with the missing name."""
-    is_known = step.kind == "search" and bool(step.needs) and is_resolved(step.query, questions)
-    return not is_known and all(needed in plan for needed in step.needs)
-
-
 class _ProposedQuery(NamedTuple):
     query: str
     topic: str = ""
-    follows: bool = False
-    """Whether it gets a name from the results of the search for its topic."""
 
 
 def _propose_queries(
@@ -311,8 +268,6 @@ def _propose_queries(
     for standing in weak:
         yield _ProposedQuery(standing.question, standing.heading)
     nearest = _find_nearest_topic(input.question, weak or input.outline)
-    if input.cycle == 1 and extract_entity_spellings(input.question) and not propose_steps(input.question):
-        yield _ProposedQuery(input.question, nearest, follows=True)
     for bridge in find_bridge_entities(input.question, evidence.passages, asked)[: input.max_searches]:
         yield _ProposedQuery(shorten(bridge.query, 1000), nearest)
     for standing in weak:
@@ -352,10 +307,7 @@ def _write_thought(plan: Sequence[PlannedAction]) -> str:
     return f"{searches} question(s) that were not asked before promise most for the least covered topics."
 
 
-def _build_action(
-    action: str, query: str, topic: str, name: str = "", depends_on: tuple[str, ...] = ()
-) -> PlannedAction:
-    """Return an action; a search gets an alternative without its rarest modifier."""
+def _build_action(action: str, query: str, topic: str, name: str = "") -> PlannedAction:
     return PlannedAction.model_validate(
         {
             "id": name,
@@ -363,9 +315,9 @@ def _build_action(
             "query": query,
             "target_outline_topic": topic,
             "passage": 0,
-            "depends_on": depends_on,
+            "depends_on": (),
             "expected_output": f"passages on {topic or 'what people asked for'}" if action == "SEARCH" else "",
-            "alternative": propose_alternative(query) if action == "SEARCH" and not depends_on else "",
+            "alternative": "",
         }
     )
 

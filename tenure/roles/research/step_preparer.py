@@ -5,7 +5,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tenure.algorithms.research.step_queries import EarlierSearch, find_answering_passage, insert_name
 from tenure.algorithms.text.details import find_missing_names
 from tenure.algorithms.text.entities import normalize_name
 from tenure.algorithms.text.passage import Passage
@@ -96,23 +95,9 @@ def describe_earlier_steps(earlier: Sequence[EarlierStep]) -> list[str]:
     return lines
 
 
-def split_evidence(earlier: Sequence[EarlierStep], passages: Sequence[Passage]) -> list[EarlierSearch]:
-    """Return the steps with their passages."""
-    found, first = [], 0
-    for step in earlier:
-        found.append(EarlierSearch(step.query, passages[first : first + step.passages]))
-        first += step.passages
-    return found
-
-
 def fallback(input: StepPreparerInput, evidence: Evidence) -> StepPreparerOutput:
-    """Insert the name that answers the nearest earlier query, or a name that links both."""
-    found = insert_name(input.query, split_evidence(input.earlier, evidence.passages))
-    return StepPreparerOutput(
-        query=shorten(found.query, MAX_CHARACTERS),
-        names=(found.name,) if found.name else (),
-        answered_by=find_answering_passage(found.query, evidence.passages) if found.name else 0,
-    )
+    """Keep the planned query."""
+    return StepPreparerOutput(query=shorten(input.query, MAX_CHARACTERS), names=(), answered_by=0)
 
 
 def check_names(input: StepPreparerInput, output: StepPreparerOutput, evidence: Evidence) -> StepPreparation:

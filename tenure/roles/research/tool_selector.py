@@ -4,10 +4,9 @@ import json
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.fallback.mcp_choice import choose_mcp_calls, choose_resources
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import McpResource, McpTool
-from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
+from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, skip, wrap_in_tag
 from tenure.roles.prompting import join_parts
 
 SYSTEM = """You decide which tools and resources of other servers are used for a task of a research agent. The agent
@@ -78,20 +77,4 @@ def render(input: ToolSelectorInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: ToolSelectorInput, evidence: Evidence) -> ToolSelectorOutput:
-    """Select what matches the words of the task, of the tools only those that rules may call.
-
-    A call that the question of the report calls for as well was made before its tasks began.
-    """
-    known = choose_mcp_calls(input.question, input.tools) if input.task != input.question else ()
-    calls = [call for call in choose_mcp_calls(input.task, input.tools) if call not in known]
-    resources = choose_resources(input.task, input.resources)
-    return ToolSelectorOutput(
-        calls=tuple(
-            SelectedCall(tool=input.tools.index(call.tool) + 1, arguments=json.dumps(call.arguments)) for call in calls
-        ),
-        resources=tuple(input.resources.index(one) + 1 for one in resources),
-    )
-
-
-ROLE = Role("tool_selector", "fast", ToolSelectorInput, ToolSelectorOutput, render, fallback)
+ROLE = Role("tool_selector", "fast", ToolSelectorInput, ToolSelectorOutput, render, skip(ToolSelectorOutput()))

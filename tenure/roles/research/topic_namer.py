@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, skip, wrap_in_tag
 from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You name topics that a research project came across and that its outline does not have. You are given the
@@ -98,11 +98,6 @@ def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: TopicNamerInput, evidence: Evidence) -> TopicNamerOutput:
-    """Return no topics, since a report without a model has one section for each part of the question."""
-    return TopicNamerOutput(topics=())
-
-
 def _iterate_bounds(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield the first and the last index of each group among the passages."""
     first = 0
@@ -117,7 +112,7 @@ ROLE = Role(
     TopicNamerInput,
     TopicNamerOutput,
     render,
-    fallback,
+    skip(TopicNamerOutput(topics=())),
     read_by_people=True,
     needs_model=has_theme,
 )

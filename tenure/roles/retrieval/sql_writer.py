@@ -1,9 +1,10 @@
 """Write SQL queries for the parts of a question that tables can answer."""
 
+import re
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.retrieval.decomposition import decompose_question
-from tenure.algorithms.tables.translation import Translation, translate_question
+from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
 from tenure.contracts.messages import Message
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
@@ -78,24 +79,18 @@ def render(input: SqlWriterInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
+_STATEMENT = re.compile(r"\b(?:WITH|SELECT)\b[^;`]*\bFROM\b[^;`]*")
+"""A query that a person has written."""
+_MAX_READ_CHARACTERS = 4_000
+
+
 def fallback(input: SqlWriterInput, evidence: Evidence) -> SqlWriterOutput:
-    """Write a query for the question, or for each of its parts, and say what no query expresses; request no program."""
+    """Return the SELECT that the question contains; questions in words are not translated."""
     if input.failed_queries:
-        return SqlWriterOutput(queries=())
-    whole = translate_question(input.question, input.tables)
-    found = [whole] if whole.query else _translate_parts(input)
-    queries = dict.fromkeys(translation.query for translation in found if translation.query)
-    reasons = dict.fromkeys(translation.reason for translation in found if translation.reason)
-    return SqlWriterOutput(
-        queries=tuple(WrittenQuery(sql=q.sql, shows=q.title[:160]) for q in list(queries)[:3]),
-        unexpressed=next(iter(reasons), "")[:400],
-    )
-
-
-def _translate_parts(input: SqlWriterInput) -> list[Translation]:
-    """Translate the parts of a question; the reason for the whole counts if no part has a query."""
-    parts = [translate_question(part.question, input.tables) for part in decompose_question(input.question)]
-    return parts if any(part.query for part in parts) else [translate_question(input.question, input.tables)]
+        return SqlWriterOutput(queries=(), unexpressed=shorten(input.failed_queries[-1].problem, 400))
+    written = _STATEMENT.search(input.question[:_MAX_READ_CHARACTERS])
+    sql = written.group().strip() if written else ""
+    return SqlWriterOutput(queries=(WrittenQuery(sql=sql, shows=shorten(sql, 160)),) if sql else ())
 
 
 def describe_table(table: TableInfo) -> str:

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import cite_nearest, cite_sentence
 from tenure.algorithms.research.tool_choice import extract_claim
-from tenure.algorithms.retrieval.stance import TermWeights, detect_stance, find_stance_sentence, weigh_terms
+from tenure.algorithms.retrieval.stance import TermWeights, find_stance_sentence, weigh_terms
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.evidence.passages import Citation
 from tenure.contracts.evidence.retrieval import PassageSide, PassageSides, PassageStance
@@ -16,6 +16,7 @@ from tenure.roles.base import (
     RoleInput,
     RoleOutput,
     mark_passages,
+    skip,
     wrap_in_tag,
 )
 from tenure.roles.prompting import join_parts
@@ -65,14 +66,6 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def fallback(input: StanceJudgeInput, evidence: Evidence) -> StanceJudgeOutput:
-    """Compare the sentences nearest to the position with it, by their words."""
-    position = extract_claim(input.position) or input.position
-    weights = weigh_terms(position, [passage.text for passage in evidence.passages])
-    sides = (detect_stance(position, passage.text, weights) for passage in evidence.passages)
-    return StanceJudgeOutput(stances=tuple(JudgedPassage(passage=n, side=one) for n, one in enumerate(sides, 1)))
-
-
 def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
     """Return the sides with verbatim quotes; a passage counts once, and missing passages are omitted."""
     position = extract_claim(input.position) or input.position
@@ -97,5 +90,12 @@ def _quote(position: str, passage: Passage, side: PassageStance, weights: TermWe
 
 
 ROLE = PostprocessedRole(
-    "stance_judge", "fast", StanceJudgeInput, StanceJudgeOutput, render, fallback, quote_sides, PassageSides
+    "stance_judge",
+    "fast",
+    StanceJudgeInput,
+    StanceJudgeOutput,
+    render,
+    skip(StanceJudgeOutput(stances=())),
+    quote_sides,
+    PassageSides,
 )

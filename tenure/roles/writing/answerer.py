@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from tenure.algorithms.text.generations import describe_generations
-from tenure.algorithms.writing.composition import CompositionRequest, compose
+from tenure.algorithms.writing.brief import BriefPart, build_brief
 from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
 from tenure.contracts.evidence.passages import Draft
 from tenure.contracts.messages import Message
@@ -14,7 +14,6 @@ from tenure.roles.prompting import (
     KIND_RULE,
     WrittenText,
     add_citations,
-    build_written_text,
     join_parts,
 )
 
@@ -33,10 +32,8 @@ repeat what was already said, unless it is asked for again.
 
 If the passages do not answer the question, return no blocks: the reader is informed that nothing was found."""
 
-TARGET_WORDS = 150
-"""Target length of the fallback's answers in words."""
-MAX_EXCERPTS = 5
-"""Maximum number of excerpts in a fallback's answer."""
+MAX_BLOCKS = 3
+"""Maximum number of the short answer and the excerpts in a fallback's answer."""
 
 
 class ConversationExchange(BaseModel):
@@ -77,9 +74,9 @@ def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: AnswererInput, evidence: Evidence) -> WrittenText:
-    """Combine the excerpts that are nearest to the question and differ from each other."""
-    brief = CompositionRequest(input.question, input.question)
-    return build_written_text(compose(brief, evidence.passages, evidence.embed, TARGET_WORDS, MAX_EXCERPTS))
+    """Show the short answer, if one is certain, and the excerpts that answer the question best."""
+    found = build_brief((BriefPart(input.question, evidence.passages),), evidence.embed)[0]
+    return WrittenText(brief=found.blocks[:MAX_BLOCKS] if found.excerpts else ())
 
 
 ROLE = PostprocessedRole(

@@ -5,15 +5,16 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.verification import mark_unconfirmed
+from tenure.algorithms.claims.verification import UNCONFIRMED, is_unconfirmed, mark_unconfirmed
 from tenure.algorithms.text.sentences import stem_words
+from tenure.algorithms.writing.tables import render_table
+from tenure.contracts.evidence.passages import Block, Claim
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Critique, ReportAssessment, SectionDraft
 from tenure.contracts.result.result import EvaluatedPart, Evaluation
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import EVIDENCE_RULE, Evidence, PostprocessedRole, RoleInput, RoleOutput, wrap_in_tag
 from tenure.roles.prompting import join_parts
-from tenure.roles.writing.report_reflector import render_sections
 
 MAX_CONTRADICTIONS, MAX_COMPONENTS, MAX_ISSUES = 6, 6, 6
 """Maximum numbers of contradictions, of parts of the question, and of issues."""
@@ -66,6 +67,23 @@ def render(input: SelfEvaluatorInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     user = join_parts(wrap_in_tag("question", input.question), wrap_in_tag("draft", render_sections(input.sections)))
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
+
+
+def render_sections(sections: Sequence[SectionDraft]) -> str:
+    """Render sections for a role that reads the whole report; unsupported sentences are marked."""
+    return "\n\n".join(
+        "\n".join((section.topic, *(_render_block(block) for block in section.draft.blocks))) for section in sections
+    )
+
+
+def _render_block(block: Block) -> str:
+    if block.kind == "table":
+        return render_table(block.claims, lambda cell: _mark(cell, cell.text))
+    return " ".join(_mark(claim, claim.statement) for claim in block.claims)
+
+
+def _mark(claim: Claim, text: str) -> str:
+    return f"{text} {UNCONFIRMED}" if is_unconfirmed(claim) else text
 
 
 def fallback(input: SelfEvaluatorInput, evidence: Evidence) -> SelfEvaluatorOutput:

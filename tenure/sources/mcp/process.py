@@ -116,7 +116,6 @@ async def _list_tools(client: Client) -> list[dict[str, Any]]:
                 "name": tool.name,
                 "description": (tool.description or "")[:_MAX_DESCRIPTION_LENGTH],
                 "parameters": tool.input_schema,
-                "read_only": bool(tool.annotations and tool.annotations.read_only_hint),
             }
             for tool in page.tools
         ]

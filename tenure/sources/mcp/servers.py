@@ -14,7 +14,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -57,10 +57,6 @@ class McpToolDescription:
     """Description by the server."""
     parameters: Mapping[str, Any]
     """JSON Schema of the arguments."""
-    read_only: bool = False
-    """Whether the server declares that the tool changes nothing."""
-    automatic: bool = False
-    """Whether it may be called without a model's decision: it is read-only, or the settings name it for that."""
 
 
 @dataclass(frozen=True)
@@ -129,11 +125,7 @@ class McpServers:
         """
         known = self._get_server(server)
         found = _TOOLS.validate_python(await self._run_request(server, {"operation": "tools"}))
-        return tuple(
-            replace(tool, automatic=tool.read_only or _is_allowed(tool.name, known.automatic))
-            for tool in found
-            if _is_allowed(tool.name, known.tools)
-        )
+        return tuple(tool for tool in found if _is_allowed(tool.name, known.tools))
 
     async def call_tool(
         self, server: str, tool: str, arguments: Mapping[str, object], *, validate: bool = False

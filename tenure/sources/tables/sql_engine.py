@@ -185,7 +185,7 @@ class SqlEngine:
         with self._limit_time():
             found = self._fetch_all(f"DESCRIBE {_quote_qualified(name)}")
             columns = tuple(Column(str(row[0]), _classify_type(str(row[1]))) for row in found[:_MAX_COLUMNS])
-            listed = ", ".join(_quote_name(column.name) for column in columns)
+            listed = ", ".join(quote_name(column.name) for column in columns)
             first = self._fetch_all(f"SELECT {listed} FROM {_quote_qualified(name)} LIMIT {sample}")
         rows = tuple(tuple(map(_convert_value, row)) for row in first)
         try:
@@ -198,7 +198,7 @@ class SqlEngine:
 
     def _measure_column(self, name: str, column: Column) -> Column:
         """Return a column with its statistics."""
-        here, table = _quote_name(column.name), _quote_qualified(name)
+        here, table = quote_name(column.name), _quote_qualified(name)
         if column.kind == "other":
             (counted,) = self._fetch_all(f"SELECT count(*) - count({here}) FROM {table}")
             return Column(column.name, column.kind, null_count=int(counted[0]))
@@ -226,7 +226,7 @@ class SqlEngine:
     def _load_extensions(self, formats: set[str], as_text: bool) -> None:
         for wanted, extension in _EXTENSIONS.items():
             if wanted in formats:
-                self._connection.execute(f"LOAD {_quote_text(str(_find_extension(extension)))}")
+                self._connection.execute(f"LOAD {quote_text(str(_find_extension(extension)))}")
         if "sqlite" in formats and as_text:
             self._connection.execute("SET sqlite_all_varchar = true")
 
@@ -238,12 +238,12 @@ class SqlEngine:
         except (duckdb.Error, ConnectionStringError) as error:
             # A database that cannot be opened must not prevent the use of the others.
             self._tables[database.name] = []
-            self._connection.execute(f"DETACH DATABASE IF EXISTS {_quote_name(_get_alias(database))}")
+            self._connection.execute(f"DETACH DATABASE IF EXISTS {quote_name(_get_alias(database))}")
             self._open_errors.append(f"{database.name} cannot be opened: {_format_error(error, database.location)}")
 
     def _create_view(self, database: Database) -> None:
-        reader = _READERS[database.format].format(_quote_text(_escape_pattern(database.location)))
-        self._connection.execute(f"CREATE OR REPLACE VIEW {_quote_name(database.name)} AS SELECT * FROM {reader}")
+        reader = _READERS[database.format].format(quote_text(_escape_pattern(database.location)))
+        self._connection.execute(f"CREATE OR REPLACE VIEW {quote_name(database.name)} AS SELECT * FROM {reader}")
         self._tables[database.name].append(database.name)
 
     def _load_sheets(self, database: Database) -> None:
@@ -251,10 +251,10 @@ class SqlEngine:
         # The import takes as long as all other imports of this module together.
         from tenure.sources.tables.sheets import read_sheets
 
-        self._connection.execute(f"CREATE SCHEMA {_quote_name(database.name)}")
+        self._connection.execute(f"CREATE SCHEMA {quote_name(database.name)}")
         for sheet in islice(read_sheets(Path(database.location)), _MAX_TABLES):
             self._connection.register("_sheet", sheet.table)
-            held = f"{_quote_name(database.name)}.{_quote_name(sheet.name)}"
+            held = f"{quote_name(database.name)}.{quote_name(sheet.name)}"
             self._connection.execute(f"CREATE TABLE {held} AS SELECT * FROM _sheet")
             self._connection.unregister("_sheet")
             self._tables[database.name].append(f"{database.name}.{sheet.name}")
@@ -266,7 +266,7 @@ class SqlEngine:
             self._attach_postgres(database.location, attached)
         else:
             self._connection.execute(
-                f"ATTACH {_quote_text(database.location)} AS {_quote_name(attached)} (TYPE sqlite, READ_ONLY)"
+                f"ATTACH {quote_text(database.location)} AS {quote_name(attached)} (TYPE sqlite, READ_ONLY)"
             )
         found = self._fetch_all(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? "
@@ -276,22 +276,22 @@ class SqlEngine:
         )
         own = [(str(schema), str(table)) for schema, table in found if schema not in _SYSTEM_SCHEMAS][:_MAX_TABLES]
         several = len({schema for schema, _ in own}) > 1
-        self._connection.execute(f"CREATE SCHEMA {_quote_name(database.name)}")
+        self._connection.execute(f"CREATE SCHEMA {quote_name(database.name)}")
         for schema, table in own:
             name = f"{schema}_{table}" if several and schema not in ("main", "public") else table
-            shown = f"{_quote_name(database.name)}.{_quote_name(name)}"
-            inside = f"{_quote_name(attached)}.{_quote_name(schema)}.{_quote_name(table)}"
+            shown = f"{quote_name(database.name)}.{quote_name(name)}"
+            inside = f"{quote_name(attached)}.{quote_name(schema)}.{quote_name(table)}"
             self._connection.execute(f"CREATE VIEW {shown} AS SELECT * FROM {inside}")
             self._tables[database.name].append(f"{database.name}.{name}")
 
     def _attach_postgres(self, location: str, attached: str) -> None:
         """Attach a database by a secret, which is dropped afterwards: no statement can show it."""
         options = {"type": "postgres", **parse_connection_string(location)}
-        listed = ", ".join(f"{name} {_quote_text(value)}" for name, value in options.items())
+        listed = ", ".join(f"{name} {quote_text(value)}" for name, value in options.items())
         self._connection.execute(f"CREATE TEMPORARY SECRET {_CONNECTION_SECRET} ({listed})")
         try:
             self._connection.execute(
-                f"ATTACH '' AS {_quote_name(attached)} (TYPE postgres, SECRET {_CONNECTION_SECRET}, READ_ONLY)"
+                f"ATTACH '' AS {quote_name(attached)} (TYPE postgres, SECRET {_CONNECTION_SECRET}, READ_ONLY)"
             )
         finally:
             self._connection.execute(f"DROP SECRET {_CONNECTION_SECRET}")
@@ -299,7 +299,7 @@ class SqlEngine:
     def _close_off(self, files: Sequence[str]) -> None:
         """Block access to everything except attached databases and the given files; this cannot be undone."""
         allowed = dict.fromkeys(path for file in files for path in (file, _escape_pattern(file)))
-        self._connection.execute(f"SET allowed_paths = [{', '.join(map(_quote_text, allowed))}]")
+        self._connection.execute(f"SET allowed_paths = [{', '.join(map(quote_text, allowed))}]")
         self._connection.execute("SET enable_external_access = false")
 
     def _lock(self) -> None:
@@ -308,10 +308,10 @@ class SqlEngine:
         for name in self.names:
             _, dot, table = name.partition(".")
             if dot and table.lower() in self._hidden - files:
-                self._connection.execute(f"DROP VIEW IF EXISTS main.{_quote_name(table)}")
+                self._connection.execute(f"DROP VIEW IF EXISTS main.{quote_name(table)}")
         schemas = dict.fromkeys(["main", *(name.partition(".")[0] for name in self.names if "." in name)])
-        path = ",".join(_quote_name(schema) for schema in schemas)
-        self._connection.execute(f"SET search_path = {_quote_text(path)}")
+        path = ",".join(quote_name(schema) for schema in schemas)
+        self._connection.execute(f"SET search_path = {quote_text(path)}")
         self._connection.execute("SET lock_configuration = true")
 
     def _hide_catalogue(self) -> None:
@@ -319,7 +319,7 @@ class SqlEngine:
         internal = self._fetch_all("SELECT DISTINCT view_name FROM duckdb_views() WHERE internal")
         self._hidden = frozenset(str(name) for (name,) in internal)
         for name in self._hidden:
-            self._connection.execute(f"CREATE VIEW {_quote_name(name)} AS SELECT NULL AS hidden WHERE false")
+            self._connection.execute(f"CREATE VIEW {quote_name(name)} AS SELECT NULL AS hidden WHERE false")
 
     def _fetch_all(self, sql: str, parameters: Sequence[str] = ()) -> list[tuple[Any, ...]]:
         return self._connection.execute(sql, list(parameters)).fetchall()
@@ -407,16 +407,18 @@ def _convert_value(cell: object) -> CellValue:
     return str(cell)[:_MAX_CELL_LENGTH]
 
 
-def _quote_name(name: str) -> str:
+def quote_name(name: str) -> str:
+    """Return a name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _quote_qualified(name: str) -> str:
     schema, dot, table = name.partition(".")
-    return f"{_quote_name(schema)}.{_quote_name(table)}" if dot else _quote_name(name)
+    return f"{quote_name(schema)}.{quote_name(table)}" if dot else quote_name(name)
 
 
-def _quote_text(value: str) -> str:
+def quote_text(value: str) -> str:
+    """Return a text in single quotes."""
     return "'" + value.replace("'", "''") + "'"
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tenure.algorithms.claims.claim_pairs import find_claim_pairs, find_disputable_pairs
+from tenure.algorithms.claims.claim_pairs import find_disputable_pairs
 from tenure.contracts.base import SourceId
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -13,8 +13,8 @@ OTHER = "The milk of the goat is curdled with rennet before the cheese is presse
 
 
 def test_related_claims_of_two_sources_are_paired() -> None:
-    """Claims on one subject are paired across sources, with their positions, and never within a source."""
-    found = find_claim_pairs(
+    """Claims on one subject are paired across sources, with their positions."""
+    found = find_disputable_pairs(
         [
             passage(f"{OTHER} {RISES} {RISES}", "bread", 100),
             passage(LONGER, "rye"),
@@ -31,9 +31,8 @@ def test_related_claims_of_two_sources_are_paired() -> None:
 
 def test_unrelated_claims_are_not_paired() -> None:
     """Sources without common words, and a single source, have no pairs."""
-    assert find_claim_pairs([passage(RISES, "bread"), passage(OTHER, "cheese")], encode) == []
-    assert find_claim_pairs([passage(RISES, "bread")], encode) == []
-    assert find_claim_pairs([passage(f"{RISES} {LONGER}", "bread")], encode) == []
+    assert find_disputable_pairs([passage(RISES, "bread"), passage(OTHER, "cheese")], encode) == []
+    assert find_disputable_pairs([passage(RISES, "bread")], encode) == []
 
 
 def test_passages_of_one_source_may_contradict_each_other() -> None:
@@ -41,7 +40,7 @@ def test_passages_of_one_source_may_contradict_each_other() -> None:
     apart, together = [passage(RISES, "bread"), passage(LONGER, "bread", 900)], [passage(f"{RISES} {LONGER}")]
 
     assert [(pair.a.text, pair.b.text) for pair in find_disputable_pairs(apart, encode)] == [(RISES, LONGER)]
-    assert find_claim_pairs(apart, encode) == find_disputable_pairs(together, encode) == []
+    assert find_disputable_pairs(together, encode) == []
 
 
 def test_parallel_statements_are_not_disputable() -> None:
@@ -71,7 +70,6 @@ def test_descriptions_of_tables_are_not_disputable() -> None:
     report = "A column visits of the table loans holds whole numbers with a mean of 41 and a sum of 91."
     given = [passage(text, f"s{n}") for n, text in enumerate((visits, prints))]
 
-    assert find_claim_pairs(given, encode)
     assert find_disputable_pairs(given, encode) == []
     assert find_disputable_pairs([given[0], passage(report, "s2")], encode)
 
@@ -80,8 +78,8 @@ def test_pairs_are_bounded() -> None:
     """Only the most similar pairs are returned."""
     many = [passage(RISES.replace("two", number), f"s{n}") for n, number in enumerate("two six nine ten".split())]
 
-    assert len(find_claim_pairs(many, encode)) == 6
-    assert len(find_claim_pairs(many, encode, max_pairs=1)) == 1
+    assert len(find_disputable_pairs(many, encode)) == 6
+    assert len(find_disputable_pairs(many, encode, max_pairs=1)) == 1
 
 
 def test_statements_of_other_times_and_versions_are_not_disputable() -> None:
@@ -98,7 +96,6 @@ def test_statements_of_other_times_and_versions_are_not_disputable() -> None:
     titled = [replace(one, heading_path=(), title=title) for one, title in titles]
 
     for passages in (before, headed, titled):
-        assert find_claim_pairs(passages, encode)
         assert find_disputable_pairs(passages, encode) == []
     assert find_disputable_pairs([replace(one, heading_path=("PEP 8",)) for one in headed], encode)
 

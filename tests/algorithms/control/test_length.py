@@ -4,16 +4,16 @@ from typing import get_args
 
 import pytest
 
-from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_sections, scale_words
+from tenure.algorithms.control.length import ABSTRACT_SENTENCES, scale_excerpts, scale_sections
 from tenure.contracts.run.limit_fields import ReportLength
 
 
 def test_lengths_are_ordered() -> None:
-    """A short report has fewer sections and words than a standard one, and a long one more."""
+    """A short report has fewer sections and excerpts than a standard one, and a long one more."""
     lengths: tuple[ReportLength, ...] = get_args(ReportLength)
 
     assert [scale_sections(4, length) for length in lengths] == [2, 4, 6]
-    assert [scale_words(200, length) for length in lengths] == [100, 200, 320]
+    assert [scale_excerpts(5, length) for length in lengths] == [2, 5, 8]
     assert [ABSTRACT_SENTENCES[length] for length in lengths] == [(1, 3), (3, 5), (4, 6)]
 
 

@@ -41,7 +41,7 @@ def test_missing_vectors_are_described() -> None:
 def test_preferences_are_described_with_their_use() -> None:
     """The note says whether a model received the preferences, and which calls did without."""
     known, used = ("We use metric units", "Be brief"), Usage(model_calls=3)
-    failed = FallbackRecord(role="section_writer", reason="no answer")
+    failed = FallbackRecord(role="report_writer", reason="no answer")
     other = FallbackRecord(role="router", reason="no answer")
 
     assert describe_preferences((), used, ()) == ()
@@ -51,7 +51,7 @@ def test_preferences_are_described_with_their_use() -> None:
     given = "Preferences given to the models that planned and wrote this: “We use metric units”; “Be brief”."
     assert describe_preferences(known, used, (other,)) == (given,)
     assert describe_preferences(known, used, (other, failed, failed)) == (
-        f"{given} Calls of section_writer without a model did not apply them.",
+        f"{given} Calls of report_writer without a model did not apply them.",
     )
 
 

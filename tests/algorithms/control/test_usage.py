@@ -13,7 +13,7 @@ from tests.support.tiers import slow
 
 CALLS = st.lists(
     st.tuples(
-        st.sampled_from(["router", "outliner", "section_writer"]),
+        st.sampled_from(["router", "outliner", "report_writer"]),
         st.sampled_from(["offline", "gpt-5"]),
         st.integers(0, 1000),
         st.integers(0, 1000),
@@ -96,8 +96,8 @@ def test_cost_is_unknown_if_a_price_is_unknown(costs: tuple[float | None, ...], 
     """One paid answer without a price makes the sum unknown; fallbacks, which are free, do not."""
     usage = add_call(Usage(), "router", reply("offline", 0, 0))
     for cost in costs:
-        usage = add_call(usage, "title_writer", reply("m", 1, 1, cost_usd=cost))
-    assert usage.cost_usd == usage.by_role["title_writer"].cost_usd == total
+        usage = add_call(usage, "outliner", reply("m", 1, 1, cost_usd=cost))
+    assert usage.cost_usd == usage.by_role["outliner"].cost_usd == total
     assert add_call(usage, "router", reply("offline", 0, 0)).cost_usd == total
 
 
@@ -105,8 +105,8 @@ def test_first_token_time_is_averaged_over_streamed_answers() -> None:
     """First token time is averaged over streamed answers."""
     usage = Usage()
     for seconds in (0.5, None, 1.5):
-        usage = add_call(usage, "section_writer", reply("m", 1, 1, first_token_seconds=seconds))
-    used = usage.by_role["section_writer"]
+        usage = add_call(usage, "report_writer", reply("m", 1, 1, first_token_seconds=seconds))
+    used = usage.by_role["report_writer"]
     assert (used.calls, used.streamed, used.first_token_seconds) == (3, 2, 1.0)
 
 
@@ -123,7 +123,7 @@ def test_a_recorded_call_keeps_its_times() -> None:
     first = record_call(WorkflowUsage(), "router", reply("gpt-5", 10, 2), (0, 10))
     first = record_call(first, "planner", reply("gpt-5", 10, 2, model_calls=2), (10, 30))
     first = record_call(first, "decider", reply("offline", 0, 0), (30, 40))
-    second = record_call(WorkflowUsage(), "section_writer", reply("gpt-5", 10, 2), (30, 50))
+    second = record_call(WorkflowUsage(), "report_writer", reply("gpt-5", 10, 2), (30, 50))
     total = sum_run_usage([first, second])
 
     assert first.call_spans == ((0, 10), (10, 20), (20, 30))

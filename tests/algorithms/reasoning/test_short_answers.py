@@ -3,13 +3,10 @@
 import pytest
 
 from tenure.algorithms.reasoning.short_answers import (
-    extract_short_answer,
     find_short_answer,
     has_detail,
     is_factoid_question,
 )
-from tests.support.passages import passage
-from tests.support.worlds import encode
 
 TITLE = "Guild of Bakers"
 
@@ -78,20 +75,6 @@ def test_the_nearest_phrase_is_the_answer() -> None:
 
     assert find_short_answer("When was the hall built?", [(TITLE, text)]) == ("1848", 0)
     assert find_short_answer("When was the burnt hall rebuilt?", [(TITLE, text)]) is None
-
-
-def test_a_short_answer_is_an_argument() -> None:
-    """The sentence with the answer is its conclusion; other sentences are not used."""
-    text = "The Guild of Bakers was founded in 1848."
-    found = extract_short_answer(
-        "When was the Guild of Bakers founded?",
-        [passage("The Guild of Smiths has 3 forges and 1 hall.", "smiths", title="Smiths"), passage(text)],
-        encode,
-    )
-
-    assert found.conclusion is not None
-    assert (found.answer, found.conclusion.text, found.conclusion.passage_number) == ("1848", text, 2)
-    assert extract_short_answer("How is bread made?", [passage("Bread is made by Ada Miller.")], encode).answer == ""
 
 
 def test_factoid_questions_are_recognised() -> None:

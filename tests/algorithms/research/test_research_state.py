@@ -541,7 +541,7 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
     """Return a synthesis with the maximum length and citations of each part."""
 
     def cited(passage: PassageRef) -> Citation:
-        return Citation(source=passage.source, chunk=passage.chunk, start=10**6, end=10**6 + 1, quote="q" * 100)
+        return Citation(source=passage.source, chunk=passage.chunk, start=10**6, end=10**6 + 1, quote="q" * 95)
 
     def part(first: int) -> Draft:
         groups = (known[n : n + 4] for n in range(first, first + 48, 4))
@@ -549,7 +549,7 @@ def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
         assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART_CHARACTERS
         return Draft(blocks=(Block(claims=claims),))
 
-    return SynthesisDraft(situation=part(0), complication=part(24), resolution=part(0))
+    return SynthesisDraft(situation=part(0), complication=part(24))
 
 
 def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:

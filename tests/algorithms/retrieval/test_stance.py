@@ -1,39 +1,13 @@
-"""Tests of stance detection."""
+"""Tests of positions and of the sentences that take a side."""
 
 import pytest
 
 from tenure.algorithms.retrieval.stance import (
     choose_position,
-    detect_stance,
     find_position,
     find_stance_sentence,
     weigh_terms,
 )
-from tenure.contracts.evidence.retrieval import PassageStance
-
-
-@pytest.mark.parametrize(
-    ("position", "text", "expected"),
-    [
-        ("Vitamin C prevents colds", "Vitamin C prevents most colds.", "supporting"),
-        ("Vitamin C prevents colds", "Vitamin C does not prevent colds. It is an acid.", "contradicting"),
-        ("Vitamin C does not prevent colds", "Vitamin C prevents colds.", "contradicting"),
-        ("Vitamin C does not prevent colds", "It is refuted that vitamin C prevents colds.", "supporting"),
-        ("Vitamin C prevents colds", "It is not wrong that vitamin C prevents colds.", "supporting"),
-        ("Vitamin C prevents colds", "Glaciers are not warm.", "neutral"),
-        ("Vitamin C prevents colds", "", "neutral"),
-        ("Is it?", "Vitamin C prevents colds.", "neutral"),
-        ("Coffee increases the risk of heart disease", "Coffee lowers the risk of heart disease.", "contradicting"),
-        ("Does coffee increase the risk of heart disease?", "Coffee raises the risk of heart disease.", "supporting"),
-        ("Is butter better than oil?", "Oil is better than butter for frying.", "contradicting"),
-        ("Is butter better than oil?", "Butter is better than oil for frying.", "supporting"),
-        ("Is butter better than oil?", "Is butter better than oil?", "neutral"),
-        ("Does coffee cause heart disease?", "Coffee is grown in Brazil.", "neutral"),
-    ],
-)
-def test_nearest_sentence_decides_the_stance(position: str, text: str, expected: PassageStance) -> None:
-    """Opposite polarity contradicts, the same one supports; a sentence with other words is neutral."""
-    assert detect_stance(position, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -78,7 +52,7 @@ def test_the_sentence_that_takes_the_stance_is_found() -> None:
 
 
 def test_the_common_subject_of_all_texts_takes_no_side() -> None:
-    """A sentence that shares only the name of the common subject with a position is neutral."""
+    """A sentence that shares only the name of the common subject with a position takes no side."""
     position = "Does compression improve the speed of the Orion database?"
     other = "The Orion database keeps deleted records for a week."
     texts = [
@@ -89,6 +63,6 @@ def test_the_common_subject_of_all_texts_takes_no_side() -> None:
     ]
     weights = weigh_terms(position, texts)
 
-    assert detect_stance(position, other) == "contradicting"
-    assert detect_stance(position, other, weights) == "neutral"
-    assert detect_stance(position, texts[-1], weights) == "contradicting"
+    assert find_stance_sentence(position, other, "contradicting")
+    assert find_stance_sentence(position, other, "contradicting", weights) is None
+    assert find_stance_sentence(position, texts[-1], "contradicting", weights)

@@ -1,13 +1,10 @@
-"""Tests of excerpts."""
+"""Tests of sentences that can be quoted alone."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tenure.algorithms.text.excerpts import (
-    MAX_RUN_SENTENCES,
-    extract_excerpts,
     has_back_reference,
+    is_back_matter,
     is_complete_sentence,
     make_standalone,
 )
@@ -20,10 +17,6 @@ LEANING = "This gives the bread a finer taste."
 
 def sentence(text: str) -> Sentence:
     return Sentence(text, 0, len(text), 1, "prose")
-
-
-def found(text: str, kind: str = "prose") -> list[tuple[str, str]]:
-    return [(excerpt.kind, excerpt.text) for excerpt in extract_excerpts([passage(text, kind=kind)])]
 
 
 @pytest.mark.parametrize(
@@ -96,107 +89,12 @@ def test_document_number_replaces_the_title() -> None:
     assert make_standalone("This document treats rye bread.", "RFC 12: On bread") == "RFC 12 treats rye bread."
 
 
-def test_dependent_sentence_follows_its_antecedent() -> None:
-    """A run starts with a self-contained sentence and includes the sentences that depend on it."""
-    assert found(f"{PLAIN} {LEANING}") == [("run", f"{PLAIN} {LEANING}")]
-
-
-def test_run_ends_at_the_word_limit() -> None:
-    """A sentence that would make the run too long starts its own run if it can."""
-    long = f"The baker is {'never ever ' * 18}late."
-
-    assert found(f"{long} {long}") == [("run", long), ("run", long)]
-
-
-def test_run_ends_at_the_sentence_limit() -> None:
-    """An excerpt has a limited number of sentences."""
-    assert found(" ".join([PLAIN, *[LEANING] * 6])) == [
-        ("run", " ".join([PLAIN, *[LEANING] * (MAX_RUN_SENTENCES - 1)]))
-    ]
-
-
-def test_run_ends_before_an_unquotable_sentence() -> None:
-    """A dependent sentence that refers to another place is omitted."""
-    assert found(f"{PLAIN} This is explained in this section. {LEANING}") == [("run", PLAIN)]
-
-
-def test_dependent_sentence_alone_is_no_excerpt() -> None:
-    """A sentence without its antecedent is not quoted."""
-    assert found(LEANING) == []
-
-
-ITEMS = "- flour that is finely milled\n- water that is not cold\n- salt from the near sea"
-
-
-def test_list_includes_its_introduction() -> None:
-    """A sentence that ends in a colon and the list after it are one excerpt."""
-    assert found(f"A dough of bread needs:\n\n{ITEMS}") == [
-        (
-            "list",
-            "A dough of bread needs: flour that is finely milled water that is not cold salt from the near sea",
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"It needs the following:\n\n{ITEMS}",
-        f"Needs:\n\n{ITEMS}",
-        f"A dough of bread needs, see below:\n\n{ITEMS}",
-        "A dough of bread needs:\n\n- flour that is finely milled",
-        "A dough of bread needs:\n\n" + "- flour that is finely milled\n" * 9,
-        "A dough of bread needs:\n\n- flour\n- water",
-        "A dough of bread needs:\n\n- flour that I mill finely\n- water that is not cold",
-        "A dough of bread needs:",
-        "A dough of bread needs:\n\nFlour and water",
-    ],
-)
-def test_dependent_list_is_no_excerpt(text: str) -> None:
-    """A dependent or short introduction, too few or too many items, fragments and first persons are rejected."""
-    assert "list" not in [kind for kind, _ in found(text)]
-
-
-def test_complete_list_items_are_excerpts() -> None:
-    """An item that is a complete sentence is quotable without its list."""
-    assert found(f"- {PLAIN}\n- {LEANING}\n- flour") == [("run", PLAIN)]
-
-
-def test_back_matter_has_no_excerpts() -> None:
-    """Sections such as references and acknowledgements have no excerpts."""
-    assert extract_excerpts([passage(PLAIN, headings=("Bread", "References:"))]) == []
-    assert extract_excerpts([passage(PLAIN, headings=("References", "Bread"))]) != []
-
-
-def test_code_has_no_excerpts() -> None:
-    """Comments of a program are not quoted as prose."""
-    assert found(PLAIN, kind="code") == []
-
-
-PIECES = st.sampled_from([PLAIN, LEANING, "A dough needs these things:", ITEMS, "# Title", "", "and so on", "I bake."])
-
-
-@given(st.lists(PIECES, max_size=8), st.sampled_from([" ", "\n", "\n\n"]))
-@settings(deadline=None)
-def test_excerpts_are_verbatim(pieces: list[str], joint: str) -> None:
-    """Sentences are verbatim, no sentence starts two excerpts, and passages are numbered from 1."""
-    passages = [passage(joint.join(pieces)), passage(joint.join(reversed(pieces)), "other")]
-
-    made = extract_excerpts(passages)
-
-    for excerpt in made:
-        text = passages[excerpt.passage_number - 1].text
-        assert all(text[s.start : s.end] == s.text for s in excerpt.sentences)
-        assert excerpt.start == excerpt.sentences[0].start
-    opened = [(excerpt.passage_number, excerpt.start) for excerpt in made]
-    assert len(opened) == len(set(opened))
+def test_back_matter_is_known_by_its_nearest_heading() -> None:
+    """Sections such as references are back matter; sections below them are not."""
+    assert is_back_matter(passage(PLAIN, headings=("Bread", "References:")))
+    assert not is_back_matter(passage(PLAIN, headings=("References", "Bread")))
 
 
 def test_sentence_with_an_endless_word_is_rejected() -> None:
-    """Neither such a sentence nor a list with one is quoted; adjacent sentences are."""
-    data = "x" * 3_000
-    listed = f"A dough of bread needs:\n\n- flour that is {data} and fresh\n- salt that is not too old"
-
-    assert found(f"The baker lets {data} rise for two hours.\n\n{PLAIN}") == [("run", PLAIN)]
-    assert [kind for kind, _ in found(listed)] == []
-    assert [kind for kind, _ in found(listed.replace(data, "white"))] == ["list"]
+    """A data line is no sentence that can be quoted."""
+    assert not is_complete_sentence(sentence(f"The baker lets {'x' * 3_000} rise for two hours."))

@@ -11,6 +11,8 @@ import pytest
 from benchmarks.peers.documents import INVENTIONS, QUESTIONS, Corpus
 from benchmarks.peers.model import Behaviour, PeerModel
 from tenure.models.openai.json_schema import build_strict_schema
+from tenure.roles.report_edits import ReportReviewerOutput, parse_review
+from tenure.roles.report_markdown import parse_report
 from tests.roles.cases import CASES, EVIDENCE
 
 SENTENCE = "A worker that has crashed is replaced by another worker within some seconds"
@@ -115,7 +117,7 @@ def test_inventions_are_planted_in_prose(model: PeerModel) -> None:
     assert all(f"{text.removesuffix('.')} [4]." in answer for text in INVENTIONS.values())
 
 
-@pytest.mark.parametrize("name", ["section_writer", "section_reviewer", "abstract_writer"])
+@pytest.mark.parametrize("name", ["synthesizer", "answerer"])
 def test_planted_answers_fit_the_roles_of_tenure(model: PeerModel, name: str) -> None:
     """A planted answer is valid, so that no correction removes it."""
     model.begin_run(QUESTIONS[0], Behaviour(plants=True))
@@ -127,3 +129,24 @@ def test_planted_answers_fit_the_roles_of_tenure(model: PeerModel, name: str) ->
     reply = httpx.post(f"{model.base_url}/chat/completions", json=body).raise_for_status().json()
 
     case.role.output.model_validate_json(reply["choices"][0]["message"]["content"])
+
+
+def test_inventions_are_planted_in_a_report(model: PeerModel) -> None:
+    """They cite a true passage, apart from the invented source, and the review confirms them."""
+    model.begin_run(QUESTIONS[0], Behaviour(plants=True))
+    written, review = (_ask_role(model, name) for name in ("report_writer", "report_reviewer"))
+    section = parse_report(written).parts[1]
+    cited = {sentence.text: sentence.passages for block in section.blocks for sentence in block.sentences}
+
+    assert cited.keys() >= set(INVENTIONS.values())
+    assert cited[INVENTIONS["source"]] == (97,)
+    assert all(0 < number <= 3 for kind, text in INVENTIONS.items() if kind != "source" for number in cited[text])
+    parsed = parse_review(review)
+    assert parsed.sections and parsed == ReportReviewerOutput(sections=parsed.sections)
+
+
+def _ask_role(model: PeerModel, name: str) -> str:
+    messages = [message.model_dump() for message in CASES[name].role.prompt(CASES[name].input, EVIDENCE)]
+    reply = httpx.post(f"{model.base_url}/chat/completions", json={"model": "m", "messages": messages})
+    answer: str = reply.raise_for_status().json()["choices"][0]["message"]["content"]
+    return answer

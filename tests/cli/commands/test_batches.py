@@ -123,9 +123,7 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
     shared = RunRequest(
         question="?",
         corpora=("kitchen",),
-        limits=RunLimits(
-            min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
-        ),
+        limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
     wanted = BatchRequest(shared=shared, items=items, max_parallel=2)
     quiet = Namespace(json=True, detach=False, verbosity="normal", owner=None, priority=None)

@@ -47,6 +47,16 @@ def test_files_of_a_program_imply_the_coding_path(tmp_path: Path) -> None:
     assert request("Sum up the log", "--files", str(log), "--mode", "research").mode == "research"
 
 
+@pytest.mark.parametrize("option", ["--reasoning tree", "--strategy react", "--mcp maps"])
+def test_what_only_a_model_can_do_is_refused_without_one(option: str) -> None:
+    """An option that only a model carries out is refused without one, with the settings that name a model."""
+    with pytest.raises(UsageError, match=f"{option.removesuffix(' maps')} needs a chat model, which OPENAI_API_KEY"):
+        request("Why?", *option.split())
+    named = Settings(openai_base_url="http://127.0.0.1:1/v1", _env_file=None)
+    assert request("Why?", *option.split(), settings=named).limits.has_model
+    assert request("Why?", "--reasoning", "none").limits.reasoning == "none"
+
+
 def test_an_existing_corpus_is_not_read_again(tmp_path: Path) -> None:
     """--corpus adds an existing corpus to those of --docs."""
     made = request("Why?", "--docs", str(tmp_path), "--corpus", "shelf")

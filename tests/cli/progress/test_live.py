@@ -100,10 +100,10 @@ def test_ingestion_has_a_bar() -> None:
 
 def test_pending_failures_are_shown_in_the_table() -> None:
     """Failures that block the run are in the panel, with the time of the next attempt."""
-    busy = PendingFailure("retrying section_writer: busy", attempt=3, wait=4.2)
+    busy = PendingFailure("retrying report_writer: busy", attempt=3, wait=4.2)
 
     text = draw(RunSnapshot(WRITING, pending_failures=(busy,)))
-    assert "retrying section_writer: busy (attempt 3, next try in 4 s)" in text
+    assert "retrying report_writer: busy (attempt 3, next try in 4 s)" in text
     assert "blocked by failures" in draw(RunSnapshot(None, pending_failures=(busy,)))
 
 

@@ -1,7 +1,5 @@
 """Record what people and budgets decide: input requests, approvals, limits that are reached, raised and lowered."""
 
-from typing import Any
-
 from temporalio.client import Client
 from temporalio.common import Priority
 
@@ -21,6 +19,7 @@ from tests.histories.recorder import (
     wait_for_question,
     wait_for_signal,
 )
+from tests.histories.recordings.reports import MORE, WRITTEN
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
@@ -28,48 +27,36 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
-    edits,
     in_turn,
     plans,
     says,
     search,
     story,
-    text,
 )
 from tests.workflows.runtime.test_owner_proofs import ANNS, OWNERS, TOKENS
 from workflows.run.agent import AgentWorkflow
 
 PRICE = Price(input=1.0, output=10.0)
 WHICH = {"question": "What does ‘it’ stand for?", "assumption": "bread"}
-GREEDY = {"max_section_revisions": 10, "max_report_revisions": 10, "max_call_output": 256}
+GREEDY = {"effort": "complex", "has_model": True, "max_report_revisions": 10, "max_call_output": 256}
 
 
 def greedy() -> ScriptedChat:
-    """Return a model whose reviewers and reflectors always request more, each time something else."""
-    more = [edits((1, f"More of {n}.", 1), critique=f"More of {n}.", unfinished=True) for n in range(50)]
-    wanted: list[Any] = [
-        {
-            "critiques": [{"topic": "Bread", "critique": f"Again {n}.", "error": "overreach", "query": ""}],
-            "further_considerations": [],
-        }
-        for n in range(50)
-    ]
-    chat = ScriptedChat(
-        story(section_reviewer=in_turn(*more), report_reflector=in_turn(*wanted)),
-        bill=TokenUsage(tokens_in=2000, tokens_out=200),
-    )
+    """Return a model whose planner and decider always request more, each time something else."""
+    plan = in_turn(*(plans(search(f"What is flour number{n} word{n} made of?")) for n in range(50)))
+    chat = ScriptedChat(story(planner=plan, decider=says(MORE)), bill=TokenUsage(tokens_in=2000, tokens_out=200))
     chat.prices = dict.fromkeys(chat.lines, PRICE)
     return chat
 
 
 async def budget_calls(recorder: Recorder) -> None:
     """Record a run that a limit of model calls ends."""
-    await recorder.run(greedy(), limit(REQUEST, max_calls=24, **GREEDY))
+    await recorder.run(greedy(), limit(REQUEST, max_calls=8, **GREEDY))
 
 
 async def budget_tokens(recorder: Recorder) -> None:
     """Record a run that a limit of tokens ends."""
-    await recorder.run(greedy(), limit(REQUEST, max_tokens=60_000, **GREEDY))
+    await recorder.run(greedy(), limit(REQUEST, max_tokens=30_000, **GREEDY))
 
 
 async def budget_too_small(recorder: Recorder) -> None:
@@ -79,18 +66,18 @@ async def budget_too_small(recorder: Recorder) -> None:
 
 async def budget_cost(recorder: Recorder) -> None:
     """Record a run that a limit of money ends."""
-    await recorder.run(greedy(), limit(REQUEST, max_cost_usd=0.12, highest_price=PRICE, **GREEDY))
+    await recorder.run(greedy(), limit(REQUEST, max_cost_usd=0.04, highest_price=PRICE, **GREEDY))
 
 
 async def budget_searches(recorder: Recorder) -> None:
     """Record a run that a limit of searches ends."""
-    await recorder.run(ScriptedChat(story()), limit(REQUEST, max_searches=3, parallel_sections=1))
+    await recorder.run(ScriptedChat(story()), limit(REQUEST, max_searches=3))
 
 
 async def budget_time(recorder: Recorder) -> None:
     """Record a run whose time ends during a model call, which is cancelled and replaced by a fallback."""
-    held = Held(text(("All about it.", 1)))
-    await recorder.run(ScriptedChat(story(section_writer=held)), limit(SHORT, max_seconds=8.0, grace_seconds=1.0))
+    held = Held(WRITTEN)
+    await recorder.run(ScriptedChat(story(report_writer=held)), limit(SHORT, max_seconds=8.0, grace_seconds=1.0))
     held.released.set()
 
 
@@ -109,19 +96,17 @@ async def budget_raised(recorder: Recorder) -> None:
 
 
 async def budget_lowered(recorder: Recorder) -> None:
-    """Record a run without limits that receives one while its first section is written."""
-    held = Held(text(("All about it.", 1)))
+    """Record a run without limits that receives one while its report is written."""
+    held = Held(WRITTEN)
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
         used = (await handle.query(AgentWorkflow.progress)).usage.model_calls
         await tell(handle, "budget", budget=BudgetBounds(max_calls=used + 4))
-        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/section-1"), "update_control")
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
         held.released.set()
 
-    await recorder.run(
-        ScriptedChat(story(section_writer=held)), limit(REQUEST, parallel_sections=1, max_call_output=256), act
-    )
+    await recorder.run(ScriptedChat(story(report_writer=held)), limit(REQUEST, max_call_output=256), act)
 
 
 async def clarified(recorder: Recorder) -> None:
@@ -199,7 +184,7 @@ async def unapproved(recorder: Recorder) -> None:
 
 async def owned(recorder: Recorder) -> None:
     """Record a run of an owner: signals with his proof are checked and applied, others are refused."""
-    held = Held(text(("All about it.", 1)))
+    held = Held(WRITTEN)
     knowledge = MemoryKnowledge(dict(KITCHEN), corpora_by_source={"bread": "ann~kitchen", "cheese": "ann~kitchen"})
     ann = Client(
         recorder.client.service_client,
@@ -207,7 +192,7 @@ async def owned(recorder: Recorder) -> None:
         data_converter=DATA_CONVERTER,
         interceptors=[OwnerClientInterceptor("ann", TOKENS["ann"], recorder.client.namespace)],
     )
-    async with recorder.serve(ScriptedChat(story(section_writer=held)), knowledge, owners=OWNERS):
+    async with recorder.serve(ScriptedChat(story(report_writer=held)), knowledge, owners=OWNERS):
         handle = await recorder.start(AgentWorkflow.run, ANNS, client=ann, priority=Priority(fairness_key="ann"))
         await held.reached.wait()
         await recorder.client.get_workflow_handle(handle.id).signal("finish")

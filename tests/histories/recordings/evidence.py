@@ -111,7 +111,9 @@ async def disputes(recorder: Recorder) -> None:
             dispute_judge=says(agreed),
         )
     )
-    request = SHORT.model_copy(update={"question": "Does a long rise make bread better?"})
+    request = limit(SHORT, effort="complex", has_model=True).model_copy(
+        update={"question": "Does a long rise make bread better?"}
+    )
     await recorder.run(chat, request, knowledge=MemoryKnowledge(KITCHEN | documents))
 
 
@@ -471,7 +473,8 @@ async def reasoning_analogy(recorder: Recorder) -> None:
 
 async def reasoning_chain(recorder: Recorder) -> None:
     """Record reasoning that the kind of the question asks for, and that no evidence supports."""
-    await recorder.run(ScriptedChat(story(router=says({**ROUTE, "query_type": "analytical"}))), SHORT)
+    chat = ScriptedChat(story(router=says({**ROUTE, "query_type": "analytical"})))
+    await recorder.run(chat, limit(SHORT, effort="complex", has_model=True))
 
 
 async def reasoning_causal(recorder: Recorder) -> None:

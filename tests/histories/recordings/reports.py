@@ -13,28 +13,26 @@ from tests.support.worlds import (
     ENOUGH,
     FINISH,
     KITCHEN,
-    NO_CRITIQUE,
-    NOTHING_TO_ADD,
     ROUTE,
     Held,
     Line,
     MemoryKnowledge,
     Reply,
     ScriptedChat,
-    edits,
+    Source,
+    build_report,
     in_turn,
     plans,
     says,
     search,
     story,
-    text,
 )
 from tests.workflows.test_long_run import Endless
 from workflows.run.agent import AgentWorkflow
 from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
 
 MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
-WRITTEN = text(("All about it.", 1))
+WRITTEN = build_report({"Bread": "This is all about bread [1].", "Cheese": "This is all about cheese [2]."})
 COMPLEX = {**ROUTE, "complexity": "complex"}
 
 
@@ -44,13 +42,14 @@ async def offline(recorder: Recorder) -> None:
 
 
 async def revised(recorder: Recorder) -> None:
-    """Record a reviewed section, and a report that is written again after a critique."""
-    review = in_turn({"critique": "No mould.", "query": "mould"}, NO_CRITIQUE)
-    wanted = {
-        "critiques": [{"topic": "Bread", "critique": "Too bold.", "error": "overreach", "query": ""}],
-        "further_considerations": [],
-    }
-    await recorder.run(ScriptedChat(story(section_reviewer=review, report_reflector=in_turn(wanted, NOTHING_TO_ADD))))
+    """Record a report whose review asks for a search, after which it is reviewed again."""
+    review = in_turn(
+        "SECTION Cheese: SEARCH – No mould.\nSEARCH: Penicillium roqueforti",
+        "REPLACE 2: Bread is made from flour [1].",
+    )
+    mould = Source(uri="mould.md", title="Mould", text="Penicillium roqueforti grows in caves.")
+    knowledge = MemoryKnowledge(KITCHEN | {"mould": mould})
+    await recorder.run(ScriptedChat(story(report_reviewer=review)), limit(REQUEST, has_model=True), knowledge=knowledge)
 
 
 async def no_evidence(recorder: Recorder) -> None:
@@ -90,7 +89,7 @@ async def cycles(recorder: Recorder) -> None:
 
 
 async def feedback(recorder: Recorder) -> None:
-    """Record feedback to a section that is being written."""
+    """Record feedback to a report that is being written."""
     held = Held(WRITTEN)
 
     async def act(handle: Handle) -> None:
@@ -99,30 +98,30 @@ async def feedback(recorder: Recorder) -> None:
         await wait_for_signal(handle, "feedback")
         held.released.set()
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), limit(REQUEST, has_model=True), act)
 
 
 async def pause(recorder: Recorder) -> None:
-    """Record a run that is paused and resumed while its sections are written."""
+    """Record a run that is paused and resumed while its report is written."""
     held = Held(WRITTEN)
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
         await handle.signal(AgentWorkflow.pause)
         held.released.set()
-        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/section-1"), "update_control")
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
         await handle.signal(AgentWorkflow.resume)
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), act=act)
 
 
 async def finish(recorder: Recorder) -> None:
-    """Record a run that is asked to finish while its sections are written."""
+    """Record a run that is asked to finish while its report is written."""
     await _signal_writers(recorder, "finish")
 
 
 async def cancel(recorder: Recorder) -> None:
-    """Record a run that is cancelled by signal while its sections are written."""
+    """Record a run that is cancelled by signal while its report is written."""
     await _signal_writers(recorder, "cancel")
 
 
@@ -136,30 +135,30 @@ async def _signal_writers(recorder: Recorder, name: str) -> None:
         await asyncio.sleep(0.5)  # the children receive it as well
         held.released.set()
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), act=act)
 
 
 async def discarded(recorder: Recorder) -> None:
     """Record a run whose results are discarded while its report is reviewed."""
-    held = Held(NOTHING_TO_ADD)
+    held = Held("DONE")
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
         await tell(handle, "cancel", discard=True)
 
-    await recorder.run(ScriptedChat(story(report_reflector=held)), SHORT, act)
+    await recorder.run(ScriptedChat(story(report_reviewer=held)), limit(SHORT, has_model=True), act)
     held.released.set()
 
 
 async def cancelled_outside(recorder: Recorder) -> None:
-    """Record a run that is cancelled by Temporal's own command while its sections are written."""
+    """Record a run that is cancelled by Temporal's own command while its report is written."""
     held = Held(WRITTEN)
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
         await handle.cancel()
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), act=act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), act=act)
     held.released.set()
 
 
@@ -194,13 +193,13 @@ async def failed(recorder: Recorder) -> None:
 
 
 async def failed_late(recorder: Recorder) -> None:
-    """Record a run whose key expires after its sections are written: they are delivered."""
-    await recorder.run(ScriptedChat(story(title_writer=refuse)), SHORT)
+    """Record a run whose key expires after its report is written: it is delivered."""
+    await recorder.run(ScriptedChat(story(report_reviewer=refuse, claim_checker=refuse)), limit(SHORT, has_model=True))
 
 
-async def failed_sections(recorder: Recorder) -> None:
-    """Record a run in which no section can be written."""
-    await recorder.run(ScriptedChat(story(section_writer=refuse)), SHORT)
+async def failed_writer(recorder: Recorder) -> None:
+    """Record a run whose model refuses to write, so that a fallback writes the report."""
+    await recorder.run(ScriptedChat(story(report_writer=refuse)), SHORT)
 
 
 async def failed_planner(recorder: Recorder) -> None:
@@ -210,7 +209,7 @@ async def failed_planner(recorder: Recorder) -> None:
 
 async def unchecked(recorder: Recorder) -> None:
     """Record claims that cannot be checked."""
-    await recorder.run(ScriptedChat(story(claim_checker=refuse)), SHORT)
+    await recorder.run(ScriptedChat(story(claim_checker=refuse)), limit(SHORT, has_model=True))
 
 
 async def sub_questions(recorder: Recorder) -> None:
@@ -253,15 +252,6 @@ async def flooded(recorder: Recorder) -> None:
         await recorder.wait_for_end()
 
 
-async def failed_section(recorder: Recorder) -> None:
-    """Record a run in which one of two sections cannot be written, and the other is not reviewed."""
-
-    async def write(prompt: str) -> Reply:
-        return await refuse(prompt) if "<topic>\nBread" in prompt else WRITTEN
-
-    await recorder.run(ScriptedChat(story(section_writer=write, section_reviewer=refuse, self_evaluator=refuse)))
-
-
 async def failed_search(recorder: Recorder) -> None:
     """Record a task whose search fails, after which the cycle is planned again."""
     broken = search("How long does the dough rise?", id="a", strategy="multi_hop")
@@ -277,11 +267,7 @@ async def failed_research(recorder: Recorder) -> None:
 
 
 async def worse_edits(recorder: Recorder) -> None:
-    """Record claims that are corrected and removed, and edits that are undone."""
-    review = in_turn(
-        edits((1, "Bread is made from flour.", 1), critique="No flour.", query="mould"),
-        edits(critique="Worse.", delete=[1, 2]),
-    )
+    """Record edits of a review that are undone, and claims that are corrected and removed."""
 
     async def check(prompt: str) -> Reply:
         count = prompt.count("(cites ")
@@ -289,8 +275,8 @@ async def worse_edits(recorder: Recorder) -> None:
         verdicts = [{"claim": n, "verdict": "refuted", "confidence": 0.9} for n in range(1, count + 1)]
         return {"verdicts": verdicts, "corrections": corrections}
 
-    chat = ScriptedChat(story(section_reviewer=review, claim_checker=check))
-    await recorder.run(chat, limit(REQUEST, max_sections=1, max_section_revisions=3))
+    chat = ScriptedChat(story(report_reviewer=says("DELETE 1, 2, 3"), claim_checker=check))
+    await recorder.run(chat, limit(REQUEST, max_sections=1, has_model=True))
 
 
 async def low_score(recorder: Recorder) -> None:
@@ -301,7 +287,8 @@ async def low_score(recorder: Recorder) -> None:
         "issues": ["It is vague."],
     }
     await recorder.run(
-        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))), limit(SHORT, max_report_revisions=2)
+        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))),
+        limit(SHORT, max_report_revisions=2, has_model=True),
     )
 
 
@@ -338,21 +325,22 @@ async def outline_set(recorder: Recorder) -> None:
 
 
 async def outline_changed(recorder: Recorder) -> None:
-    """Record an outline that is changed while sections are written: one is dropped, one is added."""
+    """Record an outline that is changed while the report is written: one is dropped, one is added."""
     held = Held(WRITTEN)
-    lines: list[Line] = [says(text(("Bread is what it is.", 1))), held, says(text(("Butter is what it is.", 2)))]
+    lines: list[Line] = [held, says("## Butter\n\nButter is what it is [2].")]
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
         await tell(handle, "outline", outline=_topics("Butter | How is cheese made?", "Bread => Loaves"))
+        await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
+        held.released.set()
 
-    chat = ScriptedChat(story(section_writer=_in_lines(lines)))
-    await recorder.run(chat, limit(REQUEST, parallel_sections=1), act)
-    held.released.set()
+    chat = ScriptedChat(story(report_writer=_in_lines(lines)))
+    await recorder.run(chat, limit(REQUEST), act)
 
 
 async def outline_shortened(recorder: Recorder) -> None:
-    """Record an outline from which a section is dropped that waits to be written."""
+    """Record an outline from which a section is dropped while the report is written."""
     held = Held(WRITTEN)
 
     async def act(handle: Handle) -> None:
@@ -361,7 +349,7 @@ async def outline_shortened(recorder: Recorder) -> None:
         await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
         held.released.set()
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), limit(REQUEST, parallel_sections=1), act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), limit(REQUEST), act)
 
 
 async def continued(recorder: Recorder) -> None:
@@ -399,7 +387,7 @@ async def burst(recorder: Recorder) -> None:
         await asyncio.sleep(1.0)
         held.released.set()
 
-    await recorder.run(ScriptedChat(story(section_writer=held)), SHORT, act)
+    await recorder.run(ScriptedChat(story(report_writer=held)), SHORT, act)
 
 
 async def unheard(recorder: Recorder) -> None:
@@ -411,7 +399,7 @@ async def unheard(recorder: Recorder) -> None:
         await flood(handle, 60, SHORT_FEEDBACK_LENGTH)
         held.released.set()
 
-    chat = ScriptedChat(story(section_writer=held))
+    chat = ScriptedChat(story(report_writer=held))
     await recorder.run(chat, limit(SHORT, max_calls=60, max_call_output=256), act)
 
 

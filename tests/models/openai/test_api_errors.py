@@ -29,9 +29,7 @@ def complaint(message: str, status: int = 400) -> Fault:
 
 async def ask(chat: OpenAIChat, max_output: int | None = None) -> Completion:
     messages = (Message(role="user", content="Name it."),)
-    return await chat.complete(
-        ChatRequest("title_writer", "fast", messages, SCHEMA, max_output=max_output), ModelCall()
-    )
+    return await chat.complete(ChatRequest("outliner", "fast", messages, SCHEMA, max_output=max_output), ModelCall())
 
 
 async def asked(server: ModelServer, budget: int | None = None, **settings: Any) -> Completion:
@@ -50,7 +48,7 @@ def sent(server: ModelServer, *names: str) -> list[dict[str, Any]]:
 
 async def test_settings_are_sent() -> None:
     """Temperature, effort and the smaller of both limits are sent; a role's own settings take precedence."""
-    own = {"title_writer": RoleSettings(temperature=0.1)}
+    own = {"outliner": RoleSettings(temperature=0.1)}
     with ModelServer() as server:
         await asked(server, 900, temperature=1.5, reasoning_effort="low", max_output=700, roles=own)
         names = ("temperature", "reasoning_effort", *LIMITS)
@@ -123,8 +121,8 @@ async def test_a_budget_that_leaves_no_room_for_the_prompt_is_omitted() -> None:
         ("Unsupported value: 'temperature' does not support 0.5", {"temperature": 0.5}, "TENURE_TEMPERATURE"),
         (
             "Unrecognized request argument supplied: reasoning_effort",
-            {"roles": {"title_writer": RoleSettings(reasoning_effort="high")}},
-            "TENURE_ROLES__TITLE_WRITER__REASONING_EFFORT",
+            {"roles": {"outliner": RoleSettings(reasoning_effort="high")}},
+            "TENURE_ROLES__OUTLINER__REASONING_EFFORT",
         ),
         ("max_tokens is too large: 9000; at most 4096", {"max_output": 9000}, "TENURE_MAX_OUTPUT"),
     ],

@@ -41,7 +41,7 @@ async def chat(server: ModelServer) -> AsyncIterator[OpenAIChat]:
     await made.aclose()
 
 
-async def ask(chat: OpenAIChat, tier: Tier = "main", name: str = "title_writer") -> Completion:
+async def ask(chat: OpenAIChat, tier: Tier = "main", name: str = "outliner") -> Completion:
     return await chat.complete(ChatRequest(name, tier, PROMPT, Title.model_json_schema()), ModelCall())
 
 
@@ -61,7 +61,7 @@ async def test_asks_once_with_a_strict_schema(server: ModelServer, chat: OpenAIC
         "response_format": {
             "type": "json_schema",
             "json_schema": {
-                "name": "title_writer",
+                "name": "outliner",
                 "strict": True,
                 "schema": {
                     "type": "object",
@@ -83,9 +83,9 @@ async def test_tiers_choose_the_model(server: ModelServer, chat: OpenAIChat) -> 
 
 async def test_schema_names_are_sanitised(server: ModelServer, chat: OpenAIChat) -> None:
     """A schema's name is converted to the alphabet and length that servers accept."""
-    await ask(chat, name="title writer/" + "x" * 80)
+    await ask(chat, name="out liner/" + "x" * 80)
     sent = server.requests[0].json["response_format"]["json_schema"]["name"]
-    assert sent.startswith("title_writer_x")
+    assert sent.startswith("out_liner_x")
     assert len(sent) == 64
 
 
@@ -105,7 +105,7 @@ async def test_output_modes_are_tried_once(json_schema: bool, json_object: bool,
         tried = [(request.json.get("response_format") or {"type": "text"})["type"] for request in server.requests]
         assert tried == [*rungs, rungs[-1], *rungs]
         assert all(Title.model_validate_json(answer.text).title for answer in (first, second, other))
-        assert chat.get_capabilities("title_writer", "main").output_mode == rungs[-1]
+        assert chat.get_capabilities("outliner", "main").output_mode == rungs[-1]
         await chat.aclose()
 
 
@@ -135,15 +135,15 @@ async def test_error_messages_of_other_servers(
     """Every wording of an error about the format selects the next output mode."""
     server.fail(Fault(status, body=body))
     await ask(chat)
-    assert chat.get_capabilities("title_writer", "main").output_mode == "json_object"
+    assert chat.get_capabilities("outliner", "main").output_mode == "json_object"
 
 
 async def test_a_rejected_schema_affects_one_role(server: ModelServer, chat: OpenAIChat) -> None:
     """A schema that the server rejects changes the output mode of its own role only."""
-    said = "Invalid schema for response_format 'title_writer': In context=(), 'pattern' is not permitted."
+    said = "Invalid schema for response_format 'outliner': In context=(), 'pattern' is not permitted."
     server.fail(Fault(400, body={"error": {"message": said}}))
     await ask(chat)
-    assert [chat.get_capabilities(role, "main").output_mode for role in ("title_writer", "planner")] == [
+    assert [chat.get_capabilities(role, "main").output_mode for role in ("outliner", "planner")] == [
         "json_object",
         "json_schema",
     ]
@@ -331,7 +331,7 @@ async def test_concurrent_calls_share_the_output_mode() -> None:
         chat = OpenAIChat(routes("m"), base_url=server.base_url)
         answers = await asyncio.gather(*(ask(chat) for _ in range(5)))
         assert len(answers) == 5
-        assert chat.get_capabilities("title_writer", "main").output_mode == "json_object"
+        assert chat.get_capabilities("outliner", "main").output_mode == "json_object"
         await chat.aclose()
 
 

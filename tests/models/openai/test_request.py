@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.base import ChunkId
 from tenure.models.errors import RequestRejected, TransportError
 from tenure.models.openai.backend import CAPABILITIES_FILE, OpenAIBackend
 from tenure.models.openai.chat import OpenAIChat
@@ -24,7 +23,6 @@ INPUT = react.ReactInput(
     question="What is bread?",
     task="What is rye?",
     tools=tuple(TOOLS[name].describe() for name in ("hybrid_search", "lookup")),
-    passages=(ChunkId("a"),),
     steps_left=3,
 )
 LOOKUP = {"action": "lookup", "arguments": {"thought": "Look.", "confidence": 0.5, "term": "rye"}}
@@ -190,11 +188,6 @@ async def test_a_call_without_arguments_is_a_call() -> None:
         output = await asked(server)
 
     assert (output.action, output.arguments) == ("lookup", "{}")
-
-
-def test_the_fallback_needs_no_server() -> None:
-    """Without a model the role answers in the same form."""
-    assert react.fallback(INPUT, Evidence()).action == "hybrid_search"
 
 
 async def test_a_server_that_ignores_the_choice_gets_a_schema() -> None:

@@ -49,13 +49,13 @@ def backend(server: ModelServer, **settings: Any) -> OpenAIResponses:
 
 
 async def ask(chat: OpenAIResponses, call: ModelCall | None = None, **options: Any) -> Completion:
-    question = ChatRequest("title_writer", "main", PROMPT, Title.model_json_schema(), **options)
+    question = ChatRequest("outliner", "main", PROMPT, Title.model_json_schema(), **options)
     return await chat.complete(question, call or ModelCall())
 
 
 async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, tmp_path: Path) -> None:
     """The whole request: model, messages, schema, limits, background and store."""
-    roles = {"title_writer": RoleSettings(temperature=0.2, reasoning_effort="low", max_output=900)}
+    roles = {"outliner": RoleSettings(temperature=0.2, reasoning_effort="low", max_output=900)}
     chat = backend(server, roles=roles, home=tmp_path)
     completion = await ask(chat, max_output=700)
     sent = server.requests[0].json
@@ -63,7 +63,7 @@ async def test_asks_in_the_background_with_a_strict_schema(server: ModelServer, 
     assert (sent["model"], sent["background"], sent["store"]) == ("large", True, True)
     assert (sent["max_output_tokens"], sent["temperature"], sent["reasoning"]) == (700, 0.2, {"effort": "low"})
     declared = sent["text"]["format"]
-    assert (declared["type"], declared["name"], declared["strict"]) == ("json_schema", "title_writer", True)
+    assert (declared["type"], declared["name"], declared["strict"]) == ("json_schema", "outliner", True)
     assert Title.model_validate_json(completion.text).title
     assert completion.usage == TokenUsage(*server.tokens)
     await chat.aclose()
@@ -78,7 +78,7 @@ async def test_the_id_is_saved_immediately(server: ModelServer, chat: OpenAIResp
         ids.append(call.response_id)
         begun.set()
 
-    with server.hold("title_writer"):
+    with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, ModelCall(on_save=kept)))
         await asyncio.wait_for(begun.wait(), 10)
     await asked
@@ -88,7 +88,7 @@ async def test_the_id_is_saved_immediately(server: ModelServer, chat: OpenAIResp
 async def test_a_started_response_is_resumed(server: ModelServer, chat: OpenAIResponses) -> None:
     """A second attempt continues with the first one's response: one request, one bill."""
     first = ModelCall(is_abandoned=lambda: False)
-    with server.hold("title_writer") as gate:
+    with server.hold("outliner") as gate:
         asked = asyncio.create_task(ask(chat, first))
         await asyncio.to_thread(gate.arrived.wait, 10)
         while not first.response_id:  # noqa: ASYNC110 - the call has no event of its own
@@ -105,7 +105,7 @@ async def test_a_started_response_is_resumed(server: ModelServer, chat: OpenAIRe
 async def test_an_abandoned_call_cancels_its_response(server: ModelServer, chat: OpenAIResponses) -> None:
     """A call without a later attempt is cancelled at the server, and nothing is billed."""
     call = ModelCall()
-    with server.hold("title_writer"):
+    with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
         while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
@@ -118,7 +118,7 @@ async def test_an_abandoned_call_cancels_its_response(server: ModelServer, chat:
 
 async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, call: ModelCall) -> None:
     """Cancel a call whose response is started before its id has arrived."""
-    with server.hold("title_writer"), server.hold("title_writer", block_start=True) as news:
+    with server.hold("outliner"), server.hold("outliner", block_start=True) as news:
         asked = asyncio.create_task(ask(chat, call))
         assert await asyncio.to_thread(news.arrived.wait, 30)
         asked.cancel()
@@ -148,7 +148,7 @@ async def test_the_wait_for_the_id_is_limited(
 ) -> None:
     """A cancelled call waits for the id for a limited time and then disconnects."""
     monkeypatch.setattr(openai_responses, "CANCEL_TIMEOUT_SECONDS", 0.01)
-    with server.hold("title_writer", block_start=True) as news:
+    with server.hold("outliner", block_start=True) as news:
         asked = asyncio.create_task(ask(chat))
         assert await asyncio.to_thread(news.arrived.wait, 30)
         asked.cancel()
@@ -164,7 +164,7 @@ async def test_a_response_without_saved_id_is_cancelled(server: ModelServer, cha
     async def kept(call: ModelCall) -> None:
         raise TransportError("not kept")
 
-    with server.hold("title_writer"), pytest.raises(TransportError, match="not kept"):
+    with server.hold("outliner"), pytest.raises(TransportError, match="not kept"):
         await ask(chat, ModelCall(on_save=kept))
     assert server.responses.cancelled == server.responses.ids != []
     assert server.billed == []
@@ -173,7 +173,7 @@ async def test_a_response_without_saved_id_is_cancelled(server: ModelServer, cha
 async def test_a_cancelled_response_is_not_resumed(server: ModelServer, chat: OpenAIResponses) -> None:
     """If the response of an earlier attempt is cancelled, a new one is requested."""
     call = ModelCall()
-    with server.hold("title_writer"):
+    with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
         while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
@@ -189,7 +189,7 @@ async def test_a_cancelled_response_is_not_resumed(server: ModelServer, chat: Op
 async def test_a_response_lost_in_progress_is_retryable(server: ModelServer, chat: OpenAIResponses) -> None:
     """If a server loses a response, the attempt fails with the reason, and the next one starts over."""
     call = ModelCall()
-    with server.hold("title_writer"):
+    with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
         while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
             await asyncio.sleep(0.01)
@@ -214,7 +214,7 @@ async def test_the_time_limit_leaves_the_response_to_the_next_attempt(server: Mo
     """A response that exceeds the time limit of a call continues, since it is paid for."""
     chat = backend(server, model_timeout=0.5, home=tmp_path)
     call = ModelCall(is_abandoned=lambda: False)
-    with server.hold("title_writer"), pytest.raises(TransportError, match="gave no answer within"):
+    with server.hold("outliner"), pytest.raises(TransportError, match="gave no answer within"):
         await ask(chat, call)
     assert call.response_id
     await ask(chat, call)

@@ -30,7 +30,7 @@ def question(**fields: Any) -> ChatRequest:
     """Return a request with a streamed answer."""
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     return ChatRequest(
-        "section_writer", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields
+        "synthesizer", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields
     )
 
 
@@ -51,7 +51,7 @@ BILL = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 22}}
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     with ModelServer() as running:
-        running.on("section_writer", SAID)
+        running.on("synthesizer", SAID)
         yield running
 
 
@@ -96,10 +96,10 @@ async def test_a_complete_answer_keeps_its_connection(
 
     async with httpx.AsyncClient(event_hooks={"response": [note]}) as client:
         chat = OpenAIChat(routes("m"), base_url=server.base_url, http_client=client)
-        server.on("section_writer", first)
+        server.on("synthesizer", first)
         with suppress(UnusableAnswer):
             await ask(chat)
-        server.on("section_writer", SAID)
+        server.on("synthesizer", SAID)
         await ask(chat)
 
     assert len(ports) == 2 and len(set(ports)) == connections
@@ -136,7 +136,7 @@ class ReportingCall(ModelCall):
 async def test_tokens_are_reported_as_they_arrive(server: ModelServer, chat: OpenAIChat) -> None:
     """The first tokens are reported while the server delays the others."""
     told: asyncio.Queue[int] = asyncio.Queue()
-    with server.hold("section_writer", after_events=3) as gate:
+    with server.hold("synthesizer", after_events=3) as gate:
         call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
         first = await told.get()
         gate.opened.set()
@@ -244,7 +244,7 @@ async def test_an_error_event_is_classified(server: ModelServer, chat: OpenAICha
 async def test_a_silent_stream_fails(server: ModelServer) -> None:
     """A silence after the first token ends the call, long before its time limit."""
     chat = OpenAIChat(routes("m"), base_url=server.base_url, idle_timeout=0.2)
-    with server.hold("section_writer", after_events=3):
+    with server.hold("synthesizer", after_events=3):
         error = await failure(chat)
     await chat.aclose()
 
@@ -255,7 +255,7 @@ async def test_a_silent_stream_fails(server: ModelServer) -> None:
 async def test_the_whole_call_has_a_time_limit(server: ModelServer) -> None:
     """A stream that exceeds the time limit is a failed call."""
     chat = OpenAIChat(routes("m"), base_url=server.base_url, timeout=0.3)
-    with server.hold("section_writer", after_events=3):
+    with server.hold("synthesizer", after_events=3):
         error = await failure(chat)
     await chat.aclose()
 
@@ -294,7 +294,7 @@ async def test_tokens_are_estimated_without_usage(server: ModelServer, chat: Ope
 async def test_cancelling_closes_the_connection(server: ModelServer, chat: OpenAIChat) -> None:
     """A call that is cancelled during its stream closes the connection."""
     told: asyncio.Queue[int] = asyncio.Queue()
-    with server.hold("section_writer", after_events=3):
+    with server.hold("synthesizer", after_events=3):
         call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
         await told.get()
         call.cancel()

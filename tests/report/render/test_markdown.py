@@ -56,8 +56,8 @@ The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pull
 ## How this report was made
 
 - Run `research/why-tides-1a2b`, ended as *done*.
-- Models: fallbacks without a model (router, section writer); `gpt-5` (section writer)
-- The fallback answered instead of the model in one call of section writer: the answer was no JSON
+- Models: fallbacks without a model (router, report writer); `gpt-5` (report writer)
+- The fallback answered instead of the model in one call of report writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
 - Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)

@@ -30,7 +30,7 @@ def test_repeated_stand_ins_are_counted() -> None:
 
     text = render_provenance(assemble_result(report(fallbacks=fallbacks), SOURCES))
 
-    assert "- The fallback answered instead of the model in 3 calls of section writer: the answer was no JSON" in text
+    assert "- The fallback answered instead of the model in 3 calls of report writer: the answer was no JSON" in text
 
 
 def test_a_verdict_is_told_as_that_of_the_model() -> None:

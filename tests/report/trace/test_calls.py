@@ -12,7 +12,7 @@ async def test_calls_have_their_part_times_and_tokens() -> None:
     calls = list_calls(histories)
     usage = histories[0].result["usage"]
 
-    assert {call.part for call in calls} >= {"run", "report", "research", "section: Bread", "section: Cheese"}
+    assert {call.part for call in calls} >= {"run", "report", "research"}
     assert any(call.part.startswith("task: ") and call.kind == "search" for call in calls)
     assert sum(call.tokens for call in calls) == usage["tokens_in"] + usage["tokens_out"]
     assert sum(call.model_calls for call in calls) == usage["model_calls"]

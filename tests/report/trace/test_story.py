@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from tenure.contracts.evidence.passages import Claim
+from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
-from tenure.contracts.research.report import SectionReview
+from tenure.contracts.research.report import ReportPart, ReportReview, ReportText, SectionVerdict
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
 from tenure.contracts.run.run import RunRequest
 from tenure.report.trace import story
@@ -15,8 +15,8 @@ from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
 from tenure.roles.reasoning import thought_evaluator
-from tenure.roles.research import decider, planner, router, synthesizer, topic_namer
-from tenure.roles.writing import report_reflector
+from tenure.roles.research import decider, planner, router, topic_namer
+from tenure.roles.writing import report_reviewer
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import collect_events
 from tests.histories.facts import get_type
@@ -76,7 +76,7 @@ async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> 
     assert (list(first.coverage), list(second.coverage)) == (["Bread", "Cheese", "Wine"], ["Bread", "Cheese"])
     assert first.coverage["Cheese"] == 0.0 < second.coverage["Cheese"]
     assert first.gain and second.gain
-    assert first.situation == "Bread rises."
+    assert build_trace(await told("effort_by_worth")).cycles[1].situation == "Bread rises."
     assert first.reflection and first.reflection.overall_quality == "moderate"
     assert first.decision and second.decision
     assert (first.decision.continues, first.decision.key_factors) == (True, ("mould",))
@@ -93,18 +93,54 @@ async def test_feedback_is_shown_with_the_next_plan() -> None:
     assert "What does the mould of blue cheese need?" in said.outcome
 
 
-async def test_sections_are_listed_by_generation() -> None:
-    """A section that was written twice is listed twice, with its reviews."""
-    trace = build_trace(await told("revised"))
-    bread = [section for section in trace.sections if section.topic == "Bread"]
+def build_research(*calls: tuple[str, dict[str, Any], BaseModel | None]) -> Trace:
+    """Return the trace of a run whose research has made these calls, each with its input and its output."""
+    recorded = (
+        RecordedEvent(
+            kind="call",
+            name=name,
+            at="now",
+            input={"input": given},
+            result=None if output is None else {"output": output.model_dump(mode="json")},
+        )
+        for name, given, output in calls
+    )
+    given = RunRequest(question="Why?").model_dump(mode="json")
+    run = RecordedHistory(workflow="r", type="AgentWorkflow", started_at="now", input=given)
+    research = RecordedHistory(
+        workflow="r/research", type="ResearchWorkflow", started_at="now", recorded_events=tuple(recorded)
+    )
+    return build_trace([run, research])
 
-    assert [section.generation for section in bread] == [1, 2]
-    assert bread[1].critiques == ("Too bold.",)
-    assert [seen.generation for seen in trace.reflections] == [1, 2]
-    assert [critique.critique for critique in trace.reflections[0].critiques] == ["Too bold."]
-    assert ("SEARCH", "No mould.", "mould") in [
-        (review.action, review.critique, review.query) for section in trace.sections for review in section.reviews
+
+def test_sections_are_listed_by_version() -> None:
+    """The sections of the writer come first, then those after each review, with its requests and its verdict."""
+    claims = (Claim(text="Bread rises."), Claim(text="It is old."))
+    text = ReportText(parts=(ReportPart(kind="section", heading="Bread", draft=Draft(blocks=(Block(claims=claims),))),))
+    verdicts = (
+        SectionVerdict(heading="bread", action="SEARCH", critique="No mould."),
+        SectionVerdict(heading="X", action="NONE"),
+    )
+    review = ReportReview(
+        text=text.model_copy(update={"queries": ("mould",)}), verdicts=verdicts, considerations=("Compare ovens.",)
+    )
+    trace = build_research(
+        ("report_writer", {}, text),
+        ("report_reviewer", {"requests": ["Too bold."]}, review),
+        ("report_reviewer", {}, None),
+    )
+
+    assert [(one.topic, one.generation, one.claims, one.critiques) for one in trace.sections] == [
+        ("Bread", 1, 2, ()),
+        ("Bread", 2, 2, ("Too bold.",)),
     ]
+    assert [[(one.action, one.critique) for one in section.reviews] for section in trace.sections] == [
+        [],
+        [("SEARCH", "No mould.")],
+    ]
+    (seen,) = trace.reflections
+    assert ([one.query for one in seen.critiques], seen.further_considerations) == (["mould"], ("Compare ovens.",))
+    assert "Compare ovens." in render_trace(trace)
 
 
 async def test_words_of_people_are_told_with_their_time() -> None:
@@ -204,29 +240,18 @@ def test_every_reasoning_call_is_listed() -> None:
     line = Reasoning(
         strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5
     )
-    answers: list[tuple[str, dict[str, Any] | None]] = [
-        ("thought_proposer", ThoughtProposals(thoughts=line.steps).model_dump(mode="json")),
-        ("thought_proposer", ThoughtProposals(thoughts=()).model_dump(mode="json")),
-        ("thought_evaluator", {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}),
-        ("hop_reasoner", ReasoningHop(fact=fact, next_question="Why?").model_dump(mode="json")),
-        ("hop_reasoner", ReasoningHop(complete=True).model_dump(mode="json")),
-        ("reasoner", line.model_dump(mode="json")),
-        ("reasoner", Reasoning(strategy="multi_hop").model_dump(mode="json")),
-        ("reasoner", None),
-    ]
-    calls = [
-        RecordedEvent(kind="call", name=name, at="now", result=None if output is None else {"output": output})
-        for name, output in answers
-    ]
-    given = RunRequest(question="Why?").model_dump(mode="json")
-    run = RecordedHistory(workflow="r", type="AgentWorkflow", started_at="now", input=given)
-    trace = build_trace(
-        [
-            run,
-            RecordedHistory(
-                workflow="r/research", type="ResearchWorkflow", started_at="now", recorded_events=tuple(calls)
-            ),
-        ]
+    scores = thought_evaluator.ThoughtEvaluatorOutput.model_validate(
+        {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}
+    )
+    trace = build_research(
+        ("thought_proposer", {}, ThoughtProposals(thoughts=line.steps)),
+        ("thought_proposer", {}, ThoughtProposals(thoughts=())),
+        ("thought_evaluator", {}, scores),
+        ("hop_reasoner", {}, ReasoningHop(fact=fact, next_question="Why?")),
+        ("hop_reasoner", {}, ReasoningHop(complete=True)),
+        ("reasoner", {}, line),
+        ("reasoner", {}, Reasoning(strategy="multi_hop")),
+        ("reasoner", {}, None),
     )
 
     assert [(one.role, one.summary) for one in trace.thoughts] == [
@@ -246,7 +271,6 @@ def test_every_reasoning_call_is_listed() -> None:
     [
         (story._PlannerAsked, planner.PlannerInput),
         (story._Planned, planner.PlannerOutput),
-        (story._SynthesizerAsked, synthesizer.SynthesizerInput),
         (story._DeciderAsked, decider.DeciderInput),
         (story._Decided, decider.DeciderOutput),
         (story._Named, topic_namer.TopicNamerOutput),
@@ -254,9 +278,7 @@ def test_every_reasoning_call_is_listed() -> None:
         (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),
         (story._AnalystAsked, analyst.AnalystInput),
         (story._Programmed, analyst.AnalystOutput),
-        (story._Reviewed, SectionReview),
-        (story._ReportCritique, report_reflector.ReportCritique),
-        (story._ReportSeen, report_reflector.ReportReflectorOutput),
+        (story._VersionAsked, report_reviewer.ReportReviewerInput),
     ],
 )
 def test_partial_models_name_fields_of_the_roles(partial: type[BaseModel], whole: type[BaseModel]) -> None:

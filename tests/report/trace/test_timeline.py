@@ -29,7 +29,7 @@ CALLS = (
         ended_at=at(4.5),
     ),
     TracedCall(name="planner", kind="model", part="research", at=at(5), ended_at=at(9), failure="no answer"),
-    TracedCall(name="section_writer", kind="model", part="section: Causes", at=at(10)),
+    TracedCall(name="report_writer", kind="model", part="report", at=at(10)),
 )
 TRACE = Trace(
     id="r",
@@ -55,7 +55,7 @@ def test_each_call_is_a_bar_in_the_row_of_its_part() -> None:
         "router, 2.0 s; 300 tokens; $0.0100",
         "search passages, 0.5 s",
         "planner, 4.0 s; no answer",
-        "section writer, 0.0 s so far",
+        "report writer, 0.0 s so far",
     ]
 
 
@@ -106,7 +106,7 @@ def test_the_end_of_a_run_bounds_the_calls_that_have_not_ended() -> None:
 
     assert (measure_seconds(TRACE), measure_seconds(ended)) == (10, 60)
     assert [bar.end for bar in list_bars(ended)] == [3, 4.5, 9, 60]
-    assert describe_bar(list_bars(ended)[-1]) == "section writer, 50.0 s so far"
+    assert describe_bar(list_bars(ended)[-1]) == "report writer, 50.0 s so far"
 
 
 @pytest.mark.parametrize(

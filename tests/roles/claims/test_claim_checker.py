@@ -1,7 +1,5 @@
 """Tests of the claim checker's fallback and of the use of its verdicts."""
 
-from dataclasses import replace
-
 import pytest
 
 from tenure.contracts.base import ChunkId, SourceId
@@ -124,25 +122,6 @@ def test_claims_without_a_verdict_are_neutral() -> None:
 
 
 WRONG = Claim(text="The dough of bread has to rise for three hours.", citations=(quoted(0, RISES),))
-
-
-def test_the_fallback_corrects_by_a_sentence_of_a_source() -> None:
-    """The most similar sentence replaces an unsupported claim verbatim and is therefore supported."""
-    (found,) = correct(WRONG)
-
-    assert found is not None and (found.text, found.status) == (RISES, "supported")
-
-
-def test_a_sentence_corrects_one_claim() -> None:
-    """A sentence that the text already contains, or that replaced another claim, is not used again."""
-    assert [one and one.text for one in correct(WRONG, WRONG)] == [RISES, None]
-    assert correct(WRONG, said=(RISES,)) == (None,)
-
-
-def test_a_claim_without_a_similar_sentence_is_removed() -> None:
-    """Sources on other subjects, or code, offer no correction."""
-    assert correct(Claim(text="Volcanoes cool the climate.", status="missing_citation")) == (None,)
-    assert correct(WRONG, evidence=replace(EVIDENCE, passages=(passage(RISES, kind="code"),))) == (None,)
 
 
 def test_corrections_are_judged_without_a_model() -> None:

@@ -1,4 +1,4 @@
-"""Tests of the document comparer's fallback and of invalid passages in its points."""
+"""Tests of the quotes and of invalid passages in the points of the document comparer."""
 
 from tenure.roles.base import Evidence
 from tenure.roles.claims.document_comparer import (
@@ -6,10 +6,8 @@ from tenure.roles.claims.document_comparer import (
     DocumentComparerOutput,
     PointOfComparison,
     build_comparison,
-    fallback,
 )
 from tests.support.passages import passage
-from tests.support.worlds import encode
 
 LONG = "The baker lets the dough of rye bread rise for {} hours in the warm kitchen."
 OWN = "The flour of the rye bread comes from the mill on the river."
@@ -26,17 +24,6 @@ def point(first: str, first_passage: int, second: str, second_passage: int) -> P
         second=second,
         second_passage=second_passage,
     )
-
-
-def test_the_fallback_finds_differences() -> None:
-    """A pair that disagrees is a point with both sides; a statement without a counterpart is a point of its own."""
-    found = fallback(INPUT, Evidence(PASSAGES, encode))
-
-    assert [(one.relation, one.first_passage, one.second_passage) for one in found.points] == [
-        ("different", 1, 2),
-        ("only_first", 1, 0),
-    ]
-    assert (found.points[0].first, found.points[0].second) == (LONG.format(2), LONG.format(9))
 
 
 def test_both_sides_are_quoted() -> None:

@@ -6,21 +6,11 @@ from tenure.roles.claims.fact_extractor import (
     FactExtractorInput,
     FactExtractorOutput,
     build_draft,
-    fallback,
 )
 from tests.support.passages import passage
-from tests.support.worlds import encode
 
 RISES = "The dough of the bread rises for two hours in the warm kitchen."
 PASSAGES = (passage(RISES), passage("The oven of the bakery is heated to 250 degrees.", start=90))
-
-
-def test_the_fallback_copies_sentences() -> None:
-    """A fact is an unchanged sentence of a passage, with the passage's number."""
-    asked = FactExtractorInput(question="How long does the dough rise?", kind="figures")
-    (first, *_) = fallback(asked, Evidence(PASSAGES, encode)).facts
-
-    assert first == ExtractedFact(passage=1, text=RISES)
 
 
 def test_facts_have_quotes() -> None:

@@ -7,7 +7,6 @@ import pytest
 from tenure.algorithms.research.action_validation import build_call_key, validate_action
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.models.answer_parsing import iterate_objects
-from tenure.roles.base import Evidence
 from tenure.roles.reasoning import react
 from tests.roles.cases import CASES, EVIDENCE
 from tests.roles.invalid_actions import INVALID_ACTIONS
@@ -53,23 +52,6 @@ def test_markers_in_observations_are_removed() -> None:
     prompt = react.render(INPUT.model_copy(update={"transcript": Transcript(steps=(step,))}), EVIDENCE)[1].content
 
     assert prompt.count("<task>") == prompt.count("</observation>") == prompt.count("</step>") == 1
-
-
-def test_the_fallback_searches_then_finishes() -> None:
-    """Without a model the task is searched for, and the answer cites the passages by their numbers."""
-    fresh = INPUT.model_copy(update={"actions": ()})
-    assert react.fallback(fresh, EVIDENCE).action == "hybrid_search"
-
-    done = react.fallback(INPUT.model_copy(update={"steps_left": 1}), EVIDENCE)
-    assert (done.action, "[2]" in done.answer) == ("finish", True)
-
-
-def test_the_fallback_cites_only_numbered_passages() -> None:
-    """A passage that the task has not observed is not cited, and an action without text counts as executed."""
-    blind = INPUT.model_copy(update={"passages": (), "actions": (("calculate", "{}"),), "steps_left": 1})
-
-    assert react.fallback(blind, EVIDENCE).answer == "Nothing was found that answers it."
-    assert react.fallback(blind, Evidence()).confidence == 0.0
 
 
 @pytest.mark.parametrize("name", INVALID_ACTIONS)

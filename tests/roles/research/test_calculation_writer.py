@@ -9,7 +9,6 @@ from tenure.roles.research.calculation_writer import (
     CalculationWriterOutput,
     WrittenOperand,
     check_operands,
-    fallback,
 )
 from tests.support.passages import passage
 
@@ -29,30 +28,6 @@ def written(expression: str, *operands: tuple[str, int]) -> PreparedCalculation:
         operands=tuple(WrittenOperand(label="city", figure=figure, passage=number) for figure, number in operands),
     )
     return check_operands(CalculationWriterInput(question=RATIO, earlier=()), said, EVIDENCE)
-
-
-def offline(question: str, evidence: Evidence = EVIDENCE) -> PreparedCalculation:
-    asked = CalculationWriterInput(question=question, earlier=())
-    return check_operands(asked, fallback(asked, evidence), evidence)
-
-
-def test_the_fallback_divides_the_figures_of_the_question() -> None:
-    """Both figures are found with their sources; a year is no figure."""
-    found = offline(RATIO)
-
-    assert found.expression == "(37.4 * 1000000) / (18700000)"
-    assert [(one.label, one.figure, one.title) for one in found.operands] == [
-        ("Tokyo", "37.4 million", "Tokyo"),
-        ("Osaka", "18,700,000", "Osaka"),
-    ]
-
-
-def test_a_missing_figure_is_named() -> None:
-    """Without one of the figures there is no calculation, and the problem says what was found."""
-    found = offline(RATIO, Evidence(EVIDENCE.passages[:1]))
-
-    assert not found.expression and "Tokyo: 37.4 million" in found.problem
-    assert "found: none" in offline("What is bread?").problem
 
 
 def test_figures_of_passages_are_accepted_in_any_scale() -> None:

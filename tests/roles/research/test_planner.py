@@ -260,69 +260,6 @@ def test_the_planner_reads_what_was_found_for_and_against() -> None:
     assert "for and against" not in planned().critique
 
 
-def first_plan(question: str, *topics: TopicCoverage, **others: Any) -> PlannerOutput:
-    return fallback(asked(question=question, cycle=1, outline=topics, **others), Evidence())
-
-
-def test_the_fallback_plans_a_calculation_behind_its_figures() -> None:
-    """Both figures are searched for first, and the step that calculates depends on them."""
-    question = "How many times larger is the population of Tokyo than that of Osaka?"
-    plan = first_plan(question, TopicCoverage(heading="Cities", question=question, coverage=0.0, passages=0)).plan
-
-    assert [(one.action, one.id, one.depends_on) for one in plan] == [
-        ("SEARCH", "s1", ()),
-        ("SEARCH", "s2", ()),
-        ("CALCULATE", "s3", ("s1", "s2")),
-        ("SEARCH", "s4", ()),
-    ]
-
-
-def test_the_fallback_plans_dependent_searches_for_their_topics() -> None:
-    """A part that needs an answer depends on its search, unless the outline asks it with the name already."""
-    dune = TopicCoverage(heading="Dune", question="Who wrote Dune?", coverage=0.0, passages=0)
-    born = TopicCoverage(heading="Birth", question="Where was he born?", coverage=0.0, passages=0)
-    known = TopicCoverage(heading="Birth", question="Where was Frank Herbert born?", coverage=0.0, passages=0)
-    question = "Who wrote Dune, and where was he born?"
-
-    open_plan, known_plan = first_plan(question, dune, born).plan, first_plan(question, dune, known).plan
-
-    assert [(one.query, one.target_outline_topic, one.depends_on) for one in open_plan][:2] == [
-        ("Who wrote Dune?", "Dune", ()),
-        ("Where was he born?", "Birth", ("s1",)),
-    ]
-    assert not any(one.depends_on for one in known_plan)
-
-
-def test_dependent_steps_respect_the_number_of_searches() -> None:
-    """A calculation whose second figure has no place is not planned."""
-    question = "How many times larger is the population of Tokyo than that of Osaka?"
-    topic = TopicCoverage(heading="Cities", question=question, coverage=0.0, passages=0)
-
-    assert [one.action for one in first_plan(question, topic, max_searches=1).plan] == ["SEARCH"]
-
-
-def test_a_search_of_the_fallback_has_an_alternative() -> None:
-    """The alternative is the query without a modifier."""
-    topic = TopicCoverage(
-        heading="Waste", question="How do bakeries reduce waste in small towns?", coverage=0, passages=0
-    )
-
-    assert first_plan("How do bakeries reduce waste?", topic).plan[0].alternative == "How do bakeries reduce waste?"
-
-
-def test_a_question_with_a_name_is_followed_to_the_next_name() -> None:
-    """The question is searched again behind its topic, with the name that this finds, if a search is left."""
-    question = "When was the institute that owned The Collegian founded?"
-    topic = TopicCoverage(heading="Institute", question=question, coverage=0.0, passages=0)
-
-    assert [(one.query, one.id, one.depends_on) for one in first_plan(question, topic).plan] == [
-        (question, "s1", ()),
-        (question, "s2", ("s1",)),
-    ]
-    assert len(first_plan(question, topic, max_searches=1).plan) == 1
-    assert not any(one.depends_on for one in first_plan("How is bread made?", topic).plan)
-
-
 def test_queries_that_ended_in_another_order_make_the_same_prompt() -> None:
     """Concurrent searches end in any order; their queries are listed by cycle and topic."""
     queries = tuple(

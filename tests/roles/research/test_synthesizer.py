@@ -1,20 +1,12 @@
-"""Tests of the synthesizer's fallback, its prompt within a conversation, and the synthesis built from an answer."""
+"""Tests of the synthesizer's prompt within a conversation, and of the synthesis built from an answer."""
 
-from typing import Any, get_args
-
-import pytest
-
-from tenure.algorithms.text.excerpts import MAX_SENTENCE_CHARACTERS
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, SynthesisDraft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.spiral import Reflection
-from tenure.contracts.run.limit_fields import ReportLength
 from tenure.roles.base import Evidence
-from tenure.roles.prompting import WrittenRow, WrittenSentence
+from tenure.roles.prompting import WrittenSentence
 from tenure.roles.research.synthesizer import (
-    EXCERPTS_PER_PART,
     MAX_PART_CHARACTERS,
-    RESOLUTION_RULE,
     SYSTEM,
     SynthesizerInput,
     SynthesizerOutput,
@@ -35,76 +27,30 @@ PASSAGES = (
     passage(HARD, "b", title="Ovens"),
     passage(FOLLOWS, "c", title="Time"),
 )
-EMPTY = SynthesizerOutput(situation=(), complication=(), resolution=())
 
 
 def sentence(text: str, *passages: int) -> WrittenSentence:
     return WrittenSentence(text=text, passages=passages)
 
 
-def twin(*passages: Any, resolve: bool = True) -> SynthesizerOutput:
-    return fallback(SynthesizerInput(question=QUESTION, resolve=resolve), Evidence(passages, encode))
+def test_nothing_is_synthesized_without_a_model() -> None:
+    """Sentences taken out of their places are no synthesis, so the fallback gives none."""
+    found = fallback(SynthesizerInput(question=QUESTION), Evidence(PASSAGES, encode))
 
-
-def test_the_fallback_classifies_sentences() -> None:
-    """Plain facts are the situation, difficulties the complication, consequences the resolution."""
-    assert twin(*PASSAGES) == SynthesizerOutput(
-        situation=(sentence(IS, 1),), complication=(sentence(HARD, 2),), resolution=(sentence(FOLLOWS, 3),)
-    )
-
-
-def test_the_fallback_resolves_only_on_request() -> None:
-    """Without a request there is no resolution."""
-    found = twin(*PASSAGES, resolve=False)
-
-    assert (len(found.situation), len(found.complication), found.resolution) == (1, 1, ())
-
-
-def test_the_fallback_is_empty_without_usable_passages() -> None:
-    """No passages, and passages of fragments, give empty parts."""
-    assert twin() == twin(passage("Rye bread"), passage("This is made by bakers of rye bread.", "b")) == EMPTY
-
-
-def test_unrelated_excerpts_are_omitted() -> None:
-    """An excerpt far from the question is in no part."""
-    assert twin(passage("The stars have always been far from any other place.")) == EMPTY
-
-
-def test_excerpts_are_unique_and_limited() -> None:
-    """Equal excerpts count once, and a part has a maximum number of them."""
-    kinds = "rye, wheat, oats, corn, barley, rice".split(", ")
-    many = [passage(f"The bakers have made bread of {kind} and rye.", kind) for kind in kinds]
-
-    assert len(twin(PASSAGES[0], passage(IS, "again")).situation) == 1
-    assert 1 <= len(twin(*many).situation) <= EXCERPTS_PER_PART
-
-
-def test_an_overlong_word_excludes_its_sentence() -> None:
-    """A very long word excludes its sentence, not the whole synthesis."""
-    monster = passage(f"The bakers have made rye bread of {'x' * 3_000} and water.", "m")
-
-    assert twin(monster, PASSAGES[0]).situation == (sentence(IS, 2),)
-    assert MAX_SENTENCE_CHARACTERS < 2_000
-
-
-def test_long_titles_are_shortened() -> None:
-    """If a sentence refers to its document, the title is inserted in shortened form."""
-    found = twin(passage("This document has all that bakers of rye bread have made.", "a", title="Rye bread " * 500))
-
-    assert len(found.situation) == 1 and len(found.situation[0].text) < 300
+    assert found == SynthesizerOutput(situation=(), complication=())
 
 
 def test_a_synthesis_has_verbatim_quotes() -> None:
     """Numbers become citations, and a part without sentences stays empty."""
     draft = build_synthesis(
         SynthesizerInput(question=QUESTION),
-        SynthesizerOutput(situation=(sentence(f" {IS} ", 1),), complication=(), resolution=()),
+        SynthesizerOutput(situation=(sentence(f" {IS} ", 1),), complication=()),
         Evidence(PASSAGES, encode),
     )
 
     (claim,) = draft.situation.claims
     assert (claim.text, claim.status, [c.quote for c in claim.citations]) == (IS, "supported", [IS])
-    assert draft.complication == draft.resolution == Draft()
+    assert draft.complication == draft.resolution == draft.gaps == draft.comparison == Draft()
 
 
 def test_the_size_of_a_synthesis_is_limited() -> None:
@@ -113,7 +59,7 @@ def test_the_size_of_a_synthesis_is_limited() -> None:
     long = tuple(sentence(f"{n} {'y' * 1_900}", 1, 2, 3, 4) for n in range(6))
     draft = build_synthesis(
         SynthesizerInput(question=QUESTION),
-        SynthesizerOutput(situation=long, complication=(), resolution=()),
+        SynthesizerOutput(situation=long, complication=()),
         Evidence(passages, encode),
     )
 
@@ -158,7 +104,7 @@ FULL = SynthesizerInput(
     key_factors=("rye",),
     reflection=REFLECTION,
     feedback=("More on rye",),
-    resolve=True,
+    preferences=("Metric units",),
 )
 HISTORY = (Message(role="user", content="What was said."), Message(role="assistant", content="{}"))
 
@@ -174,7 +120,7 @@ def test_the_first_prompt_is_complete() -> None:
         "Quality: shallow. Only facts.\n\nMissing:\n- why\n\nDoes not follow:\n- a leap\n\nSuggested:\n- say why",
         "Rye is missing.\n\nMissing:\n- rye",
         "People said:\n- More on rye",
-        RESOLUTION_RULE,
+        "Metric units",
     ):
         assert told in user.content
 
@@ -185,95 +131,14 @@ def test_a_later_prompt_starts_with_the_history() -> None:
 
     assert (system.content, tuple(history)) == (SYSTEM, HISTORY)
     assert user.content.startswith(f'<passage n="3" source="Time">\n{FOLLOWS}')
-    for known in (QUESTION, IS, HARD, "<draft>", "Bread is made."):
+    for known in (QUESTION, IS, HARD, "<draft>", "Bread is made.", "Metric units"):
         assert known not in user.content
-    assert RESOLUTION_RULE in user.content and "More on rye" in user.content
+    assert "More on rye" in user.content
 
 
 def test_empty_parts_are_omitted_from_the_prompt() -> None:
     """Empty parts have no tags."""
     user = render(SynthesizerInput(question=QUESTION), Evidence(PASSAGES))[-1].content
 
-    assert not any(tag in user for tag in ("<draft>", "<reflection>", "<decision>", "<feedback>", RESOLUTION_RULE))
+    assert not any(tag in user for tag in ("<draft>", "<reflection>", "<decision>", "<feedback>"))
     assert user.endswith("Bring situation and complication up to date.")
-
-
-def cell(text: str, *passages: int) -> WrittenSentence:
-    return WrittenSentence(text=text, passages=passages)
-
-
-CLOSED = SynthesizerOutput(
-    situation=(sentence(IS, 1),),
-    complication=(),
-    resolution=(WrittenSentence(text="So bake rye.", passages=(1,), kind="inference"),),
-    gaps=(WrittenSentence(text="The heat of the oven is not known.", passages=()),),
-    gap_queries=("heat of a baker's oven",),
-    columns=("Time", "Heat"),
-    rows=(
-        WrittenRow(label="Rye", cells=(cell("long", 1), cell("low", 1))),
-        WrittenRow(label="Wheat", cells=(cell("short", 2), cell("low", 2))),
-    ),
-)
-
-
-def test_the_last_turn_closes_the_report() -> None:
-    """Recommendations are inferences, gaps need no passage, and the comparison is a table of differences."""
-    made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), CLOSED, Evidence(PASSAGES, encode))
-
-    assert [(claim.kind, len(claim.citations)) for claim in made.resolution.claims] == [("inference", 1)]
-    assert [(claim.kind, claim.citations) for claim in made.gaps.claims] == [("gap", ())]
-    assert made.gap_queries == ("heat of a baker's oven",)
-    table, shared = made.comparison.blocks
-    assert [claim.statement for claim in table.claims] == ["Rye – Time: long", "Wheat – Time: short"]
-    assert [claim.statement for claim in shared.claims] == ["Heat (Rye, Wheat): low"]
-
-
-def test_several_recommendations_are_a_list() -> None:
-    """The answer is a paragraph, and recommendations after it are a list; mixed sentences are a paragraph."""
-    fact = WrittenSentence(text="Rye it is.", passages=(1,))
-    advice = WrittenSentence(text="So bake.", passages=(1,), kind="inference")
-
-    def kinds(*said: WrittenSentence) -> list[str]:
-        output = CLOSED.model_copy(update={"resolution": said})
-        made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), output, Evidence(PASSAGES, encode))
-        return [block.kind for block in made.resolution.blocks]
-
-    assert kinds(fact, advice, advice) == ["paragraph", "bullets"]
-    assert kinds(advice, advice) == ["bullets"]
-    assert kinds(advice, fact, advice) == kinds(fact, advice) == ["paragraph"]
-
-
-def test_earlier_turns_have_no_closing_parts() -> None:
-    """Early conclusions of a model are left out, and a comparison needs columns and rows."""
-    early = build_synthesis(SynthesizerInput(question=QUESTION), CLOSED, Evidence(PASSAGES, encode))
-    bare = build_synthesis(
-        SynthesizerInput(question=QUESTION, resolve=True),
-        CLOSED.model_copy(update={"rows": ()}),
-        Evidence(PASSAGES, encode),
-    )
-
-    assert early.resolution == early.gaps == early.comparison == bare.comparison == Draft()
-    assert early.gap_queries == ()
-
-
-def test_the_cells_of_a_very_large_table_keep_one_quote() -> None:
-    """A comparison with many long quotes has one for each cell."""
-    passages = tuple(passage(("word " * 100 + "x. ") * 2, f"s{n}") for n in range(8))
-    rows = tuple(
-        WrittenRow(label=f"R{n}", cells=tuple(cell(f"v{n}{m}", *range(1, 9)) for m in range(6))) for n in range(8)
-    )
-    output = CLOSED.model_copy(update={"columns": tuple("abcdef"), "rows": rows})
-
-    made = build_synthesis(SynthesizerInput(question=QUESTION, resolve=True), output, Evidence(passages, encode))
-
-    assert {len(claim.citations) for claim in made.comparison.claims} == {1}
-
-
-@pytest.mark.parametrize("length", get_args(ReportLength))
-def test_the_last_prompt_names_the_length_of_the_end(length: ReportLength) -> None:
-    """The length of the report is part of the last prompt only."""
-    last = render(SynthesizerInput(question=QUESTION, resolve=True, length=length), Evidence(PASSAGES, encode))
-    early = render(SynthesizerInput(question=QUESTION, length=length), Evidence(PASSAGES, encode))
-
-    assert ("Length:" in last[-1].content) == (length != "standard")
-    assert "Length:" not in early[-1].content

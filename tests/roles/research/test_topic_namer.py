@@ -1,9 +1,8 @@
-"""Tests of the topic namer's fallback, of its prompt, and of the groups that are worth it."""
+"""Tests of the topic namer's prompt, and of the groups that are worth it."""
 
 from tenure.roles.base import Evidence
-from tenure.roles.research.topic_namer import TopicNamerInput, fallback, find_themed_groups, has_theme, render
+from tenure.roles.research.topic_namer import TopicNamerInput, find_themed_groups, has_theme, render
 from tests.support.passages import passage
-from tests.support.worlds import encode
 
 QUESTION = "How is bread made?"
 SOURDOUGH = tuple(
@@ -14,11 +13,6 @@ MIXED = (
     passage("A cellar stays cool in summer.", "cellar"),
 )
 REQUEST = TopicNamerInput(question=QUESTION, outline=("Cheese",), group_sizes=(2, 2))
-
-
-def test_without_a_model_no_topic_is_added() -> None:
-    """The sections of a report without a model are the parts of the question."""
-    assert fallback(REQUEST, Evidence((*SOURDOUGH, *MIXED), encode)).topics == ()
 
 
 def test_the_prompt_contains_the_groups_with_a_theme() -> None:

@@ -1,31 +1,37 @@
 """Tests of the SQL writer's fallback."""
 
+import pytest
+
 from tenure.contracts.evidence.tables import FailedQuery
 from tenure.roles.base import Evidence
-from tenure.roles.retrieval.sql_writer import SqlWriterInput, fallback, render
+from tenure.roles.retrieval.sql_writer import SqlWriterInput, SqlWriterOutput, fallback, render
 from tests.roles.cases import SALES
 
 
-def queries(question: str, *failed: FailedQuery) -> tuple[str, ...]:
-    found = fallback(SqlWriterInput(question=question, tables=(SALES,), failed_queries=failed), Evidence())
-    return tuple(query.shows for query in found.queries)
+def write(question: str, *failed: FailedQuery) -> SqlWriterOutput:
+    return fallback(SqlWriterInput(question=question, tables=(SALES,), failed_queries=failed), Evidence())
 
 
-def test_each_part_of_a_question_may_become_a_query() -> None:
-    """Joined questions are converted one by one, and an unclear part is omitted."""
-    asked = "How many sales are there by town, what is the average sold, and why does it rain?"
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("SELECT town, sum(sold) FROM sales GROUP BY town", "SELECT town, sum(sold) FROM sales GROUP BY town"),
+        ("What does `SELECT max(sold) FROM sales` say?", "SELECT max(sold) FROM sales"),
+        ("WITH a AS (SELECT 1) SELECT * FROM a; and why?", "WITH a AS (SELECT 1) SELECT * FROM a"),
+        ("How many sales are there by town?", None),
+        ("Select a town from the sales.", None),
+    ],
+)
+def test_a_statement_of_the_question_is_taken(question: str, sql: str | None) -> None:
+    """A SELECT in the question is the query; a question in words has none."""
+    assert [query.sql for query in write(question).queries] == ([sql] if sql else [])
 
-    assert queries("How many sales are there by town?") == ("Number of rows by town in sales",)
-    assert queries("How many sales are there by town, and what is the highest sold in Rome?") == (
-        "Number of rows by town in sales",
-        "Highest sold in sales, town Rome",
-    )
-    assert queries(asked) == ("Average sold by town in sales",)
 
+def test_a_failed_statement_is_not_repeated() -> None:
+    """The reason of the failure is reported instead."""
+    failed = write("SELECT x FROM sales", FailedQuery(sql="SELECT x FROM sales", problem="no column x"))
 
-def test_after_a_failure_there_is_no_query() -> None:
-    """The fallback has no second query."""
-    assert queries("How many sales are there by town?", FailedQuery(sql="SELECT 1", problem="no")) == ()
+    assert (failed.queries, failed.unexpressed) == ((), "no column x")
 
 
 def test_the_question_of_earlier_queries_is_shown() -> None:

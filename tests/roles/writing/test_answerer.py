@@ -1,29 +1,27 @@
 """Tests of the answerer's fallback and of the conversation in its prompt."""
 
-from dataclasses import replace
-
+from tenure.algorithms.writing.brief import NOT_CERTAIN
 from tenure.roles.base import Evidence
 from tenure.roles.prompting import WrittenText
 from tenure.roles.writing.answerer import AnswererInput, fallback, render
 from tests.roles.cases import CASES, EVIDENCE, MADE, QUESTION, RIPENS
 
 
-def test_an_answer_consists_of_relevant_sentences() -> None:
-    """Relevant sentences are used verbatim, each with its passage; others are omitted."""
+def test_an_answer_consists_of_relevant_excerpts() -> None:
+    """The passage that answers is shown; others are omitted."""
     text = fallback(AnswererInput(topic=QUESTION, question="What is bread made from?"), EVIDENCE)
-    said = [sentence.text for block in text.blocks for sentence in block.sentences]
+    said = [claim.text for block in text.brief for claim in block.claims]
 
     assert MADE in said
     assert RIPENS not in said
 
 
-def test_a_question_without_evidence_has_no_answer() -> None:
-    """Without relevant passages the answer has no blocks."""
-    silent = tuple(replace(p, relevance=0.0) for p in EVIDENCE.passages)
-    asked = AnswererInput(topic=QUESTION, question="Who mines gold?")
+def test_an_uncertain_answer_says_so() -> None:
+    """Passages that do not answer are shown as the nearest ones; without passages there is no answer."""
+    asked = AnswererInput(topic=QUESTION, question="Who mines gold for the bread of Rome?")
 
-    assert fallback(asked, replace(EVIDENCE, passages=silent)) == WrittenText(blocks=())
-    assert fallback(asked, Evidence()) == WrittenText(blocks=())
+    assert fallback(asked, EVIDENCE).brief[0].claims[0].text == NOT_CERTAIN
+    assert fallback(asked, Evidence()) == WrittenText()
 
 
 def test_a_first_question_has_no_conversation() -> None:

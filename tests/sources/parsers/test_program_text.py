@@ -1,9 +1,7 @@
 """Tests of documents from the output of programs."""
 
-from tenure.algorithms.text.excerpts import extract_excerpts
 from tenure.contracts.evidence.computing import ComputationRequest, ProgramInput
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
-from tests.support.passages import passage
 
 INPUT = ProgramInput(name="input1.csv", sql="SELECT day, sold FROM sales", tables=("sales",))
 CODE = "import numpy\n\nprint('slope')"
@@ -39,7 +37,6 @@ def test_a_single_figure_is_one_sentence() -> None:
 
     assert document.text.startswith("Trend of sales: slope: 2 loaves a day.\n\n")
     assert document.text.endswith("It made the files trend.png.")
-    assert extract_excerpts([passage(document.text.partition("\n\n")[0], "s")])
 
 
 def test_long_output_is_complete_below_the_code() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tenure.algorithms.text.excerpts import extract_excerpts
 from tenure.sources.document.document import Unreadable
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.table_text import (
@@ -15,7 +14,6 @@ from tenure.sources.parsers.table_text import (
 )
 from tenure.sources.tables.catalogue import CellValue, ResultTable
 from tests.sources.table_files import NAMES, sqlite, table_file
-from tests.support.passages import passage
 
 TOWNS = ResultTable(("town", "total_sold"), (("Rome", 12), ("Bath", 3.5), (None, None)))
 
@@ -31,7 +29,6 @@ def test_a_file_of_tables_is_described(name: str, tmp_path: Path) -> None:
     assert "holds numbers from 50 to 200, with a mean of 116.8333 and a sum of 350.5; 1 row has none." in document.text
     assert "holds 3 different texts: North (2 rows), South (1 row) and West (1 row)." in document.text
     assert "| South | cheese | 200 | 2026-01-02 |" in document.text
-    assert len(extract_excerpts([passage(document.text)])) >= 4
 
 
 def test_a_long_table_shows_its_first_rows(tmp_path: Path) -> None:
@@ -96,7 +93,6 @@ def test_rows_of_a_result_are_sentences_and_a_table() -> None:
         "| town | total_sold |\n| Rome | 12 |\n| Bath | 3.5 |\n\n"
         "Result of a query over sales.csv: 3 rows.\n\n    SELECT 1"
     )
-    assert extract_excerpts([passage(document.text)])[0].kind == "list"
 
 
 def test_rows_that_are_all_sentences_make_the_table_superfluous() -> None:

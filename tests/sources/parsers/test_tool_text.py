@@ -3,11 +3,10 @@
 import pytest
 
 from tenure.algorithms.calculator.calculator import Calculation
-from tenure.algorithms.text.excerpts import extract_excerpts, is_complete_sentence
+from tenure.algorithms.text.excerpts import is_complete_sentence
 from tenure.algorithms.text.sentences import split_sentences
 from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
 from tenure.sources.parsers.tool_text import build_calculation_document, build_tool_document
-from tests.support.passages import passage
 
 
 def test_a_calculation_is_one_sentence() -> None:
@@ -45,7 +44,7 @@ def test_the_result_is_a_quotable_sentence(subject: str, calculation: Calculatio
     """A report without a model quotes the result, whatever signs its question contains."""
     document = build_calculation_document(subject, calculation)
 
-    assert sentence in [excerpt.text for excerpt in extract_excerpts([passage(document.text)])]
+    assert sentence in [one.text for one in split_sentences(document.text) if is_complete_sentence(one)]
 
 
 def test_a_tool_result_keeps_its_lines() -> None:

@@ -35,7 +35,7 @@ from workflows.run.batch import BatchWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.archive import ArchiveSweepWorkflow, choose_since
 
-LIMITS = RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0)
+LIMITS = RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0)
 REQUEST = RunRequest(question="How is bread made?", corpora=("kitchen",), limits=LIMITS)
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOTHING = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})

@@ -32,7 +32,7 @@ def test_a_server_away_for_twelve_seconds_repeats_no_call(model: ModelServer, tm
     (shelf / "bread.md").write_text("# Bread\n\nBread is made from flour, water, salt and yeast.\n")
     seconds = str(DEFAULT_HEARTBEAT_SECONDS)
     with modelled_home(tmp_path, model, TENURE_HEARTBEAT_SECONDS=seconds) as home:
-        with model.hold("section_writer") as gate:
+        with model.hold("report_writer") as gate:
             home.json("start", "How is bread made?", "--docs", str(shelf), "--id", "away", "--detach")
             assert gate.arrived.wait(60)
             server = psutil.Process(json.loads(home.run("status", "--json").stdout)["server_pid"])
@@ -45,5 +45,5 @@ def test_a_server_away_for_twelve_seconds_repeats_no_call(model: ModelServer, tm
         watched = home.run("watch", "away", "--json")
 
     assert (up.returncode, watched.returncode) == (0, 0), up.stderr + watched.stderr
-    assert len(model.requests_of("section_writer")) == 1
+    assert len(model.requests_of("report_writer")) == 1
     assert len(model.requests) == json.loads(watched.stdout)["usage"]["model_calls"]

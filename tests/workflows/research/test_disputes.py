@@ -11,11 +11,11 @@ from tenure.report.render.html import render_html
 from tenure.report.render.markdown import render_markdown
 from tests.conftest import Serving
 from tests.support.tiers import slow
-from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, Reply, ScriptedChat, Source, says, story, text
+from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, Reply, ScriptedChat, Source, says, story, writes
 
 pytestmark = pytest.mark.timeout(180)
 
-LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
+LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)
 OLD = Source(
     uri="kitchen/old.md",
@@ -126,24 +126,6 @@ def build_debate() -> MemoryKnowledge:
     )
 
 
-async def test_a_question_with_a_position_is_searched_from_both_sides(serving: Serving) -> None:
-    """One task searches for and against by default; both sides are printed with quotes, dates and outcome."""
-    knowledge = build_debate()
-    result = await run(serving, knowledge, POSITION)
-
-    (held,) = result.positions
-    assert CLAIM in {quote.quote for quote in held.supporting}
-    assert DENIAL in {quote.quote for quote in held.contradicting}
-    assert held.outcome is not None and held.outcome.query
-    assert sum("evidence against" in search.query for search in knowledge.searches) == 1
-    told = render_markdown(result)
-    part = told.split("## For and against\n\n")[1].split("\n## ")[0]
-    assert f"*For:* In favour (2001): “{CLAIM}”" in part and f"*Against:* Against it (2019): “{DENIAL}”" in part
-    assert "For and against" in told.split("## Quotes")[1]
-    assert any(line.startswith("Passages for and against “Does kneading") for line in result.decisions)
-    assert '<h2 id="positions">For and against</h2>' in render_html(result)
-
-
 @slow
 async def test_a_requested_strategy_is_kept(serving: Serving) -> None:
     """A run with another requested strategy makes no contrastive search."""
@@ -155,9 +137,9 @@ async def test_a_requested_strategy_is_kept(serving: Serving) -> None:
 
 
 @slow
-async def test_planner_and_writers_read_both_sides(serving: Serving) -> None:
-    """With a model, the next plan reads the numbers of both sides, and the writer reads which passages they are."""
-    prompts: dict[str, list[str]] = {"planner": [], "section_writer": []}
+async def test_both_sides_of_a_position_are_read_and_printed(serving: Serving) -> None:
+    """The next plan reads the numbers of both sides, the writer their passages, and the report quotes both."""
+    prompts: dict[str, list[str]] = {"planner": [], "report_writer": []}
 
     async def plan(prompt: str) -> Reply:
         prompts["planner"].append(prompt)
@@ -165,8 +147,8 @@ async def test_planner_and_writers_read_both_sides(serving: Serving) -> None:
         return _plan(query)
 
     async def write(prompt: str) -> Reply:
-        prompts["section_writer"].append(prompt)
-        return text(("Bread is made.", 1))
+        prompts["report_writer"].append(prompt)
+        return await writes(("Bread is made.", 1))(prompt)
 
     async def judge(prompt: str) -> Reply:
         return {
@@ -179,7 +161,7 @@ async def test_planner_and_writers_read_both_sides(serving: Serving) -> None:
             ]
         }
 
-    lines: dict[str, Line] = {"planner": plan, "section_writer": write, "stance_judge": judge}
+    lines: dict[str, Line] = {"planner": plan, "report_writer": write, "stance_judge": judge}
     outline = {"topics": [{"heading": "Kneading", "question": "Does kneading make bread better?"}]}
     more = {"needs_more_research": True, "reasoning": "More.", "key_factors": []}
     script = story(**lines, outliner=says(outline), decider=says(more))
@@ -187,9 +169,18 @@ async def test_planner_and_writers_read_both_sides(serving: Serving) -> None:
     result = await run(serving, build_debate(), POSITION.model_copy(update={"limits": limits}), ScriptedChat(script))
 
     assert "1 for, 1 against" in prompts["planner"][1]
-    assert "Positions on which the passages disagree" in prompts["section_writer"][0]
-    assert "Against it: passages" in prompts["section_writer"][0]
-    assert len(result.positions) == 1
+    assert "Positions on which the passages disagree" in prompts["report_writer"][0]
+    assert "Against it: passages" in prompts["report_writer"][0]
+    (held,) = result.positions
+    assert CLAIM in {quote.quote for quote in held.supporting}
+    assert DENIAL in {quote.quote for quote in held.contradicting}
+    assert held.outcome is not None and held.outcome.query
+    told = render_markdown(result)
+    part = told.split("## For and against\n\n")[1].split("\n## ")[0]
+    assert f"*For:* In favour (2001): “{CLAIM}”" in part and f"*Against:* Against it (2019): “{DENIAL}”" in part
+    assert "For and against" in told.split("## Quotes")[1]
+    assert any(line.startswith("Passages for and against “Does kneading") for line in result.decisions)
+    assert '<h2 id="positions">For and against</h2>' in render_html(result)
 
 
 def _plan(query: str) -> dict[str, Any]:

@@ -10,35 +10,36 @@ import pytest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
-from tenure.models.usage import TokenUsage
+from tenure.roles.report_markdown import GAPS_HEADING
+from tenure.roles.writing.report_reviewer import LAST_TASK
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import (
     ENOUGH,
-    FINISH,
     KITCHEN,
     Held,
-    Line,
     MemoryKnowledge,
     Reply,
     Reticent,
     ScriptedChat,
     Source,
+    build_report,
     in_turn,
     plans,
     says,
     search,
-    sentences,
     story,
-    synthesis,
 )
 from tests.workflows.run.test_agent import until
-from workflows.research.section import MAX_NEW_PASSAGES
+from tests.workflows.test_budget import OneByOne, greedy
+from workflows.research.report_phases.dossier import PASSAGES_PER_GAP
 
 pytestmark = [slow, pytest.mark.timeout(120)]
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100
+PASTRY = Source(uri="kitchen/pastry.md", title="Pastry", text="A proofing drawer holds exactly 26 degrees.")
+WARMTH = "temperature of a proofing drawer in degrees"
 PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
 RESEARCH = (
     "router",
@@ -52,19 +53,18 @@ RESEARCH = (
     "synthesizer",
     "decider",
     "reasoner",
-    "report_reflector",
     "self_evaluator",
 )
 MORE = {**ENOUGH, "needs_more_research": True, "reasoning": "The oven is missing.", "key_factors": ["ovens"]}
 
 
 def build_request(**limits: Any) -> RunRequest:
-    bounds = RunLimits(min_relevance=0.05, max_section_revisions=0, has_model=True)
+    bounds = RunLimits(min_relevance=0.05, has_model=True)
     return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
 
 
 async def run_to_end(serving: Serving, chat: ScriptedChat, request: RunRequest) -> Result:
-    async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
+    async with serving(chat, Reticent({**KITCHEN, "pastry": PASTRY}, whole=QUESTION)) as stage:
         run = await stage.start(request)
         return await asyncio.wait_for(run.result(), PATIENCE)
 
@@ -81,7 +81,7 @@ async def test_a_simple_question_is_answered_directly(serving: Serving) -> None:
 
     assert result.status == "done"
     assert count_research_calls(chat) == {}
-    assert chat.count("title_writer") == 0 and len(result.sections) == 1
+    assert (chat.count("report_writer"), chat.count("report_reviewer"), len(result.sections)) == (1, 0, 1)
     assert 0 < result.usage.critical_path <= result.usage.model_calls
     assert result.fallbacks == ()
 
@@ -113,103 +113,69 @@ async def test_a_direct_answer_repeats_no_search(serving: Serving, passages: int
 
 
 async def test_a_simple_report_says_its_answer_once(serving: Serving) -> None:
-    """The opening of the only section is the abstract, without a call, and no rule judges what is answered."""
-    said = ("Bread and cheese both take time.", "Both are old.")
-    block = {"kind": "paragraph", "sentences": [{"text": text, "passages": [1]} for text in said]}
-    chat = ScriptedChat(story(section_writer=says({"blocks": [block]})))
+    """A direct answer needs no section, and no rule judges what is answered."""
+    chat = ScriptedChat(story(report_writer=says("# Time\n\nBread and cheese both take time [1]. Both are old [1].")))
     result = await run_to_end(serving, chat, build_request(effort="simple"))
-    (section,) = result.sections
 
-    assert chat.count("abstract_writer") == 0
-    assert result.abstract_claims and result.abstract_claims[0].text not in section.markdown
-    assert result.evaluation is None
-
-
-async def test_a_gap_that_a_section_answers_is_left_out(serving: Serving) -> None:
-    """The synthesis is older than the sections; the writer of the abstract names the gaps that they close."""
-    gaps = [{"text": f"How {name} ages is open.", "passages": [], "kind": "gap"} for name in ("bread", "cheese")]
-    abstract = {**sentences(("Both take time.", 1)), "closed_points": [1]}
-    told = story(synthesizer=says({**synthesis("Bread rises."), "gaps": gaps}), abstract_writer=says(abstract))
-    chat = ScriptedChat(told)
-    result = await run_to_end(serving, chat, build_request(effort="moderate"))
-
-    prompt = next(prompt for role, prompt in chat.asked if role == "abstract_writer")
-    assert "1. How bread ages is open.\n2. How cheese ages is open." in prompt
-    assert result.synthesis is not None
-    assert "How cheese ages is open." in result.synthesis.gaps and "bread ages" not in result.synthesis.gaps
+    assert [claim.text for claim in result.abstract_claims] == ["Bread and cheese both take time.", "Both are old."]
+    assert (result.status, result.sections, result.evaluation) == ("done", (), None)
 
 
 async def test_a_gap_is_searched_for_before_it_is_printed(serving: Serving) -> None:
-    """The writer of the abstract sees what a search for each gap has found, and answers gaps and empty cells."""
-    gap = {"text": "The findings do not say whether patience matters.", "passages": [], "kind": "gap"}
-    cell = {"text": "–", "passages": [], "kind": "gap"}
-    closing = {
-        "gaps": [gap],
-        "gap_queries": ["how long the dough of bread rises"],
-        "columns": ["Oven"],
-        "rows": [{"label": "Bread", "cells": [cell]}],
-    }
-    rising = "The baker lets the dough of the bread rise for two hours before the oven is hot."
-    told = story(synthesizer=says({**synthesis("Bread rises."), **closing}), abstract_writer=answer_points(rising))
-    chat = ScriptedChat(told)
-    result = await run_to_end(serving, chat, build_request(effort="moderate"))
+    """The reviewer sees what a search for each gap has found, answers gaps and empty cells, and keeps other gaps."""
+    table = "| Dough | Warmth |\n|---|---|\n| Bread | – |"
+    gaps = f"- Whether warmth matters is open [?] (search: {WARMTH})\n- How cheese ages is open [?]"
+    sections = {heading: f"{heading} is made with care [1]." for heading in ("Bread", "Cheese")}
+    written = build_report(sections, f"Both take time [1].\n\n{table}", f"## {GAPS_HEADING}\n\n{gaps}")
+    chat = ScriptedChat(story(report_writer=says(written), report_reviewer=answer_points))
+    request = build_request(effort="moderate")
+    async with serving(chat, MemoryKnowledge({**KITCHEN, "pastry": PASTRY})) as stage:
+        result = await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
 
-    prompt = next(prompt for role, prompt in chat.asked if role == "abstract_writer")
-    assert rising in prompt and "2. Empty cell: Bread – Oven" in prompt
+    prompts = {role: prompt for role, prompt in chat.asked}
+    assert PASTRY.text in prompts["report_reviewer"] and PASTRY.text not in prompts["report_writer"]
     assert result.synthesis is not None
-    assert result.synthesis.gaps == "" and "hot" in result.synthesis.comparison
-    assert rising in result.sections[0].markdown
+    assert "26 degrees" in result.synthesis.comparison
+    assert "warmth" not in result.synthesis.gaps and "How cheese ages is open" in result.synthesis.gaps
+    assert PASTRY.text in result.sections[0].markdown
 
 
-def answer_points(gap: str) -> Line:
-    """Write an abstract that answers a gap and an empty cell from the passages that say so."""
-
-    async def write(prompt: str) -> Reply:
-        passage = next(int(number) for number, text in PASSAGE.findall(prompt) if gap in text)
-        answers = [
-            {"point": 1, "section": 1, "text": gap, "passages": [passage]},
-            {"point": 2, "section": 0, "text": "hot", "passages": [passage]},
-        ]
-        return {**sentences(("Both take time.", 1)), "answers": answers}
-
-    return write
-
-
-async def test_the_abstract_is_written_from_the_sections(serving: Serving) -> None:
-    """A model that says only what the checked sections say is shown no passage."""
-    chat = ScriptedChat(story())
-    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-        run = await stage.start(build_request(effort="moderate"))
-        await asyncio.wait_for(run.result(), PATIENCE)
-    shown = {role: prompt.count("<passage n=") for role, prompt in chat.asked}
-
-    assert shown["abstract_writer"] == 0 < shown["section_writer"]
+async def answer_points(prompt: str) -> Reply:
+    """Answer a gap and an empty cell from the new passage, which is the last one."""
+    passage = max(int(number) for number, _ in PASSAGE.findall(prompt))
+    assert f"all passages from number {passage} on" in prompt and f"- {WARMTH}\n" in prompt
+    cell, bread, gap = (
+        re.search(rf"^(\d+)\. {words}", prompt, re.MULTILINE)
+        for words in ("Bread – Warmth", "Bread is made", "Whether warmth")
+    )
+    assert cell and bread and gap
+    said = PASTRY.text.rstrip(".")
+    return f"REPLACE {cell[1]}: 26 degrees [{passage}]\nADD {bread[1]}: {said} [{passage}].\nDELETE {gap[1]}"
 
 
-async def test_a_moderate_question_has_one_plan_and_one_synthesis(serving: Serving) -> None:
-    """Rules plan the first cycle, the model the second; the synthesis is written once, at the end."""
+async def test_a_moderate_question_has_one_plan_and_one_review(serving: Serving) -> None:
+    """Rules plan the first cycle, the model the second; nothing is synthesized, and the report is reviewed once."""
     chat = ScriptedChat(story(planner=says(plans(search("Which mould is in blue cheese?", "Cheese")))))
     result = await run_to_end(serving, chat, build_request(effort="moderate"))
     asked = count_research_calls(chat)
 
     assert asked.pop("query_refiner", 0) <= 3
-    assert asked == {"router": 1, "outliner": 1, "hypothetical_document": 1, "planner": 1, "synthesizer": 1}
+    assert asked == {"router": 1, "outliner": 1, "hypothetical_document": 1, "planner": 1}
     planner = next(prompt for role, prompt in chat.asked if role == "planner")
     assert "Plan cycle 2 of at most 2" in planner and "Found on “Bread”:" in planner
-    assert "write resolution, gaps" in next(prompt for role, prompt in chat.asked if role == "synthesizer")
-    assert result.decisions[-1] == "Ended after 1 generation of the report: the limit of revisions is reached."
-    assert result.synthesis is not None and "So wait." in result.synthesis.resolution
+    assert chat.count("report_writer") == chat.count("report_reviewer") == 1
+    assert result.decisions[-1] == "Ended after 1 generation of the report: no critique was left."
 
 
 async def test_a_complex_question_is_decided_between_plans_of_a_model(serving: Serving) -> None:
     """The decider is first asked after the first plan of a model, and its reflection reaches the next synthesis."""
     decided = {**MORE, "overall_quality": "shallow", "logic_issues": ["The cellar does not follow."]}
-    planner = in_turn(plans(search("Which mould is in blue cheese?", "Cheese")), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=says(decided)))
+    planner = in_turn(plans(search("Which mould is in blue cheese?", "Cheese")), plans(search(WARMTH)))
+    chat = ScriptedChat(story(planner=planner, decider=in_turn(decided, ENOUGH)))
     await run_to_end(serving, chat, build_request(effort="complex"))
     order = [role for role, _ in chat.asked if role in ("planner", "synthesizer", "decider")]
 
-    assert order == ["planner", "synthesizer", "decider", "planner", "synthesizer"]
+    assert order == ["planner", "synthesizer", "decider"] * 2
     last = [prompt for role, prompt in chat.asked if role == "synthesizer"][-1]
     assert "The cellar does not follow." in last and last.count("The oven is missing.") == 1
 
@@ -246,34 +212,34 @@ OUTLINE = [
     for name in ("Bread", "Cheese", "Rye")
 ]
 SHELVES = {
-    f"shelf-{n}": Source(
-        uri=f"shelf-{n}.md", title=f"Shelf {n}", text=f"Shelf {n} holds bread and cheese, rye number {n}."
-    )
+    f"shelf-{n}": Source(uri=f"shelf-{n}.md", title=f"Shelf {n}", text=f"Shelf {n} holds drawer number {n}.")
     for n in range(30)
 }
 
 
-async def test_a_moderate_run_keeps_its_bounds_if_every_reviewer_wants_a_search(serving: Serving) -> None:
-    """No section gets more than one further review, which reads a few new passages only."""
+async def test_a_moderate_run_keeps_its_bounds_if_every_review_wants_a_search(serving: Serving) -> None:
+    """Searches of a review lead to another one up to the limit of versions, with a few new passages."""
+    numbers = iter(range(100))
 
     async def review(prompt: str) -> Reply:
-        topic = prompt.partition("<topic>\n")[2].partition("\n")[0]
-        return {"critique": f"What else holds {topic}?", "query": f"{topic} on which other shelf number?"}
+        return "\n".join(f"SEARCH: drawer on shelf {next(numbers)}" for _ in OUTLINE)
 
     lines: dict[str, Any] = {
         "outliner": says({"topics": OUTLINE}),
         "planner": says(plans(search("Which mould is in blue cheese?", "Cheese"))),
-        "section_reviewer": review,
+        "report_reviewer": review,
     }
     chat = ScriptedChat(story(**lines))
-    request = build_request(effort="moderate", max_section_revisions=2, passages_per_section=10)
+    request = build_request(effort="moderate", passages_per_section=2)
     async with serving(chat, MemoryKnowledge({**KITCHEN, **SHELVES})) as stage:
         result = await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
 
-    again = [prompt for role, prompt in chat.asked if role == "section_reviewer" and "<queries>" in prompt]
-    assert chat.count("section_reviewer") == 6 and len(again) == 3
-    assert all(0 < prompt.count("<passage n=") <= MAX_NEW_PASSAGES for prompt in again)
-    assert result.usage.model_calls <= EFFORT_COSTS["moderate"].calls and result.fallbacks == ()
+    reviews = [prompt for role, prompt in chat.asked if role == "report_reviewer"]
+    passages = [len(PASSAGE.findall(prompt)) for prompt in reviews]
+    assert len(reviews) == request.limits.max_report_revisions
+    assert 0 < passages[1] - passages[0] <= len(OUTLINE) * PASSAGES_PER_GAP
+    assert LAST_TASK not in reviews[0] and LAST_TASK in reviews[-1]
+    assert result.usage.model_calls <= EFFORT_COSTS["moderate"].max_calls and result.fallbacks == ()
 
 
 async def test_hypothetical_answers_come_with_the_outline(serving: Serving) -> None:
@@ -304,9 +270,10 @@ async def test_a_refiner_is_asked_only_where_no_planner_reads_the_findings(
 
 async def test_an_effort_that_is_used_up_ends_the_run_well(serving: Serving) -> None:
     """A run that needs more than its effort keeps to the bounds, and ends with a report that says so."""
-    chat = ScriptedChat(story(), bill=TokenUsage(tokens_in=10_300, tokens_out=100))
-    result = await run_to_end(serving, chat, build_request(effort="moderate"))
-    cost = EFFORT_COSTS["moderate"]
+    async with serving(greedy(), OneByOne(KITCHEN)) as stage:
+        run = await stage.start(build_request(effort="complex", max_cycles=30))
+        result = await asyncio.wait_for(run.result(), PATIENCE)
+    cost = EFFORT_COSTS["complex"]
 
     assert result.status == "finished_early" and result.sections
     assert result.usage.model_calls <= cost.max_calls

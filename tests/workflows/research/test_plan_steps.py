@@ -46,9 +46,7 @@ AUTHOR = "Where was that author born?"
 
 
 def build_request(question: str, **limits: Any) -> RunRequest:
-    bounds = RunLimits(
-        min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, effort="complex", max_cycles=2
-    )
+    bounds = RunLimits(min_relevance=0.05, max_report_revisions=0, effort="complex", max_cycles=2)
     return RunRequest(question=question, corpora=("library",), limits=bounds.model_copy(update=limits))
 
 
@@ -145,21 +143,6 @@ async def test_figures_of_earlier_steps_are_calculated(serving: Serving) -> None
     assert "(calculated from figures of earlier steps): 1 found" in trace
     stored = [source for name, source in knowledge.documents.items() if name not in LIBRARY]
     assert any("Tokyo: 37.4 million in “Tokyo”, Osaka: 18.7 million in “Osaka”" in source.text for source in stored)
-
-
-@slow
-async def test_offline_a_ratio_is_planned_and_calculated(serving: Serving) -> None:
-    """Without a model both figures are searched for, divided, and shown with their sources."""
-    knowledge = MemoryKnowledge(dict(LIBRARY))
-    async with serving(None, knowledge) as stage:
-        run = await stage.start(build_request(RATIO))
-        result = await asyncio.wait_for(run.result(), PATIENCE)
-
-    assert "with 2" in result.abstract
-    queries = [request.query for request in knowledge.searches]
-    assert {"What is the population of Tokyo?", "What is the population of Osaka?"} <= set(queries)
-    stored = "\n".join(source.text for name, source in knowledge.documents.items() if name not in LIBRARY)
-    assert "with 2" in stored and "Tokyo: 37.4 million" in stored and "Osaka: 18.7 million" in stored
 
 
 @slow

@@ -104,22 +104,13 @@ async def test_the_step_limit_leaves_the_best_partial_answer(serving: Serving) -
     assert result.candidates
 
 
-async def test_without_an_answer_the_fallback_quotes_passages(serving: Serving) -> None:
-    """Without an answer before the limit, sentences of passages are the answer, and no fallback is recorded."""
-    steps = [build_action("hybrid_search", query=f"bread {n}") for n in range(8)]
-    result = await run_react_task(serving, *steps)
-
-    assert result.stop_reason == "limit_reached" and "Bread" in result.answer and "[" in result.answer
-    assert result.fallbacks == ()
-
-
-async def test_without_a_model_the_fallback_acts(serving: Serving) -> None:
-    """The fallback searches and finishes with a sentence of a passage; it also replaces a model that says nothing."""
+async def test_without_a_model_the_task_is_one_search(serving: Serving) -> None:
+    """Without a model, or if it says nothing, no step is made: the task is searched for, and the passages are kept."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         alone = await run_task_on(stage, build_task("react"))
     silent = await run_task(serving, build_task("react"), react=says(""))
 
     for result in (alone, silent):
-        assert [step.tool for step in result.steps] == ["hybrid_search", "finish"]
-        assert (result.stop_reason, "[1]" in result.answer) == ("complete", True)
+        assert (result.stop_reason, result.steps, result.answer) == ("no_valid_action", (), "")
+        assert result.candidates
     assert (alone.fallbacks, {one.role for one in silent.fallbacks}) == ((), {"react"})

@@ -12,7 +12,6 @@ from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.errors import RequestRejected
 from tenure.report.trace.story import build_trace
-from tenure.roles.research.synthesizer import RESOLUTION_RULE
 from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
@@ -41,9 +40,7 @@ MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "The oven is m
 
 
 def build_request(cycles: int = 4, **limits: Any) -> RunRequest:
-    bounds = RunLimits(
-        min_relevance=0.05, max_section_revisions=0, max_report_revisions=1, effort="complex", max_cycles=cycles
-    )
+    bounds = RunLimits(min_relevance=0.05, max_report_revisions=1, effort="complex", max_cycles=cycles)
     return RunRequest(question=QUESTION, corpora=("kitchen",), limits=bounds.model_copy(update=limits))
 
 
@@ -60,27 +57,16 @@ def script_planner(planner: Line, **lines: Line) -> ScriptedChat:
 
 
 @slow
-async def test_decisions_reach_the_next_plan_and_synthesis(serving: Serving) -> None:
-    """Reasoning and key factors of the decision are in the prompts of the next cycle."""
+async def test_decisions_reach_the_next_plan(serving: Serving) -> None:
+    """Reasoning and key factors of the decision are in the next planner's prompt, and the report lists the decision."""
     planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
     chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
     result = await run_research(serving, chat)
     second = [prompt for role, prompt in chat.asked if role == "planner"][1]
     assert "The oven is missing." in second and "- ovens" in second
-    assert any("The oven is missing." in prompt for role, prompt in chat.asked if role == "synthesizer")
     assert result.decisions[0] == "Cycle 1: the research continued. The oven is missing."
     assert "It is enough." in result.decisions[1]
     assert len(result.information_gain) == 2
-    assert result.synthesis is not None and "So wait." in result.synthesis.resolution
-
-
-@slow
-async def test_the_resolution_is_written_at_the_end(serving: Serving) -> None:
-    """Situation and complication are written in every cycle, the resolution only when the research has ended."""
-    chat = ScriptedChat(story(planner=in_turn(plans(search("What is bread made of?")), FINISH)))
-    await run_research(serving, chat)
-    due = [RESOLUTION_RULE in prompt for role, prompt in chat.asked if role == "synthesizer"]
-    assert due == [False] * (len(due) - 1) + [True]
 
 
 @slow
@@ -123,7 +109,7 @@ async def test_a_dependency_cycle_is_planned_again(serving: Serving) -> None:
     told = [prompt for role, prompt in chat.asked if role == "planner"]
     assert "steps that depend on each other were not executed" in told[1]
     assert any("was planned again: its steps depended on each other" in note for note in result.notes)
-    assert result.synthesis is not None
+    assert result.sections
 
 
 @slow

@@ -105,7 +105,7 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
     assert TASK not in result.queries
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "react"])
 async def test_every_strategy_uses_the_tools_that_its_task_calls_for(
     serving: Serving, strategy: RetrievalStrategy
 ) -> None:

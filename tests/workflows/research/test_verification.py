@@ -8,8 +8,8 @@ import pytest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.render.markdown import render_markdown
-from tenure.roles.writing.abstract_writer import MAX_SENTENCES
 from tests.conftest import Serving
+from tests.support.report_answers import list_headings
 from tests.support.tiers import slow
 from tests.support.worlds import (
     GOOD_REPORT,
@@ -19,13 +19,14 @@ from tests.support.worlds import (
     Reply,
     ScriptedChat,
     Source,
+    build_report,
     in_turn,
     says,
     story,
-    text,
+    writes,
 )
 
-LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=1)
+LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)
 
 LIES = {
@@ -39,14 +40,10 @@ TRUE = "Bread is made from flour and water."
 
 
 async def lie(prompt: str) -> Reply:
-    """Return a writer's answer: one honest sentence among inventions."""
-    return {"blocks": [{"kind": "paragraph", **await lie_briefly(prompt)}]}
-
-
-async def lie_briefly(prompt: str) -> dict[str, Any]:
-    """Return the same sentences as the answer of a writer of abstracts, as many as it may write."""
-    sentences = [{"text": said, "passages": [99 if name == "made_up" else 1]} for name, said in LIES.items()]
-    return {"sentences": [{"text": TRUE, "passages": list(range(1, 4))}, *sentences][:MAX_SENTENCES]}
+    """Return a writer's report: in the answer and in each section one honest sentence among inventions."""
+    cited = {TRUE: "1-3", **{said: "99" if name == "made_up" else "1" for name, said in LIES.items()}}
+    text = " ".join(f"{said.rstrip('.')} [{numbers}]." for said, numbers in cited.items())
+    return build_report(dict.fromkeys(list_headings(prompt), text), text)
 
 
 async def run(
@@ -57,14 +54,17 @@ async def run(
 
 
 @slow
-async def test_inventions_of_a_model_do_not_survive(serving: Serving) -> None:
+@pytest.mark.parametrize("has_model", [False, True])
+async def test_inventions_of_a_model_do_not_survive(serving: Serving, has_model: bool) -> None:
     """Invented sources, numbers, names, links and quotes are removed with notes.
 
-    The checker of the same model vouches for all of them.
+    The checker or the reviewer of the same model vouches for all of them.
     """
-    script = story(section_writer=lie, abstract_writer=lie_briefly)
-    result = await run(serving, ScriptedChat(script), MemoryKnowledge(KITCHEN))
+    chat = ScriptedChat(story(report_writer=lie))
+    limits = LIMITS.model_copy(update={"has_model": has_model})
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN), limits)
 
+    assert chat.count("report_reviewer") == has_model
     told = json.dumps([result.abstract, *(section.markdown for section in result.sections)])
     for name in ("number", "name", "link", "quote"):
         assert LIES[name] not in told
@@ -82,7 +82,7 @@ async def test_a_refuted_claim_is_corrected_in_the_same_call(serving: Serving) -
     refuted = {"verdicts": [{"claim": 1, "verdict": "refuted", "confidence": 0.9}], "corrections": [anew]}
     script = story(
         outliner=says({"topics": [{"heading": "Bread", "question": "How is bread made?"}]}),
-        section_writer=says(text(("Bread needs no flour.", 1))),
+        report_writer=writes(("Bread needs no flour.", 1), answer=""),
         claim_checker=in_turn(refuted, {"verdicts": []}),
     )
     chat = ScriptedChat(script)
@@ -95,12 +95,13 @@ async def test_a_refuted_claim_is_corrected_in_the_same_call(serving: Serving) -
 
 @slow
 async def test_quotes_need_no_check(serving: Serving) -> None:
-    """Without a model every claim is a quote: no claim is checked, and the report has no verdict."""
+    """Without a model every claim but gaps is a quote: no claim is checked, and the report has no verdict."""
     result = await run(serving, None, MemoryKnowledge(KITCHEN))
 
     assert "claim_checker" not in result.usage.by_role
     assert result.evaluation is None and "self_evaluator" not in result.usage.by_role
-    assert all(claim.status == "supported" for section in result.sections for claim in section.claims)
+    claims = [claim for section in result.sections for claim in section.claims if claim.kind != "gap"]
+    assert claims and all(claim.status == "supported" for claim in claims)
 
 
 @slow
@@ -125,10 +126,9 @@ async def test_contradicting_sources_are_quoted(serving: Serving) -> None:
 
 
 COMPLEX = says({**ROUTE, "complexity": "complex"})
-ONE_CYCLE = LIMITS.model_copy(update={"max_cycles": 1})
-
-
-QUESTION = "How long does bread rise?"
+ONE_CYCLE = LIMITS.model_copy(update={"max_cycles": 1, "has_model": True})
+QUESTION = "How long does a croissant laminate?"
+CROISSANT = Source(uri="kitchen/croissant.md", title="Croissant", text="A croissant laminates overnight.")
 NOTHING_ANSWERED = {
     "contradictions": [],
     "components": [{"component": QUESTION, "addressed": "no"}],
@@ -141,11 +141,13 @@ REVISABLE = ONE_CYCLE.model_copy(update={"max_report_revisions": 2})
 async def test_an_unanswered_part_is_searched_for_once(serving: Serving) -> None:
     """The report is revised once for the parts without an answer; the verdict of the model on the revision stays."""
     chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(NOTHING_ANSWERED)))
-    knowledge = MemoryKnowledge(KITCHEN)
+    knowledge = MemoryKnowledge({**KITCHEN, "croissant": CROISSANT})
     result = await run(serving, chat, knowledge, REVISABLE)
 
-    assert chat.count("self_evaluator") == 2 and chat.count("section_reviewer") == 1
-    assert QUESTION in [search.query for search in knowledge.searches]
+    first, again = [prompt for role, prompt in chat.asked if role == "report_reviewer"]
+    assert CROISSANT.text in again and CROISSANT.text not in first and f"Nothing answers “{QUESTION}”." in again
+    assert chat.count("self_evaluator") == 2
+    assert [search.query for search in knowledge.searches].count(QUESTION) == 1
     assert [record.critique for record in result.critiques] == [f"Nothing answers “{QUESTION}”."]
     assert result.evaluation is not None and result.evaluation.missing == (QUESTION,)
     assert not result.evaluation.before_revision
@@ -176,17 +178,20 @@ async def test_the_last_allowed_version_is_not_revised(serving: Serving) -> None
     chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(NOTHING_ANSWERED)))
     result = await run(serving, chat, MemoryKnowledge(KITCHEN), ONE_CYCLE)
 
-    assert chat.count("self_evaluator") == 1 and chat.count("section_reviewer") == 0
+    assert chat.count("self_evaluator") == 1 and chat.count("report_reviewer") == 1
     assert result.critiques == () and result.evaluation is not None and result.evaluation.missing == (QUESTION,)
 
 
 @slow
-@pytest.mark.parametrize(("complexity", "calls"), [("simple", 0), ("moderate", 0), ("complex", 1)])
-async def test_only_reports_that_are_worth_it_are_read_again(serving: Serving, complexity: str, calls: int) -> None:
-    """Only a complex report is reflected on and evaluated, by a model; no other has a verdict."""
+@pytest.mark.parametrize(
+    ("complexity", "reviews", "evaluations"), [("simple", 0, 0), ("moderate", 1, 0), ("complex", 1, 1)]
+)
+async def test_only_reports_that_are_worth_it_are_read_again(
+    serving: Serving, complexity: str, reviews: int, evaluations: int
+) -> None:
+    """A direct answer is not reviewed, and only a complex report is evaluated; no other has a verdict."""
     chat = ScriptedChat(story(router=says({**ROUTE, "complexity": complexity})))
-    limits = ONE_CYCLE.model_copy(update={"has_model": True})
-    result = await run(serving, chat, MemoryKnowledge(KITCHEN), limits)
+    result = await run(serving, chat, MemoryKnowledge(KITCHEN), ONE_CYCLE)
 
-    assert (chat.count("report_reflector"), chat.count("self_evaluator")) == (calls, calls)
-    assert (result.evaluation is not None) is bool(calls)
+    assert (chat.count("report_reviewer"), chat.count("self_evaluator")) == (reviews, evaluations)
+    assert (result.evaluation is not None) is bool(evaluations)

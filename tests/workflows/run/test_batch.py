@@ -23,7 +23,7 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 SHARED = RunRequest(
     question="?",
     corpora=("kitchen",),
-    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0),
+    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
 )
 
 ROUTE = {"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"}

@@ -11,9 +11,8 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.report.render.markdown import render_markdown
 from tests.conftest import Serving
-from tests.knowledge.tables.question_sets import SALES, select, total, write_tables
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.tiers import exhaustive, slow
+from tests.support.tiers import slow
 
 LETTER = "The bakery opens at seven. Bread is baked in the night, and cheese comes from the valley on Mondays.\n"
 
@@ -65,21 +64,13 @@ async def test_a_calculation_is_evidence(
     assert [source.uri for source in report.sources] == [f"calculation: {expression}"]
 
 
-@exhaustive
-async def test_a_table_answers_in_natural_wording(serving: Serving, folder: Path) -> None:
-    """A question about rows and columns is answered by a query, which the report shows."""
-    write_tables(folder)
-    result = await run_question(serving, folder, "total revenue of the North region in 2023")
-
-    expected = f"{total(select(SALES, region='North', year=2023), 'revenue'):.4f}".rstrip("0").rstrip(".")
-    assert expected in quote_derived(result)
-    assert "SELECT sum" in render_markdown(result)
-
-
 @slow
-async def test_what_no_query_expresses_is_said(serving: Serving, folder: Path) -> None:
-    """A question about a table that the translation cannot express leaves a note with the reason."""
-    write_tables(folder)
-    result = await run_question(serving, folder, "What is the total profit by region?")
+async def test_a_statement_of_the_question_is_run(serving: Serving, folder: Path) -> None:
+    """A SELECT in the question is run and cited; the reason that one fails is a note."""
+    (folder / "sales.csv").write_text("region,revenue\nNorth,120.5\nSouth,80\nNorth,30\n")
+    result = await run_question(serving, folder, "SELECT sum(revenue) AS total FROM sales WHERE region = 'North'")
+    failed = await run_question(serving, folder, "SELECT sum(profit) FROM sales")
 
-    assert any("“profit” is neither a column nor a value" in note for note in result.notes)
+    assert "150.5" in quote_derived(result)
+    assert "SELECT sum(revenue)" in render_markdown(result)
+    assert any("No query of the tables answers" in note and "profit" in note for note in failed.notes)

@@ -10,7 +10,7 @@ from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_
 from tests.conftest import Serving, serving_at
 from tests.histories.record import serve_temporal
 from tests.support.tiers import exhaustive
-from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, build_report, story
 from tests.workflows.run.test_agent import REQUEST
 from workflows.runtime.progress import UNHEARD
 
@@ -30,9 +30,9 @@ async def test_a_run_ends_when_its_server_accepts_no_more_signals(
     strict_serving: Serving, limits: dict[str, int]
 ) -> None:
     """Signals of the parts of a run are refused as well: its report is complete and says what it does not know."""
-    held = Held(text(("All about it.", 1)))
+    held = Held(build_report({"Bread": "All about it [1]."}))
     request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
-    async with strict_serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+    async with strict_serving(ScriptedChat(story(report_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(request)
         await held.reached.wait()
         refused = await flood(handle, 2 * MAX_SIGNALS, SHORT_FEEDBACK_LENGTH)
@@ -58,9 +58,11 @@ async def test_a_run_ends_when_its_server_accepts_no_more_signals(
 )
 async def test_a_run_ends_after_a_flood(serving: Serving, count: int, length: int) -> None:
     """A run that receives a flood of feedback ends with its report, which names the bound of what was read."""
-    held = Held(text(("All about it.", 1)))
-    async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
-        handle = await stage.start(REQUEST)
+    held = Held(build_report({"Bread": "All about it [1]."}))
+    async with serving(ScriptedChat(story(report_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+        # The budget of an effort would end the run: hundreds of pieces of feedback fill its prompts.
+        limits = REQUEST.limits.model_copy(update={"has_model": False})
+        handle = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()
         refused = await flood(handle, count, length)
         held.released.set()

@@ -14,7 +14,7 @@ from tests.model_server import ModelServer
 from tests.support.worlds import MemoryKnowledge, Source
 
 CHOSEN = ("plain_order", "cite_only", "raise_score", "chinese")
-LIMITS = RunLimits(min_relevance=0.0, max_section_revisions=0, max_report_revisions=1, max_cycles=1, max_tokens=900_000)
+LIMITS = RunLimits(min_relevance=0.0, max_report_revisions=1, max_cycles=1, max_tokens=900_000)
 
 
 async def test_an_obedient_model_changes_marked_words_only(serving: Serving, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs without a model whose question calls for a tool: every strategy has the tools, and the report cites them."""
+"""Runs whose question calls for a tool, whose results the report cites."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import McpServer
 from tenure.sources.mcp.servers import McpServers
 from tests.conftest import Serving
-from tests.support.tiers import exhaustive, slow
-from tests.support.worlds import KITCHEN, MemoryKnowledge
+from tests.support.tiers import slow
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, story
 
 pytestmark = pytest.mark.timeout(150)
 
@@ -27,7 +27,7 @@ def build_request(question: str, **limits: Any) -> RunRequest:
     return RunRequest(question=question, corpora=("kitchen",), limits=RunLimits(**{**LIMITS, **limits}))
 
 
-def serve_bakery(knowledge: MemoryKnowledge, calls: Path, **allowed: Any) -> list[Callable[..., Any]]:
+def serve_bakery(knowledge: MemoryKnowledge, calls: Path) -> list[Callable[..., Any]]:
     """Return the MCP activities of a worker that knows the bakery."""
     calls.touch()
     server = McpServer.model_validate(
@@ -36,7 +36,6 @@ def serve_bakery(knowledge: MemoryKnowledge, calls: Path, **allowed: Any) -> lis
             "environment": {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "CALLS": str(calls)},
             "tools": ("*",),
             "resources": ("docs://*",),
-            **allowed,
         }
     )
     activities = McpActivities(McpServers({"bakery": server}, timeout_seconds=60), knowledge)  # type: ignore[arg-type]
@@ -70,60 +69,37 @@ async def test_a_calculation_is_the_whole_answer(serving: Serving) -> None:
     assert result.usage.by_role.keys() == {"router"}
 
 
-@pytest.mark.parametrize(
-    "strategy", ["direct", *(pytest.param(one, marks=exhaustive) for one in ("multi_hop", "react"))]
-)
-async def test_a_server_answers_what_no_document_does(serving: Serving, tmp_path: Path, strategy: str) -> None:
-    """A question that only a server can answer is answered by its tool, which the report cites."""
+def select_once(*calls: dict[str, Any], resources: tuple[int, ...] = ()) -> ScriptedChat:
+    """Return a model that selects calls and resources for the question, and none for its tasks."""
+    nothing: dict[str, Any] = {"calls": [], "resources": []}
+    return ScriptedChat(story(tool_selector=in_turn({"calls": list(calls), "resources": list(resources)}, nothing)))
+
+
+async def test_a_server_answers_what_no_document_does(serving: Serving, tmp_path: Path) -> None:
+    """A selected tool is called and a selected resource is read, and the report cites both."""
     knowledge = MemoryKnowledge({})
+    chat = select_once({"tool": 1, "arguments": '{"order_id": "A-1042"}'}, resources=(1,))
     web = serve_bakery(knowledge, tmp_path / "calls")
-    question = "What is the status of order A-1042?"
-    async with serving(None, knowledge, web=web) as stage:
-        result: Result = await (await stage.start(build_request(question, mcp=("bakery",), strategy=strategy))).result()
+    async with serving(chat, knowledge, web=web) as stage:
+        request = build_request("What is the status of order A-1042, and how is the oven heated?", mcp=("bakery",))
+        result: Result = await (await stage.start(request)).result()
 
     assert result.status == "done"
-    assert (tmp_path / "calls").read_text().splitlines() == ["get_order_status {'order_id': 'A-1042'}"]
-    quotes = quote_sources(result)
-    (uri,) = [uri for uri in quotes if uri.startswith("mcp:bakery/get_order_status?")]
-    assert "baked and ready for the customer" in quotes[uri]
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls == ["get_order_status {'order_id': 'A-1042'}", "docs://oven"]
+    prompts = " ".join(prompt for role, prompt in chat.asked if role == "report_writer")
+    assert "baked and ready for the customer" in prompts and "heated with beech wood for three hours" in prompts
+    assert any(uri.startswith("mcp:bakery/") for uri in quote_sources(result))
 
 
 @slow
-async def test_a_matching_resource_is_evidence(serving: Serving, tmp_path: Path) -> None:
-    """A resource whose name matches the question is read and cited; a forbidden resource is not read."""
-    knowledge = MemoryKnowledge({})
-    web = serve_bakery(knowledge, tmp_path / "calls")
-    question = "How long is the oven heated before the first loaf?"
-    async with serving(None, knowledge, web=web) as stage:
-        result: Result = await (await stage.start(build_request(question, mcp=("bakery",)))).result()
-
-    assert "heated with beech wood for three hours" in quote_sources(result)["mcp:bakery/docs://oven"]
-    assert set((tmp_path / "calls").read_text().splitlines()) == {"docs://oven"}
-
-
-@slow
-async def test_rules_call_only_tools_that_read(serving: Serving, tmp_path: Path) -> None:
-    """Without a model, a tool that is not declared read-only is called only if the settings allow rules to call it."""
-    calls = tmp_path / "calls"
-    for question, allowed, expected in (
-        ("Cancel order A-1042, please.", {}, ""),
-        ("What does the price list say about the loaf “rye”?", {}, ""),
-        ("What does the price list say about the loaf “rye”?", {"automatic": ("price_*",)}, "price_list"),
-    ):
-        knowledge = MemoryKnowledge(dict(KITCHEN))
-        async with serving(None, knowledge, web=serve_bakery(knowledge, calls, **allowed)) as stage:
-            result: Result = await (await stage.start(build_request(question, mcp=("bakery",)))).result()
-        assert calls.read_text().partition(" ")[0] == expected
-    assert "price 4.2" in quote_sources(result)['mcp:bakery/price_list?{"loaf": "rye"}']
-
-
-@slow
-async def test_a_failed_call_is_told(serving: Serving, tmp_path: Path) -> None:
+async def test_a_failed_call_is_reported(serving: Serving, tmp_path: Path) -> None:
     """A call that fails leaves a note with the reason, and the run continues."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
     web = serve_bakery(knowledge, tmp_path / "calls")
     request = build_request("What is the status of order B-7?", mcp=("bakery", "missing"))
-    async with serving(None, knowledge, web=web) as stage:
+    chat = select_once({"tool": 1, "arguments": '{"order_id": "B-7"}'})
+    async with serving(chat, knowledge, web=web) as stage:
         result: Result = await (await stage.start(request)).result()
 
     assert "get_order_status of the server bakery was of no use: bakery: there is no such order." in result.notes

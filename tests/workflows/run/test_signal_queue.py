@@ -12,7 +12,7 @@ from tests.support.workers import PatientWorker
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import MAX_TOTAL_FEEDBACK_BYTES
     from tests.conftest import Serving
-    from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
+    from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, build_report, story
     from tests.workflows.run.test_agent import REQUEST, until
     from workflows.plugin import create_workflow_runner
     from workflows.run.signal_queue import MAX_QUEUED_BYTES, MAX_SIGNALS_PER_TASK, SignalQueue
@@ -116,8 +116,8 @@ async def test_a_replaced_command_leaves_no_bytes_behind(server: WorkflowEnviron
 async def test_a_run_ends_after_a_burst_of_feedback(serving: Serving) -> None:
     """A run that receives more feedback than it accepts keeps what its limit allows, names the limit and ends."""
     filler = "x" * (MAX_TOTAL_FEEDBACK_BYTES // 32 - 30)
-    held = Held(text(("All about it.", 1)))
-    async with serving(ScriptedChat(story(section_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
+    held = Held(build_report({"Bread": "All about it [1]."}))
+    async with serving(ScriptedChat(story(report_writer=held)), MemoryKnowledge(KITCHEN)) as stage:
         handle = await stage.start(REQUEST)
         await held.reached.wait()
         await asyncio.gather(*(handle.signal("feedback", f"Say more on mould {n:02} {filler}") for n in range(40)))

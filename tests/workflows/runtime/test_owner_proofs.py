@@ -59,7 +59,7 @@ from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
 from tests.support.workers import PatientWorker
-from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, story, text
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, build_report, story
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.plugin import create_plugin
 from workflows.run.agent import AgentWorkflow
@@ -371,8 +371,8 @@ async def test_only_the_owner_speaks_with_a_run(serving: Serving, server: Workfl
 
     The run and its children also exchange their own signals, and their histories replay.
     """
-    held = Held(text(("All about it.", 1)))
-    chat = ScriptedChat(story(section_writer=held))
+    held = Held(build_report({"Bread": "All about it [1]."}))
+    chat = ScriptedChat(story(report_writer=held))
     knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen", "cheese": "ann~kitchen"})
     async with serving(chat, knowledge, owners=OWNERS) as stage:
         ann, bob = client_of(server, "ann"), client_of(server, "bob")
@@ -415,9 +415,9 @@ async def test_only_the_owner_speaks_with_a_run(serving: Serving, server: Workfl
 @slow
 async def test_a_copied_signal_has_no_effect(serving: Serving, server: WorkflowEnvironment) -> None:
     """A signal or update of the owner that others read in the history is not applied a second time."""
-    held = Held(text(("All about it.", 1)))
+    held = Held(build_report({"Bread": "All about it [1]."}))
     knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen"})
-    async with serving(ScriptedChat(story(section_writer=held)), knowledge, owners=OWNERS) as stage:
+    async with serving(ScriptedChat(story(report_writer=held)), knowledge, owners=OWNERS) as stage:
         run = await client_of(server, "ann").start_workflow(AgentWorkflow.run, ANNS, id=name(), task_queue=TENURE_QUEUE)
         stage.adopt(run)
         await held.reached.wait()
@@ -453,9 +453,9 @@ async def test_a_copied_signal_has_no_effect(serving: Serving, server: WorkflowE
 
 async def test_a_copied_update_is_not_applied_by_another_worker(serving: Serving, server: WorkflowEnvironment) -> None:
     """An update that others send again, also with its id and to a worker that has just started, changes nothing."""
-    held = Held(text(("All about it.", 1)))
+    held = Held(build_report({"Bread": "All about it [1]."}))
     knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen"})
-    chat = ScriptedChat(story(section_writer=held))
+    chat = ScriptedChat(story(report_writer=held))
     async with serving(chat, knowledge, owners=Owners(TOKENS)) as stage:
         run = await client_of(server, "ann").start_workflow(AgentWorkflow.run, ANNS, id=name(), task_queue=TENURE_QUEUE)
         stage.adopt(run)
@@ -525,7 +525,7 @@ async def test_a_copied_signal_has_no_effect_after_a_continue_as_new(server: Wor
         signals = (event.workflow_execution_signaled_event_attributes for event in events)
         stolen = next(dict(signal.header.fields) for signal in signals if signal.signal_name == "add")
         await begun.signal(Counting.go_on)
-        latest = ann.get_workflow_handle_for(Counting.run, begun.id)
+        latest = ann.get_workflow_handle(begun.id)
         while (await latest.describe()).run_id == begun.first_execution_run_id:  # noqa: ASYNC110 - of the server
             await asyncio.sleep(0.02)
         for headers in (stolen, sign_old_signal(server, begun.id)):

@@ -21,7 +21,7 @@ from tests.workflows.run.test_agent import until
 REQUEST = RunRequest(
     question="How is bread made?",
     corpora=("kitchen",),
-    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0, max_section_revisions=0),
+    limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     notifications=NotificationSettings(ui_url_prefix="http://ui/"),
 )
 

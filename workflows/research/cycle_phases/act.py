@@ -243,7 +243,6 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         step=step,
         strategy=choice.strategy,
         strategy_reason=choice.reason,
-        planned_by_rule=loop.is_planned_by_rule,
         refined_by_rule=_is_refined_by_rule(loop, step),
         hypothetical_answer=hypothetical.get(step.topic, ""),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),

@@ -74,10 +74,6 @@ async def reason(context: ReportContext) -> None:
     )
     research = context.state.research
     evidence = manuscript.interleave_passages([request.evidence, *(topic.passages for topic in research.topics)])
-    if request.limits.has_model:
-        # The reasoner reads the first passages only, and a cause often shares few words with the question.
-        decisive = manuscript.select_cited_evidence(research.synthesis, research.topics)
-        evidence = manuscript.add_new_passages(decisive, evidence)
     if strategy == "none" or not evidence or parent.is_finishing or parent.control.running_low:
         return
     context.report_progress("reason", strategy.replace("_", " "))

@@ -13,20 +13,18 @@ from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
-    from tenure.algorithms.research.outline_edits import apply_outline
     from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.fork import ForkResearchRequest
-    from tenure.contracts.research.report import ResearchRequest, Topic
+    from tenure.contracts.research.report import ResearchRequest
     from tenure.contracts.research.spiral import ResearchEffort
     from tenure.contracts.run.control import OutlineRevision
-    from tenure.contracts.run.run import RunPhase
+    from tenure.contracts.run.run import RunPhase, SectionPhase
 
 D = TypeVar("D")
 T = TypeVar("T")
 
-PHASES_WITH_OUTLINE = ("outline", "research", "write", "refine")
+PHASES_WITH_OUTLINE = ("outline", "research", "write", "reflect", "refine", "compose")
 """Phases at whose start the whole outline is reported."""
 
 
@@ -73,11 +71,6 @@ class ReportContext:
         self.update(research=self.state.research.model_copy(update={"decisions": decisions}))
 
     @property
-    def evidence(self) -> tuple[PassageRef, ...]:
-        """Passages for the whole question, and those that searches have found while sections were written."""
-        return manuscript.interleave_passages([self.request.evidence, self.state.found])
-
-    @property
     def pending_outline(self) -> OutlineRevision | None:
         """Outline that a person has set and that is not applied yet; None if there is none."""
         outline = self.parent.control.outline
@@ -91,23 +84,20 @@ class ReportContext:
         self.state = self.state.with_outline(outline)
         return True
 
-    def is_dropped(self, topic: Topic) -> bool:
-        """Return whether the pending outline lacks a topic."""
-        outline = self.pending_outline
-        return outline is not None and topic.heading in apply_outline(self.state.topics, outline).dropped
+    def report_progress(self, phase: RunPhase, last: str = "", topics: SectionPhase = "waiting") -> None:
+        """Report a phase to the run, and the phase that its topics are in."""
+        self.clients.progress.report(**self.describe_progress(phase, last, topics))
 
-    def report_progress(self, phase: RunPhase, last: str = "") -> None:
-        """Report a phase to the run."""
-        self.clients.progress.report(**self.describe_progress(phase, last))
-
-    def describe_progress(self, phase: RunPhase, last: str) -> dict[str, Any]:
+    def describe_progress(self, phase: RunPhase, last: str, topics: SectionPhase = "waiting") -> dict[str, Any]:
         """Return the news of a phase."""
         state, has_outline = self.state, phase in PHASES_WITH_OUTLINE
         researched = state.research.topics or (self.forked_state.topics if self.forked_state else ())
         return {
             "phase": phase,
             "revision": state.revisions,
-            "topics": manuscript.summarize_progress(state.topics, state.sections, researched) if has_outline else (),
+            "topics": manuscript.summarize_progress(state.topics, state.text, state.dossier, researched, topics)
+            if has_outline
+            else (),
             "is_full_outline": has_outline and bool(state.topics),
             "last": last,
         }

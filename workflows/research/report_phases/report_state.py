@@ -12,8 +12,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.research_state import align_topics
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.disputes import Contradiction
-    from tenure.contracts.evidence.passages import PassageRef
-    from tenure.contracts.research.report import Critique, SectionDraft, SectionResult, Topic
+    from tenure.contracts.research.dossier import Dossier
+    from tenure.contracts.research.report import Critique, ReportText, SectionDraft, Topic
     from tenure.contracts.research.spiral import SpiralResult
     from tenure.contracts.result.result import CritiqueRecord, Evaluation
     from tenure.contracts.run.control import OutlineRevision
@@ -33,12 +33,22 @@ class ReportState:
     """Result of the research loop."""
     reasoning: ReasoningResult = field(default_factory=ReasoningResult)
     """Verified reasoning over all findings."""
-    sections: Mapping[str, SectionResult] = field(default_factory=dict)
-    """Newest version of each section, by heading."""
-    found: tuple[PassageRef, ...] = ()
-    """Passages that searches have found while sections were written."""
-    started_sections: int = 0
-    """Number of section workflows started, of all generations."""
+    dossier: Dossier = field(default_factory=Dossier)
+    """Passages from which the report is written and reviewed."""
+    text: ReportText = field(default_factory=ReportText)
+    """Newest version of the report."""
+    searches: tuple[str, ...] = ()
+    """Searches since the text was written, whose passages no review has read."""
+    first_new: int = 0
+    """Number of the first passage that these searches have found; 0 for none."""
+    is_reviewed: bool = False
+    """Whether a review has read the current text."""
+    open_critiques: tuple[Critique, ...] = ()
+    """Requests of the last review."""
+    reviews: tuple[str, ...] = ()
+    """Critiques of all reviews."""
+    written_topics: frozenset[str] = frozenset()
+    """Headings of the topics that were written, whether or not anything was found on them."""
     revisions: int = 0
     """Generations of the report, the first one included."""
     critiques: tuple[CritiqueRecord, ...] = ()
@@ -55,10 +65,10 @@ class ReportState:
     """The last verdict of a model; None if no model has judged the report."""
     notes: tuple[str, ...] = ()
     """Notes for readers on how the report was made."""
-    sent_feedback: frozenset[tuple[str, str]] = frozenset()
-    """Feedback that section workflows were started with, each with the heading of the section."""
+    considered_feedback: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Headings of the sections for which feedback was considered, by its text."""
     followed_feedback: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Headings of the sections that follow a piece of feedback, by its text."""
+    """Headings of the sections that changed by feedback, by its text."""
     has_no_critique: bool = False
     """Whether the last reflection found nothing to improve."""
     writes_after_finish: bool = False
@@ -71,7 +81,7 @@ class ReportState:
     @property
     def written_sections(self) -> tuple[SectionDraft, ...]:
         """The sections with text, in the order of the outline."""
-        return manuscript.list_written_sections(self.topics, self.sections)
+        return manuscript.list_written_sections(self.topics, self.text, self.dossier)
 
     def with_notes(self, notes: Iterable[str]) -> "ReportState":
         """Return the state with more notes."""
@@ -85,7 +95,8 @@ class ReportState:
             self,
             outline_number=outline.number,
             topics=edit.topics,
-            sections=manuscript.rename_sections(self.sections, edit),
+            text=manuscript.rename_sections(self.text, edit),
+            dossier=manuscript.rename_parts(self.dossier, edit),
             research=self.research.model_copy(update={"topics": topics}),
         ).with_notes(describe_dropped_topics(edit))
 
@@ -104,22 +115,25 @@ class ReportState:
         added = (manuscript.build_requested_topic(critique) for critique in critiques if critique.topic is None)
         return replace(self, topics=(*self.topics, *added))
 
-    def with_feedback_sent(self, heading: str, critiques: Iterable[Critique]) -> "ReportState":
-        """Return the state after a section was started with the critiques of people."""
-        sent = {(critique.critique, heading) for critique in critiques if critique.origin == "person"}
-        return replace(self, sent_feedback=self.sent_feedback | sent)
+    def with_text(self, text: ReportText, feedback: Mapping[str, Sequence[str]]) -> "ReportState":
+        """Return the state with a new version of the report.
 
-    def with_section(self, result: SectionResult) -> "ReportState":
-        """Return the state with a new version of a section; one without text never replaces one with text."""
-        heading, before = result.topic.heading, self.sections.get(result.topic.heading)
-        has_text, had_text = bool(result.draft.claims), bool(before and before.draft.claims)
-        followed = dict(self.followed_feedback)
-        if has_text and (before is None or result.draft != before.draft):
-            for text in result.feedback:
-                followed[text] = (*followed.get(text, ()), heading)
+        Args:
+            text: the report.
+            feedback: headings of the sections that feedback concerns, by the text of the feedback that was considered.
+        """
+        before, now = self.text.sections, text.sections
+        changed = {heading for heading in now if now[heading] != before.get(heading)}
+        considered = {
+            entry: (*self.considered_feedback.get(entry, ()), *headings) for entry, headings in feedback.items()
+        }
+        followed = {
+            entry: (*self.followed_feedback.get(entry, ()), *(heading for heading in headings if heading in changed))
+            for entry, headings in feedback.items()
+        }
         return replace(
             self,
-            sections={**self.sections, heading: result} if has_text or not had_text else self.sections,
-            followed_feedback=followed,
-            found=manuscript.add_new_passages(self.found, result.found),
-        ).with_notes([*([result.note] if result.note else []), *result.removed])
+            text=text,
+            considered_feedback={**self.considered_feedback, **considered},
+            followed_feedback={**self.followed_feedback, **followed},
+        )

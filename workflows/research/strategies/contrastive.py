@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from tenure.algorithms.retrieval.stance import choose_position
 from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Citation
+from tenure.contracts.evidence.passages import Citation, PassageRef
 from tenure.contracts.evidence.retrieval import PassageSide, PassageStance, QueryPurpose, RetrievalStopReason
 from tenure.roles.retrieval import stance_judge
 from tenure.roles.retrieval.stance_judge import StanceJudgeInput
 from workflows.research.search_session import SearchSession, SessionQuery
 from workflows.research.strategy import Strategy
 
-JUDGED_PASSAGES_PER_CALL = 12
-"""Passages that one call labels."""
+MAX_JUDGED_PASSAGES = 12
+"""Passages that a model labels."""
 MAX_PASSAGES_PER_SIDE = 8
 """Passages of a side that are kept with their quotes; all passages keep their label."""
 
 
 async def search_both_sides(session: SearchSession) -> RetrievalStopReason:
-    """Search neutrally, then for supporting and for contradicting passages, and judge all of them."""
+    """Search neutrally, then for supporting and for contradicting passages, and judge the best of them."""
     position = choose_position(session.task.step.query, session.task.question)
     (neutral,) = await session.search(SessionQuery(session.task.step.query))
     if not session.is_stopped():
@@ -34,38 +34,28 @@ async def search_both_sides(session: SearchSession) -> RetrievalStopReason:
 
 
 async def _judge_stances(session: SearchSession, position: str) -> None:
-    """Label every passage as supporting, contradicting or neutral, and keep both sides with their quotes."""
-    ranked = [retrieved.passage.chunk for retrieved in session.rank_passages()]
-    # With a model, one call judges the best passages; without one, all judgements are free.
-    chunks = ranked[:JUDGED_PASSAGES_PER_CALL] if session.task.limits.has_model else list(session.found)
-    batches = [
-        chunks[start : start + JUDGED_PASSAGES_PER_CALL] for start in range(0, len(chunks), JUDGED_PASSAGES_PER_CALL)
-    ]
-    outputs = await asyncio.gather(
-        *(
-            session.clients.models.ask(
-                stance_judge.ROLE,
-                StanceJudgeInput(position=position),
-                [session.found[chunk].passage for chunk in batch],
-                summary=f"{position}, {len(batch)} passages",
-            )
-            for batch in batches
-        )
+    """Have the best passages labelled as supporting, contradicting or neutral; keep both sides with their quotes."""
+    passages = [retrieved.passage for retrieved in session.rank_passages()[:MAX_JUDGED_PASSAGES]]
+    if not passages:
+        return
+    output = await session.clients.models.ask(
+        stance_judge.ROLE,
+        StanceJudgeInput(position=position),
+        passages,
+        summary=f"{position}, {len(passages)} passages",
     )
-    quotes: dict[ChunkId, Citation] = {}
-    for batch, output in zip(batches, outputs, strict=True):
-        quotes.update(_label_passages(session, batch, output.stances))
-    if chunks:
+    if output.stances:
+        quotes = _label_passages(session, passages, output.stances)
         session.positions = (_collect_sides(session, position, quotes),)
 
 
 def _label_passages(
-    session: SearchSession, batch: Sequence[ChunkId], stances: Sequence[PassageSide]
+    session: SearchSession, passages: Sequence[PassageRef], stances: Sequence[PassageSide]
 ) -> dict[ChunkId, Citation]:
-    """Label the passages of a batch; return the quotes of those that take a side."""
+    """Label the judged passages; return the quotes of those that take a side."""
     judged = {stance.passage: stance for stance in stances}
     quotes: dict[ChunkId, Citation] = {}
-    for number, chunk in enumerate(batch, 1):
+    for number, chunk in enumerate((passage.chunk for passage in passages), 1):
         stance = judged.get(number, PassageSide(passage=number, side="neutral"))
         session.found[chunk] = session.found[chunk].model_copy(update={"stance": stance.side})
         if stance.citation is not None:

@@ -30,15 +30,12 @@ from workflows.research.tool import Tool
 from workflows.research.tool_registry import list_available_tools
 from workflows.research.tool_use import perform_call, shorten_step
 
-MAX_EVIDENCE = 12
-"""Passages that the fallback of the role reads."""
-
 
 async def act_step_by_step(session: SearchSession) -> RetrievalStopReason:
     """Run the loop until the task is answered or a limit is reached."""
     loop = ReActLoop(session)
     reason = await loop.run()
-    await loop.close(reason)
+    await loop.close()
     return reason
 
 
@@ -52,7 +49,6 @@ class ReActLoop:
         self.tools: dict[str, Tool[Any]] = {}
         self.descriptions: tuple[ToolDescription, ...] = ()
         self.transcript = Transcript()
-        self.calls_made: list[tuple[str, str]] = []
         self.steps_by_call: dict[str, int] = {}
         self.mistakes = 0
         self.confidence = 0.0
@@ -68,6 +64,8 @@ class ReActLoop:
             if self.session.is_stopped():
                 return "stopped"
             proposal = await self._propose_step(max_steps - number + 1)
+            if proposal == ReactOutput():  # no model has answered
+                return "no_valid_action"
             decision = validate_action(proposal.move, models, self.steps_by_call, len(self.context.passages))
             self._keep_better_answer(proposal)
             await self._perform_step(number, proposal, decision)
@@ -77,18 +75,16 @@ class ReActLoop:
                 return "no_valid_action"
         return "limit_reached"
 
-    async def close(self, reason: RetrievalStopReason) -> None:
-        """Search at least once, have an answer if there is none, and rank the passages of the answer first."""
+    async def close(self) -> None:
+        """Search at least once, and rank the passages of the answer first."""
         session = self.session
         if not session.found:
             await session.search(SessionQuery(session.task.step.query))
-        elif not session.answer and reason != "stopped":
-            self._keep_better_answer(await self._propose_step(1, closing=True))
         seen = list(self.context.passages.values())
         if numbers := extract_citations(session.answer):
             session.add_ranking([seen[number - 1] for number in numbers])
 
-    async def _propose_step(self, left: int, *, closing: bool = False) -> ReactOutput:
+    async def _propose_step(self, left: int) -> ReactOutput:
         """Ask the role for the next step."""
         session = self.session
         step = session.task.step
@@ -100,12 +96,8 @@ class ReActLoop:
                 tools=self.descriptions,
                 resources=self.context.describe_resources(),
                 transcript=self.transcript,
-                actions=tuple(self.calls_made),
-                passages=tuple(self.context.passages),
                 steps_left=left,
-                is_closing=closing,
             ),
-            [retrieved.passage for retrieved in session.rank_passages()[:MAX_EVIDENCE]],
             summary=f"{step.query}, step {len(session.steps) + 1}",
         )
 
@@ -145,7 +137,6 @@ class ReActLoop:
     async def _call_tool(self, name: str, arguments: ToolArguments, number: int) -> tuple[Observation, int]:
         """Call a tool; return its observation and the number of new passages."""
         self.steps_by_call[build_call_key(name, arguments)] = number
-        self.calls_made.append((name, arguments.model_dump_json(exclude_defaults=True)))
         return await perform_call(self.session, name, arguments, number)
 
 

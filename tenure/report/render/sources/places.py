@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from tenure.report.render.escaping import flatten
 
-_HEADING = re.compile(r"^#{1,6} +(\S.*)$", re.MULTILINE)
+_HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
 
 
@@ -54,10 +54,16 @@ class QuotePosition(Protocol):
 
 def find_heading(text: str, offset: int) -> str:
     """Return the last heading before an offset in the stored text of a document; empty without one."""
-    found = None
-    for found in _HEADING.finditer(text, 0, offset):  # noqa: B007 - the last one is the nearest
-        pass
-    return flatten(found[1]) if found else ""
+    return next(iter(find_headings(text, offset)[-1:]), "")
+
+
+def find_headings(text: str, offset: int) -> tuple[str, ...]:
+    """Return the headings above an offset in the stored text of a document, outermost first."""
+    above: dict[int, str] = {}
+    for found in _HEADING.finditer(text, 0, offset):
+        level = len(found["level"])
+        above = {other: name for other, name in above.items() if other < level} | {level: flatten(found["name"])}
+    return tuple(above.values())
 
 
 def find_in_file(quote: str, text: str) -> FilePlace | None:

@@ -1,0 +1,499 @@
+"""Build a brief of evidence: for each part of a question the excerpts of the sources that answer it best.
+
+Without a model a report shows its sources instead of imitating prose. An excerpt is a whole passage or a part of one
+that reads well on its own: paragraphs, a list with its introduction, rows of a table under their header, or code with
+the sentence before it. Its sentences are claims with verbatim citations, and those that answer are marked. A part of
+the question that no passage concerns gets no excerpt.
+"""
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tenure.algorithms.claims.citations import cite_span
+from tenure.algorithms.control.length import scale_excerpts
+from tenure.algorithms.injection.detection import contains_instructions
+from tenure.algorithms.injection.taint import has_instructions
+from tenure.algorithms.reasoning.answer_scoring import score_answers
+from tenure.algorithms.reasoning.short_answers import find_short_answer, is_number_question
+from tenure.algorithms.retrieval.word_overlap import measure_overlap, needs_overlap
+from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name, normalize_title
+from tenure.algorithms.text.excerpts import has_back_reference, is_back_matter
+from tenure.algorithms.text.passage import Encoder, Passage, Vectors
+from tenure.algorithms.text.sentences import classify_line, normalize_sentence, split_sentences, split_words, stem_words
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.passages import Block, Claim, ExcerptPart
+from tenure.contracts.run.limit_fields import ReportLength
+
+MIN_WORDS, TARGET_WORDS, MAX_WORDS = 40, 110, 150
+"""Length of an excerpt in words: from which it needs no neighbours, at which it is long enough, and the maximum."""
+MAX_PIECE_CHARACTERS = 1_500
+"""Maximum characters of a sentence, a row or a piece of code; a data line can be a single word."""
+MAX_EXCERPTS, MIN_EXCERPTS, REPORT_EXCERPTS = 5, 3, 12
+"""Maximum number of excerpts of a part, the number up to which further excerpts of a page are shown and that every part
+may have, and the number that several parts share."""
+MAX_CONFIRMATIONS = 2
+"""Maximum number of excerpts besides the one that states the short answer."""
+MAX_ANSWERS = 2
+"""Maximum number of answering sentences in an excerpt; of a list, all items that answer."""
+RANK_WEIGHT, MAX_RANK = 0.1, 5
+"""Reduction of the score with each rank of the passage, and last rank that reduces it further: the search knows more
+than the words of a sentence, such as links between documents."""
+MIN_BEST_SCORE = 0.4
+"""Minimum score of the best excerpt of a part: with their supporting passages all questions of HotpotQA and MuSiQue
+reach 0.6, and questions on another subject than the documents at most 0.25."""
+MIN_SCORE, MIN_SHARE_OF_BEST, MIN_FURTHER_SHARE = 0.25, 0.6, 0.75
+"""Minimum score of an excerpt, absolute and relative to the best one of its part, and that of further excerpts of a
+page."""
+LEADING_PASSAGES, MIN_LINKED_SHARE = 8, 0.3
+"""Number of passages at the top of a search that may be about a thing that a better passage names, and their minimum
+score relative to the best one."""
+MIN_CERTAINTY, NAMES_WEIGHT, TITLE_WEIGHT = 1.9, 0.7, 0.45
+"""Minimum certainty of a part, and weights of the names of its question that the passages contain and of a document
+whose title the question names, relative to the best score. Chosen on the even half of HotpotQA and MuSiQue so that nine
+of ten questions without their supporting passages are not certain."""
+MIN_OVERLAP = 0.5
+"""Minimum share of the words of a question that is not in English, in a sentence that answers it for certain."""
+NOT_FOUND = "Not found: no passage concerns this."
+NOT_CERTAIN = "No passage that was found answers this for certain; the nearest ones follow."
+"""Statements on a part without excerpts, and before the excerpts of a part whose answer is not certain."""
+MIN_ANSWER_SHARE = 0.9
+"""Minimum score of an answering sentence, relative to the best one of its excerpt."""
+
+_LIST_QUESTION = re.compile(
+    r"\b(?:which|what|list|name)\s+(?:\w+\s+){0,3}?(?!is\b|was\b|does\b|has\b)\w+s\b|"
+    r"\b(?:list|enumerate|overview of)\b",
+    re.IGNORECASE,
+)
+"""Question that asks for several things: "Which proposals were rejected?"."""
+_AND = re.compile(r"\s+and\s+|,\s+")
+_TITLE_PARTS = re.compile(r"\s*(?:[:–—|()]|\s-\s)\s*")
+"""Separators of the parts of a title: "PEP 484 – Type Hints"."""
+_COMPUTED_URI = re.compile(r"^calculation: |#sql=")
+"""Address of a computed result: a calculation, or the result of a query over a table."""
+
+
+SHORT_ANSWER: Final = "Short answer"
+"""Label of the short answer to a part of a question."""
+
+
+class ExcerptPiece(NamedTuple):
+    """Sentence, item, row or code of a passage."""
+
+    start: int
+    """Offset of the first character in the passage."""
+    end: int
+    """Offset after the last character."""
+    text: str
+    """Its words."""
+    part: ExcerptPart
+    """Its form."""
+    block: int
+    """Number of its paragraph, list, table or code in the passage."""
+
+
+@dataclass(frozen=True)
+class BriefPart:
+    """Part of a question with its evidence."""
+
+    question: str
+    """The question of the part."""
+    passages: Sequence[Passage]
+    """Evidence on the part, best first."""
+    focus: Sequence[str] = ()
+    """Requests of people; the excerpt nearest to each one is shown in any case."""
+
+
+@dataclass(frozen=True)
+class PartBrief:
+    """Excerpts on a part of a question."""
+
+    short_answer: Claim | None = None
+    """The answer in a few words with the sentence that states it; None if it is not certain."""
+    excerpts: tuple[Block, ...] = ()
+    """Excerpts, computed results and best ones first; empty if no passage concerns the part."""
+    is_certain: bool = True
+    """Whether an excerpt answers the part for certain."""
+
+    @property
+    def text(self) -> tuple[Block, ...]:
+        """The excerpts, after the statement that none answers for certain; empty without excerpts."""
+        is_doubtful = self.excerpts and not self.is_certain
+        return (*([_state_gap(NOT_CERTAIN)] if is_doubtful else ()), *self.excerpts)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The text of one part among others: with the short answer, or with the statement that nothing was found."""
+        if self.short_answer:
+            answer = self.short_answer.model_copy(update={"label": SHORT_ANSWER})
+            return (Block(kind="definitions", claims=(answer,)), *self.text)
+        return self.text or (_state_gap(NOT_FOUND),)
+
+
+def _state_gap(text: str) -> Block:
+    return Block(claims=(Claim(text=text, kind="gap"),))
+
+
+class _Evidence(NamedTuple):
+    """Passages on a part, and whether they answer it."""
+
+    candidates: Sequence["_Candidate"]
+    """Passages that concern the part, best first."""
+    is_certain: bool
+    """Whether they answer it for certain."""
+
+
+class _Candidate(NamedTuple):
+    """Passage with its value for a part."""
+
+    passage: Passage
+    pieces: Sequence[ExcerptPiece]
+    scores: NDArray[np.float32]
+    """Score of each piece as an answer."""
+    score: float
+    """Score of the passage."""
+
+
+_Window = tuple[_Candidate, Sequence[int]]
+"""Passage with the numbers of the pieces that its excerpt shows."""
+
+
+def build_brief(
+    parts: Sequence[BriefPart], encode: Encoder, length: ReportLength = "standard"
+) -> tuple[PartBrief, ...]:
+    """Return the excerpts on each part of a question; each passage occurs once.
+
+    A passage belongs to the part that it answers best, unless that would leave another part without an excerpt.
+
+    Args:
+        parts: parts of the question with their evidence.
+        encode: sentence encoder.
+        length: length of the report.
+    """
+    remembered = _remember(encode)
+    split = {passage.chunk: split_pieces(passage) for part in parts for passage in part.passages}
+    found = [_find_evidence(part, split, remembered) for part in parts]
+    limit = max(MIN_EXCERPTS, min(MAX_EXCERPTS, REPORT_EXCERPTS // max(1, len(parts))))
+    limit = scale_excerpts(limit, length)
+    chosen = _share_passages(parts, [one.candidates for one in found], limit)
+    return tuple(
+        _build_part(part, own, is_certain=one.is_certain) for part, own, one in zip(parts, chosen, found, strict=True)
+    )
+
+
+def _remember(encode: Encoder) -> Encoder:
+    """Return an encoder that encodes each text once."""
+    known: dict[str, NDArray[np.float32]] = {}
+
+    def encode_new(texts: Sequence[str]) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(new, encode(new), strict=True) if new else ())
+        return np.stack([known[text] for text in texts])
+
+    return encode_new
+
+
+def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
+    """Split a passage into sentences, items, rows and code, in order."""
+    text = passage.text
+    if passage.kind == "code":
+        return (_cut_piece(text, 0, len(text.rstrip()), "code", 0),) if text.strip() else ()
+    sentences = split_sentences(text)
+    pieces: list[ExcerptPiece] = []
+    block, before, offset = 0, "", 0
+    for line in text.splitlines(keepends=True):
+        start, end = offset, offset + len(line.rstrip())
+        offset += len(line)
+        kind = classify_line(line)
+        if start == end:
+            continue
+        block += kind == "prose" or kind != before
+        if kind == "code" == before:
+            pieces[-1] = _cut_piece(text, pieces[-1].start, end, "code", block)
+        elif kind in ("code", "table"):
+            pieces.append(_cut_piece(text, start, end, "code" if kind == "code" else "row", block))
+        else:
+            first: ExcerptPart = "item" if kind == "item" else "paragraph"
+            own = [sentence for sentence in sentences if start <= sentence.start < end]
+            pieces += [_cut_piece(text, s.start, s.end, "sentence" if n else first, block) for n, s in enumerate(own)]
+        before = kind
+    return tuple(pieces)
+
+
+def _cut_piece(text: str, start: int, end: int, part: ExcerptPart, block: int) -> ExcerptPiece:
+    """Return a piece of at most `MAX_PIECE_CHARACTERS`, which ends with a whole word, and code with a whole line."""
+    if end - start > MAX_PIECE_CHARACTERS:
+        most = start + MAX_PIECE_CHARACTERS
+        last = max(text.rfind("\n", start, most), 0 if part == "code" else text.rfind(" ", start, most))
+        end = last if last > start else most
+    return ExcerptPiece(start, end, text[start:end], part, block)
+
+
+def _find_evidence(part: BriefPart, split: Mapping[ChunkId, Sequence[ExcerptPiece]], encode: Encoder) -> _Evidence:
+    """Return the passages that concern a part: those nearest to requests, then in the order of the search."""
+    distinct = {normalize_sentence(passage.text): passage for passage in reversed(part.passages)}
+    passages = [one for one in reversed(distinct.values()) if split[one.chunk] and not is_back_matter(one)]
+    if not passages:
+        return _Evidence((), is_certain=False)
+    scores = _score_pieces(part.question, passages, split, encode)
+    best = max(float(own.max()) for own in scores)
+    candidates = [
+        _Candidate(passage, split[passage.chunk], own, float(own.max()) - RANK_WEIGHT * min(rank, MAX_RANK))
+        for rank, (passage, own) in enumerate(zip(passages, scores, strict=True))
+    ]
+    kept = _select_relevant(part.question, candidates, best) if best >= MIN_BEST_SCORE else []
+    nearest = [_find_nearest(request, passages, split, encode) for request in part.focus]
+    first = [one for one in kept if is_number_question(part.question) and is_computed(one.passage)]
+    ordered = {one.passage.chunk: one for one in (*first, *nearest, *kept)}
+    return _Evidence(tuple(ordered.values()), is_certain=bool(first) or _is_certain(part.question, best, passages))
+
+
+def _select_relevant(question: str, candidates: Sequence[_Candidate], best: float) -> list[_Candidate]:
+    """Return the passages that answer about as well as the best one, and those about a thing that these name.
+
+    The end of a chain of documents shares few words with the question: only a better passage names its subject.
+    """
+    near = [one for one in candidates if float(one.scores.max()) >= max(MIN_SCORE, MIN_SHARE_OF_BEST * best)]
+    named = " ".join((normalize_name(question), *(normalize_name(one.passage.text) for one in near)))
+    return [
+        one
+        for rank, one in enumerate(candidates)
+        if one in near
+        or (
+            rank < LEADING_PASSAGES
+            and float(one.scores.max()) >= max(MIN_SCORE, MIN_LINKED_SHARE * best)
+            and any(f" {part} " in f" {named} " for part in _list_titles(one.passage.title))
+        )
+    ]
+
+
+def _list_titles(*titles: str) -> frozenset[str]:
+    """Return the keys of the parts of titles: "PEP 484" and "Type Hints" of "PEP 484: Type Hints"."""
+    parts = (normalize_name(part) for title in titles for part in _TITLE_PARTS.split(title))
+    return frozenset(part for part in parts if part)
+
+
+def _find_nearest(
+    request: str, passages: Sequence[Passage], split: Mapping[ChunkId, Sequence[ExcerptPiece]], encode: Encoder
+) -> _Candidate:
+    """Return the passage that answers a request best, with the scores of its pieces for the request."""
+    scores = _score_pieces(request, passages, split, encode)
+    passage, own = max(zip(passages, scores, strict=True), key=lambda pair: float(pair[1].max()))
+    return _Candidate(passage, split[passage.chunk], own, float(own.max()))
+
+
+def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool:
+    """Return whether passages answer a question for certain: they contain its words and names, and one is about it.
+
+    Args:
+        question: the question.
+        best: score of the best sentence.
+        passages: the passages.
+    """
+    if needs_overlap(question, passages[0].text):
+        return best >= MIN_OVERLAP
+    names = _list_names(question)
+    texts = [_list_words(one) for one in passages]
+    known = sum(any(f" {name} " in text for text in texts) for name in names) / len(names) if names else 1.0
+    asked = f" {normalize_name(question)} "
+    titles = [title for one in passages for title in (one.title, *one.headings)]
+    is_titled = not names or any(f" {title} " in asked for title in _list_titles(*titles))
+    return best + NAMES_WEIGHT * known + TITLE_WEIGHT * is_titled >= MIN_CERTAINTY
+
+
+def _list_names(question: str) -> frozenset[str]:
+    """Return the keys of the names in a question, those of a list each for itself."""
+    spellings = (name for names in extract_entity_spellings(question).values() for name in _AND.split(names))
+    return frozenset(name for one in spellings if (name := normalize_name(one)))
+
+
+def _list_words(passage: Passage) -> str:
+    """Return the words of a passage and of its title between blanks, as keys of names are compared with them."""
+    return f" {normalize_title(passage.title)} {normalize_name(passage.title)} {normalize_name(passage.text)} "
+
+
+def is_computed(passage: Passage) -> bool:
+    """Return whether a run has computed a passage."""
+    return bool(_COMPUTED_URI.search(passage.uri))
+
+
+def _score_pieces(
+    question: str, passages: Sequence[Passage], split: Mapping[ChunkId, Sequence[ExcerptPiece]], encode: Encoder
+) -> list[NDArray[np.float32]]:
+    """Return the score of each piece of each passage; questions in other languages are compared by their words."""
+    pieces = [(passage, piece) for passage in passages for piece in split[passage.chunk]]
+    if needs_overlap(question, passages[0].text):
+        scores = np.asarray([measure_overlap(question, piece.text) for _, piece in pieces], dtype=np.float32)
+    else:
+        units = [(format_origin(passage), [piece.text]) for passage, piece in pieces]
+        scores = score_answers((question,), units, set(stem_words(question)), encode)
+    ends = np.cumsum([len(split[passage.chunk]) for passage in passages])[:-1]
+    return np.split(scores, ends)
+
+
+def format_origin(passage: Passage) -> str:
+    """Return the title of a passage with its nearest heading, without which a rejected idea reads like a rule."""
+    return " – ".join(dict.fromkeys((passage.title, *passage.headings[-1:])))
+
+
+def _share_passages(
+    parts: Sequence[BriefPart], found: Sequence[Sequence[_Candidate]], limit: int
+) -> list[list[_Candidate]]:
+    """Give each passage to one part: rank by rank, of equal ranks the one that it answers best."""
+    chosen: list[list[_Candidate]] = [[] for _ in parts]
+    taken: set[ChunkId] = set()
+
+    def take(rank: int, ordered: Sequence[Sequence[_Candidate]], most: int) -> None:
+        of_rank = [(ones[rank], number) for number, ones in enumerate(ordered) if rank < len(ones)]
+        for one, number in sorted(of_rank, key=lambda pair: -pair[0].score):
+            if one.passage.chunk not in taken and len(chosen[number]) < most:
+                chosen[number].append(one)
+                taken.add(one.passage.chunk)
+
+    leading = [_list_leading(part, ones) for part, ones in zip(parts, found, strict=True)]
+    further = [_list_further(ones) for ones in found]
+    for ordered, most in ((leading, limit), (further, min(limit, MIN_EXCERPTS))):
+        for rank in range(max(map(len, ordered), default=0)):
+            take(rank, ordered, most)
+    return chosen
+
+
+def _list_leading(part: BriefPart, found: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return the best passage of each page in the order of the pages; of a list all, as one page may be the answer."""
+    if is_list_question(part.question):
+        return list(found)
+    pages: dict[SourceId, _Candidate] = {}
+    for one in found:
+        known = pages.setdefault(one.passage.source, one)
+        if one.score > known.score:
+            pages[one.passage.source] = one
+    return list(pages.values())
+
+
+def _list_further(found: Sequence[_Candidate]) -> list[_Candidate]:
+    """Return the passages that answer nearly as well as the best one, best first."""
+    best = max((float(one.scores.max()) for one in found), default=0.0)
+    return sorted(
+        (one for one in found if float(one.scores.max()) >= MIN_FURTHER_SHARE * best), key=lambda one: -one.score
+    )
+
+
+def is_list_question(question: str) -> bool:
+    """Return whether a question asks for several things, which one page may list in several places."""
+    return bool(_LIST_QUESTION.search(question))
+
+
+def _build_part(part: BriefPart, chosen: Sequence[_Candidate], *, is_certain: bool) -> PartBrief:
+    wants_number = is_number_question(part.question)
+    ordered = sorted(chosen, key=lambda one: (not (wants_number and is_computed(one.passage)), -one.score))
+    windows: list[_Window] = [(one, _select_window(one.pieces, one.scores)) for one in ordered]
+    short_answer, stating = _find_short_answer(part.question, windows)
+    if stating is not None:
+        names = _list_names(part.question)
+        others = [
+            w for w in windows if w is not stating and all(f" {name} " in _list_words(w[0].passage) for name in names)
+        ]
+        windows = [stating, *others[:MAX_CONFIRMATIONS]]
+    answering = {
+        (one.passage.chunk, number): one.scores[number]
+        for one, window in windows
+        for number in _find_answers(one, window)
+    }
+    blocks = tuple(
+        Block(
+            kind="excerpt",
+            claims=tuple(
+                _build_claim(one.passage, one.pieces[number], answers=(one.passage.chunk, number) in answering)
+                for number in window
+            ),
+        )
+        for one, window in windows
+    )
+    return PartBrief(short_answer, blocks, is_certain or short_answer is not None)
+
+
+def _build_claim(passage: Passage, piece: ExcerptPiece, *, answers: bool) -> Claim:
+    return Claim(
+        text=textwrap.dedent(piece.text) if piece.part == "code" else piece.text,
+        status="supported",
+        confidence=1.0,
+        citations=(cite_span(passage, piece.start, piece.end),),
+        tainted=has_instructions(passage),
+        part=piece.part,
+        answers=answers,
+    )
+
+
+def _find_answers(one: _Candidate, window: Sequence[int]) -> list[int]:
+    """Return the pieces of an excerpt that answer best; of a list or a table all that answer as well."""
+    best = max(float(one.scores[number]) for number in window)
+    near = [n for n in window if one.scores[n] >= MIN_ANSWER_SHARE * best > 0 and one.pieces[n].part != "code"]
+    listed = [n for n in near if one.pieces[n].part in ("item", "row")]
+    return listed if len(listed) > MAX_ANSWERS else sorted(near, key=lambda n: -one.scores[n])[:MAX_ANSWERS]
+
+
+def _find_short_answer(question: str, windows: Sequence[_Window]) -> tuple[Claim | None, _Window | None]:
+    """Return the short answer with the excerpt that states it; None for both if no sentence states it clearly."""
+    stated = [(window, window[0].pieces[number]) for window in windows for number in window[1]]
+    found = find_short_answer(question, [(window[0].passage.title, piece.text) for window, piece in stated])
+    if found is None:
+        return None, None
+    window, piece = stated[found.sentence]
+    claim = _build_claim(window[0].passage, piece, answers=True)
+    return claim.model_copy(update={"text": found.text, "part": ""}), window
+
+
+def _select_window(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) -> list[int]:
+    """Return the numbers of the pieces of an excerpt, without paragraphs that give instructions to language models."""
+    hostile = {piece.block for piece in pieces if contains_instructions(piece.text)}
+    # An instruction often ends in the paragraph after the one that is recognised.
+    hidden = {number for block in hostile for number in (block, block + 1)} - {pieces[int(scores.argmax())].block}
+    shown = [number for number, piece in enumerate(pieces) if piece.block not in hidden]
+    return [shown[n] for n in _select_around_best([pieces[n] for n in shown], scores[shown])]
+
+
+def _select_around_best(pieces: Sequence[ExcerptPiece], scores: NDArray[np.float32]) -> list[int]:
+    """Return the numbers of the pieces of an excerpt: the whole passage, or the part around its best piece."""
+    lengths = [len(split_words(piece.text)) for piece in pieces]
+    if sum(lengths) <= MAX_WORDS:
+        return list(range(len(pieces)))
+    best = int(scores.argmax())
+    kept = _select_core(pieces, lengths, scores, best)
+    while sum(lengths[number] for number in kept) < TARGET_WORDS:
+        room = MAX_WORDS - sum(lengths[number] for number in kept)
+        before, after = min(kept) - 1, max(kept) + 1
+        needs_context = pieces[min(kept)].part == "sentence" or has_back_reference(pieces[min(kept)].text)
+        order = (before, after) if needs_context else (after, before)
+        number = next((n for n in order if 0 <= n < len(pieces) and _fits(pieces, lengths, n, n == after, room)), None)
+        if number is None:
+            break
+        kept = sorted({*kept, number})
+    return kept
+
+
+def _fits(pieces: Sequence[ExcerptPiece], lengths: Sequence[int], number: int, is_after: bool, room: int) -> bool:
+    """Return whether a neighbour fits; a sentence that announces what follows it does not end an excerpt."""
+    announces = is_after and pieces[number].text.endswith(":")
+    return lengths[number] <= room and not announces
+
+
+def _select_core(
+    pieces: Sequence[ExcerptPiece], lengths: Sequence[int], scores: NDArray[np.float32], best: int
+) -> list[int]:
+    """Return the pieces without which the best one cannot be read: its list, the header of its table, its lead-in."""
+    block = [number for number, piece in enumerate(pieces) if piece.block == pieces[best].block]
+    part = next((pieces[number].part for number in block if pieces[number].part != "sentence"), "paragraph")
+    introduction = [block[0] - 1] if block[0] and part in ("item", "code", "row") else []
+    if part == "row":
+        introduction.append(block[0])
+    core = [*introduction, best]
+    if part in ("item", "row"):
+        for number in sorted(block, key=lambda n: -float(scores[n]) if part == "row" else abs(n - best)):
+            if sum(lengths[n] for n in {*core, number}) <= MAX_WORDS:
+                core.append(number)
+    return sorted(set(core))

@@ -1,0 +1,43 @@
+"""The dossier: passages that everybody who writes or reviews a report reads, numbered for the life of the run."""
+
+from pydantic import Field
+
+from tenure.contracts.base import Contract
+from tenure.contracts.evidence.passages import PassageRef
+
+
+class Dossier(Contract):
+    """Append-only list of passages; the number of a passage is its position, from 1, and never changes."""
+
+    passages: tuple[PassageRef, ...] = ()
+    """The passages: each addition in reading order, document by document."""
+    parts: dict[str, tuple[int, ...]] = {}
+    """Numbers of the passages found for each part of the question, best first, by heading."""
+    tokens: int = Field(default=0, ge=0)
+    """Estimated tokens of all passages."""
+    left_out: int = Field(default=0, ge=0)
+    """Number of passages that were found and did not fit."""
+
+    def get_part(self, heading: str) -> tuple[PassageRef, ...]:
+        """Return the passages of a part, best first."""
+        return tuple(self.passages[number - 1] for number in self.parts.get(heading, ()))
+
+
+class PartPassages(Contract):
+    """Passages found for a part of the question."""
+
+    heading: str
+    """Heading of the part."""
+    passages: tuple[PassageRef, ...]
+    """The passages, best first."""
+
+
+class DossierRequest(Contract):
+    """Addition of passages to a dossier."""
+
+    dossier: Dossier
+    """The dossier."""
+    found: tuple[PartPassages, ...]
+    """Results of searches, by part."""
+    max_tokens: int = Field(ge=1)
+    """Tokens that the dossier may have afterwards."""

@@ -1,0 +1,196 @@
+"""Extend the dossier of a report: choose passages within a token budget, and read around the strongest ones.
+
+The answer to a question is often next to the passage that a search finds: in the next paragraph under the same
+heading, or on the rest of a short page. So the neighbours of strong passages come before weaker results of searches.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from tenure.algorithms.control.budget import estimate_tokens
+from tenure.algorithms.text.near_duplicates import (
+    MIN_DUPLICATE_SIMILARITY,
+    Fingerprint,
+    compute_fingerprint,
+    estimate_similarity,
+)
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.writing.manuscript import interleave_passages
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.dossier import Dossier, DossierRequest
+from tenure.knowledge.store import catalogue
+from tenure.knowledge.store.errors import UnknownChunk
+from tenure.knowledge.store.schema import build_chunk_table_name
+from tenure.knowledge.store.store import Store
+
+SEARCHED_SHARE: Final = 0.65
+"""Share of the room that results of searches fill before neighbours of the strongest are read."""
+STRONG_PASSAGES: Final = 3
+"""Passages of each part, best first, around which is read."""
+SHORT_PAGE_TOKENS: Final = 1_500
+"""Maximum size of a page that is taken whole if two of its passages are in the dossier."""
+
+
+class _ChunkPosition(NamedTuple):
+    """A chunk in its document."""
+
+    chunk: ChunkId
+    source: SourceId
+    start: int
+    end: int
+    headings: tuple[str, ...]
+
+
+@dataclass
+class _Selection:
+    """Passages chosen so far, and the room that is left."""
+
+    known: dict[ChunkId, Passage]
+    room: int
+    chosen: dict[ChunkId, PassageRef] = field(default_factory=dict)
+    texts: dict[ChunkId, Passage] = field(default_factory=dict)
+    fingerprints: dict[ChunkId, Fingerprint] = field(default_factory=dict)
+    copies: dict[ChunkId, ChunkId] = field(default_factory=dict)
+    """Rejected passages, with the one that says the same."""
+    tokens: int = 0
+
+    def add(self, ref: PassageRef, passage: Passage, limit: float) -> bool:
+        """Choose a passage unless it is known or a duplicate; return whether it fits into the limit."""
+        if ref.chunk in self.known or ref.chunk in self.chosen or ref.chunk in self.copies:
+            return True
+        tokens = estimate_tokens(passage.text)
+        if self.tokens + tokens > limit:
+            return False
+        fingerprint = compute_fingerprint(passage.text)
+        similar = (
+            chunk
+            for chunk, other in self.fingerprints.items()
+            if estimate_similarity(fingerprint, other) >= MIN_DUPLICATE_SIMILARITY
+        )
+        if (original := next(similar, None)) is not None:
+            self.copies[ref.chunk] = original
+            return True
+        self.chosen[ref.chunk], self.texts[ref.chunk] = ref, passage
+        self.fingerprints[ref.chunk] = fingerprint
+        self.tokens += tokens
+        return True
+
+
+def extend_dossier(store: Store, dimensions: int, request: DossierRequest) -> Dossier:
+    """Return a dossier with the passages of a request, as far as they fit; known ones keep their numbers."""
+    dossier = request.dossier
+    candidates = interleave_passages([part.passages for part in request.found])
+    loaded = _load(store, dimensions, (*dossier.passages, *candidates))
+    known = {ref.chunk: loaded[ref.chunk] for ref in dossier.passages if ref.chunk in loaded}
+    selection = _Selection(known, max(0, request.max_tokens - dossier.tokens))
+    selection.fingerprints = {chunk: compute_fingerprint(passage.text) for chunk, passage in known.items()}
+    found = [ref for ref in candidates if ref.chunk in loaded]
+    _add_all(selection, found, loaded, selection.room * SEARCHED_SHARE)
+    neighbours = _read_around(store, dimensions, request, selection)
+    _add_all(selection, (ref for refs in neighbours.values() for ref in refs), selection.texts, selection.room)
+    _add_all(selection, found, loaded, selection.room)
+    return _build(request, selection, found, neighbours)
+
+
+def _add_all(selection: _Selection, refs: Iterable[PassageRef], texts: dict[ChunkId, Passage], limit: float) -> None:
+    """Add passages in order until one does not fit."""
+    for ref in refs:
+        if not selection.add(ref, texts[ref.chunk], limit):
+            return
+
+
+def _load(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> dict[ChunkId, Passage]:
+    """Return the passages that are still stored, by chunk."""
+    while refs:
+        try:
+            return {passage.chunk: passage for passage in catalogue.load_passages(store, dimensions, refs)}
+        except UnknownChunk as gone:
+            refs = [ref for ref in refs if ref.chunk not in gone.chunks]
+    return {}
+
+
+def _read_around(
+    store: Store, dimensions: int, request: DossierRequest, selection: _Selection
+) -> dict[ChunkId, list[PassageRef]]:
+    """Return the neighbours of the strongest passages of each part, by the passage that they surround."""
+    strong = [ref for part in request.found for ref in part.passages[:STRONG_PASSAGES] if ref.chunk in selection.chosen]
+    if not strong:
+        return {}
+    places = _list_places(store, dimensions, [ref.source for ref in strong])
+    here = {*selection.known, *selection.chosen}
+    wanted: dict[ChunkId, list[_ChunkPosition]] = {}
+    for ref in strong:
+        document = places.get(ref.source, [])
+        near = _list_page(document, here) or _list_adjacent(document, ref.chunk)
+        wanted[ref.chunk] = [place for place in near if place.chunk not in here]
+    refs = {
+        chunk: [PassageRef(chunk=place.chunk, source=place.source, score=0.0, relevance=0.0) for place in near]
+        for chunk, near in wanted.items()
+    }
+    loaded = _load(store, dimensions, [ref for near in refs.values() for ref in near])
+    selection.texts |= loaded
+    return {chunk: [ref for ref in near if ref.chunk in loaded] for chunk, near in refs.items()}
+
+
+def _list_places(store: Store, dimensions: int, sources: Sequence[SourceId]) -> dict[SourceId, list[_ChunkPosition]]:
+    """Return the chunks of documents in reading order."""
+    columns = ["id", "source_id", "start", "end", "heading_path"]
+    rows = store.read_rows_in(build_chunk_table_name(dimensions), columns, "source_id", list(dict.fromkeys(sources)))
+    places: dict[SourceId, list[_ChunkPosition]] = {}
+    for row in rows.to_pylist():
+        place = _ChunkPosition(
+            ChunkId(row["id"]), SourceId(row["source_id"]), row["start"], row["end"], tuple(row["heading_path"])
+        )
+        places.setdefault(place.source, []).append(place)
+    return {source: sorted(found, key=lambda place: place.start) for source, found in places.items()}
+
+
+def _list_page(document: Sequence[_ChunkPosition], here: set[ChunkId]) -> list[_ChunkPosition]:
+    """Return a whole document if it is short and two of its passages are in the dossier; else nothing."""
+    # Offsets count characters, of which four are about a token, as in the estimate of texts in English.
+    is_short = bool(document) and document[-1].end // 4 <= SHORT_PAGE_TOKENS
+    return list(document) if is_short and sum(place.chunk in here for place in document) > 1 else []
+
+
+def _list_adjacent(document: Sequence[_ChunkPosition], chunk: ChunkId) -> list[_ChunkPosition]:
+    """Return the next chunk and then the one before, as far as they are under the same heading."""
+    after = [b for a, b in pairwise(document) if a.chunk == chunk and a.headings == b.headings]
+    before = [a for a, b in pairwise(document) if b.chunk == chunk and a.headings == b.headings]
+    return [*after, *before]
+
+
+def _build(
+    request: DossierRequest,
+    selection: _Selection,
+    found: Sequence[PassageRef],
+    neighbours: dict[ChunkId, list[PassageRef]],
+) -> Dossier:
+    """Return the dossier with the chosen passages in reading order, and their numbers by part."""
+    dossier = request.dossier
+    passages = (*dossier.passages, *_order_by_document(selection))
+    numbers = {ref.chunk: number for number, ref in enumerate(passages, 1)}
+    numbers |= {copy: numbers[original] for copy, original in selection.copies.items()}
+    parts = dict(dossier.parts)
+    for part in request.found:
+        around = [ref for passage in part.passages for ref in neighbours.get(passage.chunk, ())]
+        own = (numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
+        parts[part.heading] = tuple(dict.fromkeys((*parts.get(part.heading, ()), *own)))
+    left_out = [ref for ref in found if ref.chunk not in numbers]
+    return Dossier(
+        passages=passages,
+        parts=parts,
+        tokens=dossier.tokens + selection.tokens,
+        left_out=dossier.left_out + len(left_out),
+    )
+
+
+def _order_by_document(selection: _Selection) -> Iterator[PassageRef]:
+    """Yield the chosen passages by document, the document of the best passage first, each in its own order."""
+    documents: dict[SourceId, list[PassageRef]] = {}
+    for ref in selection.chosen.values():
+        documents.setdefault(ref.source, []).append(ref)
+    for refs in documents.values():
+        yield from sorted(refs, key=lambda ref: selection.texts[ref.chunk].start)

@@ -1,0 +1,198 @@
+"""Parse the review of a report: verdicts and edits by the numbers of its sentences, one entry a line.
+
+An entry begins with a keyword at the start of a line and ends before the next one, so that a sentence, a table or code
+may take several lines. Lines that belong to no entry are ignored: models introduce and sum up what they write.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenure.roles.base import RoleOutput
+from tenure.roles.prompting import WrittenBlock, WrittenSentence
+from tenure.roles.report_markdown import WrittenPart, parse_blocks, parse_sentence, read_numbers
+
+MAX_EDITS: Final = 60
+"""Maximum number of entries of each kind in one review."""
+MAX_CONSIDERATIONS: Final = 2
+"""Maximum number of considerations beyond the sources."""
+MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 1000, 300
+"""Maximum lengths of a critique and of a query."""
+
+# "REPLACE 12: text", "**WRONG** 3 refuted 0.9: why", "- ADD 4: text", "2. DONE"; keywords in capitals only and most
+# with a number or a colon, since lines of an edit may begin with such words, as those of SQL do.
+_ENTRY = re.compile(
+    r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
+    r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)|(?:SECTION|SEARCH|CONSIDER|DONE)\b)"
+    r"(?P<rest>[^\n]{0,4000})",
+    re.MULTILINE,
+)
+_NUMBER = re.compile(r"\A[^\w\n]{0,4}\d{1,4}[ \t]?[\]*`:.)–—-]{0,4}")
+_NUMBERS = re.compile(r"\A[^\w\n]{0,4}\d{1,4}(?:(?:[-–]|[ \t]?[,;][ \t]?|[ \t]|[ \t]and[ \t])\d{1,4}(?![.\d])){0,60}")
+"""Numbers of several sentences: "14, 17 and 18", "20-22"."""
+_VERDICT = re.compile(r"\b(refuted|neutral)\b(?:\W{1,3}([01](?:\.\d+)?))?", re.IGNORECASE)
+# "Clustering – REWRITE: it repeats …"; the action is the first such word in capitals.
+_ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ :*`–—-]{0,6}")
+
+
+class SentenceVerdict(BaseModel):
+    """Verdict on a sentence that its passages do not support."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sentence: int
+    """Number of the sentence."""
+    verdict: Literal["refuted", "neutral"]
+    """`refuted` if its passages say the contrary, `neutral` if they leave a part of it open."""
+    confidence: float = Field(default=0.9, ge=0, le=1)
+    """Confidence in the verdict."""
+
+
+class PartVerdict(BaseModel):
+    """Verdict on a section."""
+
+    model_config = ConfigDict(frozen=True)
+
+    heading: str
+    """Its heading; empty for the whole report."""
+    action: Literal["NONE", "REWRITE", "SEARCH"]
+    """Need of the section."""
+    critique: str = ""
+    """Reason."""
+
+
+class NumberedSentence(BaseModel):
+    """A sentence for a place in the text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    """Number of the sentence that it replaces or follows; 0 for the start."""
+    sentence: WrittenSentence
+    """The sentence."""
+
+
+class NumberedBlocks(BaseModel):
+    """Blocks for a place in the text."""
+
+    model_config = ConfigDict(frozen=True)
+
+    number: int
+    """Number of a sentence of the block before them; 0 for the start."""
+    blocks: tuple[WrittenBlock, ...]
+    """The blocks."""
+
+
+class ReportReviewerOutput(RoleOutput):
+    """A review."""
+
+    sections: tuple[PartVerdict, ...] = ()
+    """Verdicts on sections."""
+    wrong: tuple[SentenceVerdict, ...] = ()
+    """Verdicts on sentences that are not supported."""
+    replace: tuple[NumberedSentence, ...] = ()
+    """Sentences that replace others."""
+    delete: tuple[int, ...] = ()
+    """Numbers of sentences to delete."""
+    add: tuple[NumberedSentence, ...] = ()
+    """Sentences to add."""
+    blocks: tuple[NumberedBlocks, ...] = ()
+    """Blocks to add."""
+    queries: tuple[str, ...] = ()
+    """Searches for missing evidence."""
+    considerations: tuple[str, ...] = ()
+    """Considerations beyond the sources."""
+    rewritten: tuple[WrittenPart, ...] = ()
+    """The parts of another report; only without a model, for requests of people."""
+    is_judged: bool = True
+    """Whether a sentence without a verdict is supported; without a model it stays unchecked."""
+
+
+class _Entry(NamedTuple):
+    keyword: str
+    text: str
+
+
+def parse_review(text: str) -> ReportReviewerOutput:
+    """Return a review by its entries.
+
+    Raises:
+        ValueError: the text has no entry; the message is addressed to the model.
+    """
+    entries = list(_split_entries(text))
+    if not entries:
+        raise ValueError("it contains no entry: write entries such as REPLACE, DELETE or SEARCH, or DONE alone.")
+    sentences = {
+        keyword: tuple(
+            NumberedSentence(number=number, sentence=sentence)
+            for number, rest in _read_numbered(entries, keyword)
+            if (sentence := parse_sentence(_take_paragraph(rest)))
+        )[:MAX_EDITS]
+        for keyword in ("REPLACE", "ADD")
+    }
+    return ReportReviewerOutput(
+        sections=tuple(_read_section(entry.text) for entry in entries if entry.keyword == "SECTION")[:MAX_EDITS],
+        wrong=tuple(_read_verdict(*entry) for entry in _read_numbered(entries, "WRONG", _NUMBERS))[:MAX_EDITS],
+        replace=sentences["REPLACE"],
+        delete=tuple(number for number, _ in _read_numbered(entries, "DELETE", _NUMBERS))[:MAX_EDITS],
+        add=sentences["ADD"],
+        blocks=tuple(
+            NumberedBlocks(number=number, blocks=blocks)
+            for number, rest in _read_numbered(entries, "BLOCK")
+            if (blocks := parse_blocks(rest))
+        )[:MAX_EDITS],
+        queries=_list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
+        considerations=_list_texts(entries, "CONSIDER", MAX_CRITIQUE_CHARACTERS)[:MAX_CONSIDERATIONS],
+    )
+
+
+def _split_entries(text: str) -> Iterator[_Entry]:
+    found = list(_ENTRY.finditer(text))
+    for match, (_, end) in zip(found, pairwise([*(match.start() for match in found), len(text)]), strict=True):
+        yield _Entry(match["keyword"], text[match.start("rest") : end].strip())
+
+
+def _read_numbered(
+    entries: Sequence[_Entry], keyword: str, pattern: re.Pattern[str] = _NUMBER
+) -> Iterator[tuple[int, str]]:
+    """Yield the numbers at the beginning of the entries of a keyword, each with the rest of its entry."""
+    for entry in entries:
+        if entry.keyword == keyword and (found := pattern.match(entry.text)):
+            for number in read_numbers(found.group()):
+                yield number, entry.text[found.end() :].strip()
+
+
+def _take_paragraph(text: str) -> str:
+    """Return the text up to a blank line; a text after it is a remark of the model."""
+    return re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
+
+
+def _read_verdict(number: int, text: str) -> SentenceVerdict:
+    found = _VERDICT.search(text)
+    if found is None:
+        return SentenceVerdict(sentence=number, verdict="neutral")
+    confidence = {"confidence": min(1.0, float(found[2]))} if found[2] else {}
+    return SentenceVerdict.model_validate({"sentence": number, "verdict": found[1].casefold(), **confidence})
+
+
+def _read_section(text: str) -> PartVerdict:
+    line = " ".join(_take_paragraph(text).split())
+    found = _ACTION.search(line)
+    action = found[1] if found else "NONE"
+    heading = (line[: found.start()] if found else line).strip(' :“”"*`')
+    critique = line[found.end() :][:MAX_CRITIQUE_CHARACTERS] if found and action != "NONE" else ""
+    return PartVerdict.model_validate({"heading": heading, "action": action, "critique": critique})
+
+
+def _list_texts(entries: Sequence[_Entry], keyword: str, max_characters: int) -> tuple[str, ...]:
+    texts = (
+        " ".join(_take_paragraph(entry.text.lstrip(" :*`–—-")).split())[:max_characters]
+        for entry in entries
+        if entry.keyword == keyword
+    )
+    return tuple(
+        dict.fromkeys(text for text in texts if text.strip(" .*–—-").casefold() not in ("", "none", "nothing"))
+    )

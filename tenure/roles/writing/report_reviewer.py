@@ -1,0 +1,284 @@
+"""Review a report against its dossier and answer with verdicts and edits, by the numbers of its sentences."""
+
+from collections.abc import Iterator, Sequence
+
+from tenure.algorithms.claims.verification import demote_unsourced_claim, find_unchecked_claims, replace_claims
+from tenure.algorithms.writing.edits import Addition, BlockAddition, DraftEdits, apply_edits, list_named_sentences
+from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.messages import Message
+from tenure.contracts.research.report import ReportPart, ReportReview, ReportText, SectionVerdict
+from tenure.roles.base import Evidence, PostprocessedRole, wrap_in_tag
+from tenure.roles.claims.claim_checker import confirm_corrections, describe_claim
+from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
+from tenure.roles.dossier_prompting import build_messages, render_requests
+from tenure.roles.prompting import cite_block, cite_sentence, find_passage_numbers, render_preferences
+from tenure.roles.report_edits import NumberedSentence, ReportReviewerOutput, parse_review
+from tenure.roles.report_markdown import CLOSING_HEADING, GAPS_HEADING, WrittenReport
+from tenure.roles.writing import report_writer
+from tenure.roles.writing.report_writer import ReportWriterInput
+
+SYSTEM = DOSSIER_SYSTEM
+"""System text of every role that reads a dossier."""
+
+TASK = """Review the draft as a strict and fair editor who has not written it, sentence by sentence, against its
+passages. Change only what matters to a reader who relies on it. Look for, in this order: statements that their
+passages do not support, above all numbers, names, negations, directions and conditions; statements of absence and empty
+cells that a passage answers; parts of the question left unanswered although passages answer them; requests that are not
+met; statements that contradict or repeat each other; an answer that does not decide.
+
+Answer with entries, each at the start of a line, and nothing else:
+SECTION heading: NONE – or REWRITE or SEARCH, and why, in one sentence; one entry for each section. REWRITE if the text
+is wrong or misses what passages say, SEARCH if something that the question asks for has no passage.
+WRONG 12 refuted 0.9 – or neutral: sentences that their passages contradict or leave open in any part, with your
+confidence. An inference is right if it follows from all passages that it cites together.
+REPLACE 12: the new sentence with its marks [3, 8]; of a cell or a definition only its text. Change no more of a
+sentence than you must.
+DELETE 14, 17 – sentences that cannot be corrected, repeat others, or state an absence that is none.
+ADD 12: a new sentence with its marks, after sentence 12 and in its block; 0 for the start of the draft.
+BLOCK 12: a new paragraph, list, table or code after the block of sentence 12, in Markdown on the lines below.
+SEARCH: one search, in words of a text that would state what is missing; words that the passages lack are allowed.
+CONSIDER: a framework, a connection or a next question beyond the sources that would help this reader; without marks,
+at most two entries; none is better than a weak one.
+DONE – alone, if nothing matters.
+
+An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or
+narrowed to what stays open. Text reads well after your edits. Matters of taste need no edit."""
+
+LAST_TASK = "No further search is possible, so there is no SEARCH."
+"""Addition if the results of a search could not be read."""
+
+
+class ReportReviewerInput(ReportWriterInput):
+    """Report to review."""
+
+    text: ReportText
+    """The current text."""
+    requests: tuple[str, ...] = ()
+    """Critiques and feedback that the edits have to meet."""
+    queries: tuple[str, ...] = ()
+    """Searches made since the text was written."""
+    first_new: int = 0
+    """Number of the first passage that these searches have found; 0 for none."""
+    earlier_critiques: tuple[str, ...] = ()
+    """Critiques of earlier reviews."""
+    may_search: bool = True
+    """Whether a search can follow."""
+    running_low: bool = False
+    """Whether most of the budget is used."""
+
+
+def render(input: ReportReviewerInput, evidence: Evidence) -> list[Message]:
+    """Render the prompt."""
+    return build_messages(
+        input.question,
+        input.topics,
+        evidence,
+        "report_reviewer",
+        _render_searches(input, len(evidence.passages)),
+        render_requests("Requests, to be met by your edits", input.requests),
+        render_requests("Critiques already made, not to be repeated", input.earlier_critiques),
+        render_preferences(input.preferences),
+        wrap_in_tag("draft", number_sentences(input.text, evidence)),
+        TASK,
+        "" if input.may_search else LAST_TASK,
+        "Most of the budget is used: only what would mislead a reader." if input.running_low else "",
+    )
+
+
+def _render_searches(input: ReportReviewerInput, passages: int) -> str:
+    made = render_requests(
+        "Searches made since the draft was written, for what it calls unknown or lacks", input.queries
+    )
+    if not made:
+        return ""
+    if not input.first_new or input.first_new > passages:
+        return f"{made}\nThey found no new passage."
+    return f"{made}\nThey found all passages from number {input.first_new} on; the draft was written without them."
+
+
+def number_sentences(text: ReportText, evidence: Evidence) -> str:
+    """Return the draft with numbered sentences, their marks, and what a check without a model found."""
+    names = {"answer": "Answer", "comparison": "Comparison", "closing": CLOSING_HEADING, "gaps": GAPS_HEADING}
+    lines: list[str] = []
+    number = 0
+    for part in text.parts:
+        lines += ["", f"## {part.heading or names[part.kind]}"]
+        heading = ""
+        for block in part.draft.blocks:
+            lines += [f"### {block.heading}"] if block.heading not in ("", heading) else []
+            heading = block.heading
+            for claim in block.claims:
+                number += 1
+                marks = ", ".join(map(str, find_passage_numbers(claim, evidence.passages)))
+                text_ = claim.statement if block.kind == "code" else " ".join(claim.statement.split())
+                lines.append(f"{number}. {text_}{f' [{marks}]' if marks else ''}{_remark(claim, evidence)}")
+            lines.append("")
+    return "\n".join(lines).strip()
+
+
+def _remark(claim: Claim, evidence: Evidence) -> str:
+    """Return a remark on a sentence: its kind, and the reason that it is not confirmed."""
+    remarks = describe_claim(claim, evidence.passages, "shown")[1:] if claim.status != "supported" else []
+    missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
+    found = [*missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
+    return f" ({'; '.join(found)})" if found else ""
+
+
+def fallback(input: ReportReviewerInput, evidence: Evidence) -> ReportReviewerOutput:
+    """Return no verdict and no edit, since words do not show what is wrong; for requests, select the excerpts again."""
+    if not input.requests:
+        return ReportReviewerOutput(is_judged=False)
+    written = report_writer.fallback(input, evidence)
+    return ReportReviewerOutput(rewritten=written.parts, is_judged=False)
+
+
+def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evidence: Evidence) -> ReportReview:
+    """Return the report with the verdicts and edits of its review; new sentences are judged without a model.
+
+    A sentence without a verdict is supported, unless its details conflict with its passages. An edit whose sentence
+    does not exist, or whose new sentence needs a passage and names none, is refused.
+    """
+    if output.rewritten:
+        written = WrittenReport(title=input.text.title, short_answer=input.text.short_answer, parts=output.rewritten)
+        return ReportReview(text=report_writer.add_citations(input, written, evidence))
+    judged = _apply_verdicts(input.text, output, evidence) if output.is_judged else input.text
+    claims = judged.claims
+    cited, unusable = _cite_edits(output, claims, evidence)
+    edits = _confirm_edits(cited, evidence)
+    condemned = {
+        n: claims[n - 1]
+        for n in sorted(list_named_sentences(edits))
+        if 1 <= n <= len(claims) and claims[n - 1].status not in ("supported", "unverified")
+    }
+    text, misplaced = _apply_edits(judged, edits)
+    return ReportReview(
+        text=text.model_copy(update={"queries": output.queries}),
+        verdicts=tuple(
+            SectionVerdict(heading=one.heading, action=one.action, critique=one.critique) for one in output.sections
+        ),
+        considerations=output.considerations,
+        condemned=tuple(claim.text for claim in condemned.values()),
+        removed=tuple(claim for n, claim in condemned.items() if n not in edits.replacements),
+        refused_edits=unusable + misplaced,
+    )
+
+
+def _apply_verdicts(text: ReportText, output: ReportReviewerOutput, evidence: Evidence) -> ReportText:
+    """Return a text whose unchecked claims have a verdict; earlier verdicts stay."""
+    verdicts = {one.sentence: one for one in reversed(output.wrong)}
+    drafts = [part.draft for part in text.parts]
+    claims = text.claims
+    judged: dict[int, Claim] = {}
+    for n in find_unchecked_claims(drafts):
+        verdict = verdicts.get(n + 1)
+        update = {"status": verdict.verdict, "confidence": verdict.confidence} if verdict else {"status": "supported"}
+        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages)
+    return replace_drafts(text, replace_claims(drafts, judged))
+
+
+def replace_drafts(text: ReportText, drafts: Sequence[Draft]) -> ReportText:
+    """Return a text with other drafts of its parts; parts without text are dropped."""
+    parts = (part.model_copy(update={"draft": draft}) for part, draft in zip(text.parts, drafts, strict=True))
+    return text.model_copy(update={"parts": tuple(part for part in parts if part.draft.claims)})
+
+
+def _apply_edits(text: ReportText, edits: DraftEdits) -> tuple[ReportText, int]:
+    """Return a text with edits that name sentences by their numbers in the whole, and how many named none."""
+    count = len(text.claims)
+    anchors = {*(one.after for one in edits.additions), *(one.after for one in edits.blocks)}
+    misplaced = {n for n in list_named_sentences(edits) if not 1 <= n <= count} | {n for n in anchors if n > count}
+    parts: list[ReportPart] = []
+    first = 0
+    for part in text.parts:
+        last = first + len(part.draft.claims)
+        parts.append(
+            part.model_copy(update={"draft": apply_edits(part.draft, _select_edits(edits, first, last)).draft})
+        )
+        first = last
+    kept = tuple(part for part in parts if part.draft.claims)
+    return text.model_copy(update={"parts": kept}), len(misplaced)
+
+
+def _select_edits(edits: DraftEdits, first: int, last: int) -> DraftEdits:
+    """Return the edits of the sentences after number `first` up to `last`, numbered from 1; 0 is the first part's."""
+
+    def has(number: int) -> bool:
+        return first < number <= last or number == first == 0
+
+    return DraftEdits(
+        replacements={n - first: claim for n, claim in edits.replacements.items() if first < n <= last},
+        deletions=frozenset(n - first for n in edits.deletions if first < n <= last),
+        additions=[one._replace(after=one.after - first) for one in edits.additions if has(one.after)],
+        blocks=[one._replace(after=one.after - first) for one in edits.blocks if has(one.after)],
+    )
+
+
+def _cite_edits(output: ReportReviewerOutput, claims: Sequence[Claim], evidence: Evidence) -> tuple[DraftEdits, int]:
+    """Return the edits with verbatim citations, and how many new sentences and blocks lack a passage they need."""
+    replacements = {one.number: _cite_replacement(one, claims, evidence) for one in reversed(output.replace)}
+    additions = [Addition(one.number, cite_sentence(one.sentence, evidence.passages)) for one in output.add]
+    blocks = [
+        [BlockAddition(one.number, block) for block in cite_block(written, evidence.passages)]
+        for one in output.blocks
+        for written in one.blocks
+    ]
+    edits = DraftEdits(
+        replacements={n: claim for n, claim in replacements.items() if _is_usable(claim)},
+        deletions=frozenset(output.delete),
+        additions=[one for one in additions if _is_usable(one.claim)],
+        blocks=[one for made in blocks if _are_usable(made) for one in made],
+    )
+    usable = len(edits.replacements) + len(edits.additions) + sum(map(_are_usable, blocks))
+    return edits, len(replacements) + len(additions) + len(blocks) - usable
+
+
+def _cite_replacement(edit: NumberedSentence, claims: Sequence[Claim], evidence: Evidence) -> Claim:
+    """Return a new sentence; that for a cell is its text alone, even if the review repeats row and column."""
+    before = claims[edit.number - 1] if 1 <= edit.number <= len(claims) else Claim(text="")
+    name = before.statement.removesuffix(before.text)
+    sentence = edit.sentence.model_copy(update={"text": edit.sentence.text.removeprefix(name) or edit.sentence.text})
+    return cite_sentence(sentence, evidence.passages, before.label, before.column)
+
+
+def _are_usable(made: Sequence[BlockAddition]) -> bool:
+    claims = [claim for one in made for claim in one.block.claims]
+    return bool(claims) and all(map(_is_usable, claims))
+
+
+def _is_usable(claim: Claim) -> bool:
+    return claim.status not in ("missing_citation", "invalid_source")
+
+
+def _confirm_edits(edits: DraftEdits, evidence: Evidence) -> DraftEdits:
+    """Return edits whose new sentences are judged without a model."""
+    new = [
+        *edits.replacements.values(),
+        *(one.claim for one in edits.additions),
+        *(claim for one in edits.blocks for claim in one.block.claims),
+    ]
+    confirmed = iter(confirm_corrections(new, evidence))
+    return DraftEdits(
+        replacements={n: next(confirmed) for n in edits.replacements},
+        deletions=edits.deletions,
+        additions=[one._replace(claim=next(confirmed)) for one in edits.additions],
+        blocks=[one._replace(block=_take_claims(one.block, confirmed)) for one in edits.blocks],
+    )
+
+
+def _take_claims(block: Block, claims: Iterator[Claim]) -> Block:
+    return block.model_copy(update={"claims": tuple(next(claims) for _ in block.claims)})
+
+
+ROLE = PostprocessedRole(
+    "report_reviewer",
+    "main",
+    ReportReviewerInput,
+    ReportReviewerOutput,
+    render,
+    fallback,
+    apply_review,
+    ReportReview,
+    parse_text=parse_review,
+    streamed=True,
+    read_by_people=True,
+)

@@ -1,0 +1,304 @@
+"""Write a whole report from the dossier in one answer, as Markdown with citation marks."""
+
+from collections.abc import Mapping, Sequence
+
+from tenure.algorithms.control.feedback import match_headings
+from tenure.algorithms.text.generations import describe_generations
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.questions import format_heading
+from tenure.algorithms.writing.brief import BriefPart, build_brief
+from tenure.contracts.evidence.disputes import PositionEvidence
+from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.reasoning import Reasoning
+from tenure.contracts.messages import Message
+from tenure.contracts.research.report import ReportPart, ReportPartKind, ReportText, Topic
+from tenure.contracts.run.limit_fields import Complexity, ReportLength
+from tenure.contracts.run.run import Feedback
+from tenure.roles.base import Evidence, PostprocessedRole, RoleInput, neutralise, wrap_in_tag
+from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
+from tenure.roles.dossier_prompting import build_messages
+from tenure.roles.prompting import (
+    NOT_STATED,
+    cite_block,
+    render_list,
+    render_preferences,
+    render_reasoning,
+)
+from tenure.roles.report_markdown import (
+    CLOSING_HEADING,
+    GAPS_HEADING,
+    MAX_HEADING_CHARACTERS,
+    MAX_SHORT_ANSWER_CHARACTERS,
+    WrittenPart,
+    WrittenReport,
+    normalize_heading,
+    parse_report,
+)
+
+SYSTEM = DOSSIER_SYSTEM
+"""System text of every role that reads a dossier."""
+
+MAX_WORDS: Mapping[Complexity, Mapping[ReportLength, int]] = {
+    "simple": {"short": 120, "standard": 300, "long": 700},
+    "moderate": {"short": 700, "standard": 1800, "long": 3200},
+    "complex": {"short": 800, "standard": 2000, "long": 4000},
+}
+"""Maximum number of words of a report by effort and length. Blind readers of two reports on one question preferred that
+of 1,950 words to one of 2,900 that said the same."""
+
+DIRECT_TASK = f"""Write a direct answer to the question, as Markdown:
+
+# Title of at most fourteen words
+Answer: the answer in at most twelve words, if the question has such an answer: a name, number, date, place, list, Yes
+or No. Else leave the line out.
+
+The answer in one to five sentences: what decides it first, then the conditions and limits that change it.
+
+## {{heading}}
+Only if a reader needs more than the answer: steps, a list, an example or code from the passages. Nothing twice.
+
+## {GAPS_HEADING}
+Only if the passages leave open something that the question asks for: one specific thing to a list item, ended by a
+search in words of a text that would state it: “- … [?] (search: words)”."""
+
+REPORT_TASK = f"""Write the report, as Markdown:
+
+# Title of at most fourteen words that says what the report finds
+Answer: the answer in at most twelve words, if the question has such an answer: a name, number, date, place, list, Yes
+or No. Else leave the line out.
+
+The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
+conditions, and no more certainty than the passages have.
+
+If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
+with a verdict as the last column; a few words and a mark in each cell, “{NOT_STATED}” where the passages say nothing.
+
+## Heading of each part of the outline, exactly as in <outline>, in its order
+The answer to the part's question first, then what it rests on, how it works, what it demands and its limits. Choose the
+form by the content: paragraphs of at most 90 words; lists of short items; a table where several things are compared by
+the same criteria; `### sub-headings` only in long sections; code in a fence with its marks after the language, as
+“```yaml [3, 7]”. A rule that several things share is stated once. If passages disagree, say so and cite both sides;
+if they differ by version or date, name it, and separate the current state from earlier ones.
+If the question asks what to do, one complete configuration, example or procedure.
+
+## {CLOSING_HEADING}
+What follows for the reader and no single source says: recommendations by situation (if this is your case, choose that,
+because of these facts), each marked as an inference, at most six. Left out if the question calls for no decision.
+
+## {GAPS_HEADING}
+What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, the most
+important first, each ended by a search in words of a text that would state it; words that the passages lack are
+allowed in a search: “- … [?] (search: words)”. An absence is stated here and nowhere else. Left out if nothing is.
+
+Plain, exact sentences for an expert who has to decide; every statement once, in the part to which it belongs; no
+introduction of the report or its sections, no summary at the end."""
+
+ADDITION_TASK = """The report has these further parts. Write only their sections, as Markdown: `## ` with the heading
+as it is in <outline>, then the answer to its question, by the rules for a section of the report."""
+
+
+PART_ORDER: tuple[ReportPartKind, ...] = ("answer", "comparison", "section", "closing", "gaps")
+"""Reading order of the parts of a report."""
+
+
+class PartEvidence(RoleInput):
+    """A part of the question with its passages."""
+
+    topic: Topic
+    """Heading and question."""
+    passages: tuple[int, ...] = ()
+    """Numbers of its passages in the dossier, best first."""
+
+
+class ReportWriterInput(RoleInput):
+    """Report to write."""
+
+    question: str
+    """The question."""
+    parts: tuple[PartEvidence, ...]
+    """Parts of the question: the sections."""
+    additions: tuple[str, ...] = ()
+    """Headings of the only sections to write, which a person has added to a written report; empty for the report."""
+    effort: Complexity = "moderate"
+    """Effort of the run."""
+    feedback: tuple[str, ...] = ()
+    """Feedback of people."""
+    line: Reasoning | None = None
+    """Line of reasoning over the dossier; None for none."""
+    positions: tuple[PositionEvidence, ...] = ()
+    """Evidence for and against positions."""
+    preferences: tuple[str, ...] = ()
+    """Preferences of the reader for every report."""
+    length: ReportLength = "standard"
+    """Length of the report."""
+    left_out: int = 0
+    """Number of passages that were found and did not fit into the dossier."""
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """Headings and questions of the parts."""
+        return tuple(part.topic for part in self.parts)
+
+
+def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
+    """Render the prompt."""
+    is_direct = input.effort == "simple" and len(input.parts) == 1
+    task = DIRECT_TASK.format(heading=neutralise(input.parts[0].topic.heading)) if is_direct else REPORT_TASK
+    if input.additions:
+        task = "\n".join((ADDITION_TASK, *(f"## {neutralise(heading)}" for heading in input.additions)))
+    words = MAX_WORDS[input.effort][input.length]
+    return build_messages(
+        input.question,
+        input.topics,
+        evidence,
+        "report_writer",
+        *describe_generations(evidence.passages),
+        render_positions(input.positions, evidence.passages),
+        wrap_in_tag("reasoning", render_reasoning(input.line, evidence.passages)) if input.line else "",
+        wrap_in_tag(
+            "feedback", render_list("Feedback of people, to be followed as far as the passages allow", input.feedback)
+        )
+        if input.feedback
+        else "",
+        render_preferences(input.preferences),
+        f"{input.left_out} further passages were found and are not shown: the sources may state what these lack."
+        if input.left_out
+        else "",
+        task,
+        f"Length: at most {words:,} words; less where the passages say less. Nothing is written to fill it.",
+    )
+
+
+def render_positions(positions: Sequence[PositionEvidence], passages: Sequence[Passage]) -> str:
+    """Render the numbers of the passages for and against each position; empty if no position has both sides."""
+    numbers = {passage.chunk: n for n, passage in enumerate(passages, 1)}
+    lines: list[str] = []
+    for held in positions:
+        sides = [
+            ", ".join(str(numbers[one.passage.chunk]) for one in side if one.passage.chunk in numbers)
+            for side in (held.supporting, held.contradicting)
+        ]
+        if all(sides):
+            lines.append(f"{held.position} For it: passages {sides[0]}. Against it: passages {sides[1]}.")
+    listed = render_list("Positions on which the passages disagree; the report gives both sides", lines)
+    return wrap_in_tag("observation", listed) if lines else ""
+
+
+def fallback(input: ReportWriterInput, evidence: Evidence) -> WrittenReport:
+    """Show the excerpts that answer each part best; nothing if no passage concerns any of them."""
+    parts = [part for part in input.parts if not input.additions or part.topic.heading in input.additions]
+    found = build_brief(
+        [
+            BriefPart(part.topic.question, _select_passages(part, evidence), _select_focus(part, input))
+            for part in parts
+        ],
+        evidence.embed,
+        input.length,
+    )
+    is_only = len(input.parts) == 1
+    if not any(brief.excerpts for brief in found):
+        return WrittenReport()
+    answer = found[0].short_answer if is_only else None
+    return WrittenReport(
+        title=format_heading(input.question),
+        short_answer=answer.text[:MAX_SHORT_ANSWER_CHARACTERS] if answer else "",
+        parts=tuple(
+            WrittenPart(kind="section", heading=part.topic.heading, brief=brief.text if is_only else brief.blocks)
+            for part, brief in zip(parts, found, strict=True)
+        ),
+    )
+
+
+def _select_passages(part: PartEvidence, evidence: Evidence) -> list[Passage]:
+    """Return the passages of a part, best first, as far as they are still stored."""
+    return [evidence.passages[n - 1] for n in part.passages if n <= len(evidence.passages)]
+
+
+def _select_focus(part: PartEvidence, input: ReportWriterInput) -> tuple[str, ...]:
+    """Return the feedback that concerns a part."""
+    headings = [other.topic.heading for other in input.parts]
+    return tuple(text for text in input.feedback if part.topic.heading in match_headings(Feedback(text=text), headings))
+
+
+def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Evidence) -> ReportText:
+    """Return the text of a report with verbatim citations, its sections by the outline.
+
+    A section whose heading is no topic of the outline continues the part before it.
+    """
+    parts = [
+        ReportPart(kind=part.kind, heading=part.heading, draft=_cite_part(part, evidence.passages))
+        for part in written.parts
+    ]
+    empty = [f"{claim.label} {claim.column}" for part in parts for claim in part.draft.claims if _is_empty_cell(claim)]
+    return ReportText(
+        title=written.title,
+        short_answer=written.short_answer,
+        parts=tuple(part for part in align_sections(parts, input.topics) if part.draft.claims),
+        queries=tuple(dict.fromkeys((*written.queries, *empty))),
+    )
+
+
+def _is_empty_cell(claim: Claim) -> bool:
+    return bool(claim.column) and claim.kind == "gap" and claim.text == NOT_STATED
+
+
+def _cite_part(part: WrittenPart, passages: Sequence[Passage]) -> Draft:
+    if part.brief:
+        return Draft(blocks=part.brief)
+    blocks = [block for written in part.blocks for block in cite_block(written, passages) if block.claims]
+    if part.kind == "closing":
+        blocks = [_mark_inferences(block) for block in blocks]
+    return Draft(blocks=tuple(blocks))
+
+
+def _mark_inferences(block: Block) -> Block:
+    """Return a block of recommendations, which are inferences even if their writer has not marked them."""
+    claims = tuple(
+        claim.model_copy(update={"kind": "inference"})
+        if claim.kind == "fact" and claim.status != "supported"
+        else claim
+        for claim in block.claims
+    )
+    return block.model_copy(update={"claims": claims})
+
+
+def align_sections(parts: Sequence[ReportPart], topics: Sequence[Topic]) -> list[ReportPart]:
+    """Return parts in reading order whose sections are topics; another section is a sub-heading of the part before it.
+
+    A sub-heading that is a topic begins its section: small models choose other levels of headings.
+    """
+    names = {normalize_heading(topic.heading): topic.heading for topic in topics}
+    merged: dict[tuple[ReportPartKind, str], list[Block]] = {}
+    place: tuple[ReportPartKind, str] = ("answer", "")
+    for part in parts:
+        if part.kind != "section":
+            place = (part.kind, "")
+        elif (name := names.get(normalize_heading(part.heading))) is not None:
+            place = ("section", name)
+        elif place[0] not in ("answer", "section") and topics:
+            place = ("section", topics[-1].heading)
+        is_unknown = part.kind == "section" and place[1] != names.get(normalize_heading(part.heading))
+        for block in part.draft.blocks:
+            if (name := names.get(normalize_heading(block.heading))) is not None:
+                place, block = ("section", name), block.model_copy(update={"heading": ""})
+            elif is_unknown and not block.heading:
+                block = block.model_copy(update={"heading": part.heading[:MAX_HEADING_CHARACTERS]})
+            merged.setdefault(place, []).append(block)
+    ranks = {topic.heading: n for n, topic in enumerate(topics)}
+    ordered = sorted(merged, key=lambda key: (PART_ORDER.index(key[0]), ranks.get(key[1], 0)))
+    return [ReportPart(kind=key[0], heading=key[1], draft=Draft(blocks=tuple(merged[key]))) for key in ordered]
+
+
+ROLE = PostprocessedRole(
+    "report_writer",
+    "main",
+    ReportWriterInput,
+    WrittenReport,
+    render,
+    fallback,
+    add_citations,
+    ReportText,
+    parse_text=parse_report,
+    streamed=True,
+    read_by_people=True,
+)

@@ -1,0 +1,161 @@
+"""Tests of the brief of evidence."""
+
+from dataclasses import replace
+
+import pytest
+
+from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.sentences import split_words
+from tenure.algorithms.writing.brief import (
+    MAX_PIECE_CHARACTERS,
+    MAX_WORDS,
+    NOT_CERTAIN,
+    BriefPart,
+    PartBrief,
+    build_brief,
+    split_pieces,
+)
+from tests.support.passages import passage
+from tests.support.worlds import encode
+
+MADE = "Bread is made from flour, water, salt and yeast."
+FILLER = "The baker counts the loaves on every shelf before the shop opens in the morning. "
+
+
+def brief(question: str, *passages: Passage, focus: tuple[str, ...] = ()) -> PartBrief:
+    return build_brief((BriefPart(question, passages, focus),), encode)[0]
+
+
+def texts(found: PartBrief) -> list[list[str]]:
+    return [[claim.text for claim in block.claims] for block in found.excerpts]
+
+
+def test_a_passage_is_split_by_its_form() -> None:
+    """Sentences, items, rows and code are pieces; each paragraph, list, table and code has its own number."""
+    text = "One is here. Two is here:\n\n- An item\n- Another\n\n| a | b |\n| 1 | 2 |\n\n    x = 1\n\n    y = 2\n\nEnd."
+    pieces = split_pieces(passage(text))
+
+    assert [(piece.part, piece.block) for piece in pieces] == [
+        *(("paragraph", 1), ("sentence", 1), ("item", 2), ("item", 2)),
+        *(("row", 3), ("row", 3), ("code", 4), ("paragraph", 5)),
+    ]
+    assert all(text[piece.start : piece.end] == piece.text for piece in pieces)
+    assert pieces[6].text == "    x = 1\n\n    y = 2"
+
+
+def test_a_long_line_is_cut_between_words() -> None:
+    """A data line does not become an excerpt of any length."""
+    (piece,) = split_pieces(passage("word " * 2000))
+
+    assert len(piece.text) <= MAX_PIECE_CHARACTERS and piece.text.endswith("word")
+
+
+def test_an_excerpt_is_verbatim_and_marks_the_answer() -> None:
+    """A short passage is shown whole; its sentences cite their own words, and the answering one is marked."""
+    one = passage(f"The oven is hot. {MADE}", start=40)
+    (block,) = brief("What is bread made from?", one).excerpts
+
+    assert block.kind == "excerpt" and [claim.answers for claim in block.claims] == [False, True]
+    for claim in block.claims:
+        (citation,) = claim.citations
+        assert one.text[citation.start - 40 : citation.end - 40] == citation.quote == claim.text
+        assert claim.status == "supported"
+
+
+def test_a_long_passage_is_cut_around_its_answer() -> None:
+    """An excerpt has at most as many words as one reads at a glance, and contains the answer."""
+    (shown,) = texts(brief("What is bread made from?", passage(FILLER * 20 + MADE + " " + FILLER * 20)))
+
+    assert MADE in shown and 40 <= sum(len(split_words(text)) for text in shown) <= MAX_WORDS
+
+
+def test_a_list_comes_with_its_introduction() -> None:
+    """The sentence that introduces a list is shown with its items, also if the passage is too long to be whole."""
+    items = "\n".join(f"- Bread number {n} is made from flour and water" for n in range(4))
+    (shown,) = texts(brief("What is bread made from?", passage(f"{FILLER * 15}\n\nBread is made so:\n\n{items}")))
+
+    assert shown[-5] == "Bread is made so:" and shown[-1] == "Bread number 3 is made from flour and water"
+
+
+def test_rows_come_with_their_header() -> None:
+    """The first row of a long table names the columns of the rows that answer."""
+    rows = "\n".join(f"| town {n} | {FILLER}|" for n in range(20))
+    found = brief("What is bread made from?", passage(f"| Place | Content |\n{rows}\n| Bread | {MADE} |"))
+
+    assert texts(found)[0][0] == "| Place | Content |" and f"| Bread | {MADE} |" in texts(found)[0]
+
+
+def test_what_does_not_bear_on_a_question_is_left_out() -> None:
+    """A part that no passage concerns has no excerpt, and a foreign passage is not shown next to an answer."""
+    wheels = passage("Wheels roll on rails.", "wheels", title="Wheels")
+
+    assert brief("What is gold?", wheels) == PartBrief(is_certain=False)
+    assert texts(brief("What is bread made from?", passage(MADE), wheels)) == [[MADE]]
+
+
+def test_a_page_is_quoted_once_unless_a_list_is_asked_for() -> None:
+    """Several excerpts of one page are shown only for a question that asks for several things."""
+    of_page = [passage(f"Rye bread number {n} is made from flour.", start=100 * n) for n in range(5)]
+    others = [passage(f"Rye bread of place {n} is made from flour.", f"place {n}") for n in range(2)]
+
+    assert [
+        block.claims[0].citations[0].source for block in brief("How is rye bread made?", *of_page, *others).excerpts
+    ] == [*("bread", "place 0", "place 1")]
+    assert len(brief("Which breads are made from flour?", *of_page).excerpts) == 5
+
+
+def test_each_passage_is_shown_once_in_a_report() -> None:
+    """Two parts share their evidence, each passage going to the part that it answers best."""
+    made, ripens = passage(MADE), passage("Cheese ripens in a cool cellar.", "cheese", title="Cheese")
+    parts = [BriefPart(q, (made, ripens)) for q in ("How does cheese ripen?", "What is bread made from?")]
+
+    assert [texts(found) for found in build_brief(parts, encode)] == [[["Cheese ripens in a cool cellar."]], [[MADE]]]
+
+
+def test_the_excerpt_on_feedback_is_shown() -> None:
+    """The passage nearest to a request of a person is shown although others answer the question better."""
+    others = [passage(f"Bread number {n} is made from flour.", f"b{n}") for n in range(8)]
+    rye = passage("A sourdough for rye ripens for days.", "rye")
+
+    assert ["A sourdough for rye ripens for days."] in texts(
+        brief("What is bread made from?", *others, rye, focus=("Say more on the sourdough for rye",))
+    )
+
+
+def test_a_computed_result_comes_first() -> None:
+    """For a question about a number, a calculation precedes the excerpts of documents."""
+    computed = replace(passage("The calculator answers “6 × 7” with 42.", "sum"), uri="calculation: 6*7")
+    found = brief(
+        "How many loaves are 6 × 7 loaves?", passage("Six loaves and seven loaves are many loaves."), computed
+    )
+
+    assert texts(found)[0] == ["The calculator answers “6 × 7” with 42."] and found.is_certain
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("When was the Guild of Bakers founded?", "1848"), ("How was the Guild of Bakers founded?", None)],
+)
+def test_a_short_answer_is_given_only_if_it_is_certain(question: str, answer: str | None) -> None:
+    """A date is the short answer to a question about it, with the citation of its whole sentence."""
+    founded = "The Guild of Bakers was founded in 1848."
+    found = brief(question, passage(founded))
+
+    assert (found.short_answer.text if found.short_answer else None) == answer
+    if found.short_answer:
+        assert found.short_answer.citations[0].quote == founded
+
+
+def test_a_part_without_its_names_is_not_certain() -> None:
+    """If the passages do not contain the name that is asked about, the brief says so before the nearest ones."""
+    found = brief("Who founded the Guild of Millers?", passage("The founder of the Guild of Bakers was a baker."))
+
+    assert not found.is_certain and found.blocks[0].claims[0].text == NOT_CERTAIN
+    assert found.blocks[1:] == found.excerpts != ()
+
+
+def test_a_question_in_another_language_is_compared_by_its_words() -> None:
+    """Passages in the language of the question are excerpts, although the encoder knows English only."""
+    german = passage("Das Brot wird aus Mehl und Wasser gebacken.", title="Brot")
+
+    assert texts(brief("Woraus wird das Brot gebacken?", german)) == [["Das Brot wird aus Mehl und Wasser gebacken."]]

@@ -1,0 +1,38 @@
+"""Answers of a test server to roles that answer in text: a report for its outline, and a review of it."""
+
+import re
+
+from tests.support.schema_instance import MARKER
+
+_OUTLINE = re.compile(r"<outline>\n(.*?)\n</outline>", re.DOTALL)
+_HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+_ONLY = re.compile(r"Write only their sections.*?\n((?:## .+\n?)+)", re.DOTALL)
+_TASK = re.compile(r'<task name="(\w+)">')
+
+
+def find_text_role(prompt: str) -> str:
+    """Return the role whose task ends a prompt and that answers in text; empty if there is none."""
+    found = _TASK.findall(prompt)
+    return found[-1] if found else ""
+
+
+def list_headings(prompt: str) -> list[str]:
+    """Return the headings of the sections that a prompt asks for."""
+    only = _ONLY.search(prompt.rpartition("<task ")[2])
+    outline = _OUTLINE.search(prompt)
+    return _HEADING.findall(only[1]) if only else _HEADING.findall(outline[1]) if outline else []
+
+
+def build_text(role: str, prompt: str, about: str) -> str:
+    """Return a small answer of a role, which cites the first passage; `about` distinguishes those to other requests."""
+    headings = list_headings(prompt)
+    if role == "report_reviewer":
+        return "\n".join([*(f"SECTION {heading}: NONE – it holds." for heading in headings), "DONE"])
+    sections = "\n\n".join(
+        f"## {heading}\n\n{MARKER} {about} states the first thing on {heading} [1]. "
+        f"{MARKER} {about} adds to {heading} [1]."
+        for heading in headings
+    )
+    if "Write only their sections" in prompt:
+        return sections
+    return f"# {MARKER} {about} title\n\n{MARKER} {about} answers the question [1].\n\n{sections}\n"

@@ -1,0 +1,127 @@
+"""Gather the dossier: search for each part of the question, and later for what the report lacks, through one gate."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from temporalio import workflow
+
+from workflows.research.report_phases.report_context import ReportContext
+
+with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.research.dossier import DossierRequest, PartPassages
+    from tenure.contracts.research.report import Topic
+    from tenure.contracts.research.spiral import TopicState
+    from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
+
+PASSAGES_PER_GAP = 5
+"""Passages of the search for something that a text lacks."""
+MAX_GAP_SEARCHES = 8
+"""Maximum number of searches for what one version of a report lacks."""
+
+
+async def open_dossier(context: ReportContext) -> None:
+    """Search for every part of the question and open the dossier with what the run has found."""
+    state = context.state
+    context.report_progress("write", "collecting the passages for the report", "retrieving")
+    decisive = (*manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
+    parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
+    feedback = [entry.text for entry in context.parent.feedback_items]
+    searched = await _search_all(context, feedback)
+    await _extend(context, [*parts, PartPassages(heading="", passages=decisive), *_group(context, feedback, searched)])
+
+
+async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
+    """Search for topics that a person or a critique has added, and add what is found to the dossier."""
+    await _extend(context, await asyncio.gather(*(_find_part(context, topic) for topic in topics)))
+
+
+async def search_for_gaps(context: ReportContext, queries: Sequence[str]) -> bool:
+    """Search for what a text lacks, and add what is found to the dossier; return whether anything is new.
+
+    The next review reads the searches and the new passages.
+    """
+    state = context.state
+    made = [query for query in dict.fromkeys(queries) if query.strip() and query not in state.searches][
+        :MAX_GAP_SEARCHES
+    ]
+    if not made or context.parent.is_finishing:
+        return False
+    found = await _search_all(context, made)
+    known = len(state.dossier.passages)
+    await _extend(context, _group(context, made, found))
+    new = len(context.state.dossier.passages) - known
+    first_new = state.first_new or (known + 1 if new else 0)
+    listed = ", ".join(f"“{query}”" for query in made)
+    context.add_decision(f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}.")
+    context.update(searches=(*state.searches, *made), first_new=first_new)
+    return new > 0
+
+
+def _group(context: ReportContext, queries: Sequence[str], found: Sequence[Sequence[PassageRef]]) -> list[PartPassages]:
+    return manuscript.group_by_part(queries, found, context.state.topics)
+
+
+async def _search_all(context: ReportContext, queries: Sequence[str]) -> list[tuple[PassageRef, ...]]:
+    return await asyncio.gather(*(_search(context, query, PASSAGES_PER_GAP) for query in queries))
+
+
+async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
+    """Return the passages of a part: results of queries, those of its own search, and those of the research."""
+    request, state = context.request, context.state
+    limits = request.limits
+    known = {entry.topic.heading: entry for entry in state.research.topics}
+    findings = known.get(topic.heading, TopicState(topic=topic))
+    is_whole = topic.question == request.question
+    # The run has searched for the whole question: a smaller search with the same words finds nothing else.
+    is_searched = (
+        is_whole and limits.passages_per_section <= MAX_RETRIEVED_PASSAGES and not findings.hypothetical_answer
+    )
+    is_skipped = is_searched or (context.parent.is_finishing and findings.passages)
+    direct = (
+        ()
+        if is_skipped
+        else await _search(context, topic.question, limits.passages_per_section, findings.hypothetical_answer)
+    )
+    computed = (*request.query_results, *state.research.calculated.get(topic.heading, ()))
+    passages = manuscript.order_part_passages(
+        computed,
+        direct or (request.evidence if is_whole else ()),
+        findings.passages,
+        request.evidence if is_whole else (),
+    )
+    return PartPassages(heading=topic.heading, passages=passages)
+
+
+async def _search(context: ReportContext, query: str, k: int, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
+    limits = context.request.limits
+    return await context.clients.knowledge.search(
+        SearchRequest(
+            query=query,
+            corpora=context.request.corpora,
+            k=k,
+            hypothetical_answer=hypothetical_answer,
+            max_per_source=limits.max_per_source,
+        ),
+        limits.min_relevance,
+        summary=query,
+    )
+
+
+async def _extend(context: ReportContext, found: Sequence[PartPassages]) -> None:
+    """Add passages to the dossier: those of the opening fill it, each later addition may take a quarter of that."""
+    dossier, limit = context.state.dossier, context.effort.dossier_tokens
+    request = DossierRequest(
+        dossier=dossier,
+        found=tuple(part for part in found if part.passages),
+        max_tokens=dossier.tokens + limit // 4 if dossier.passages else limit,
+    )
+    if not request.found:
+        return
+    passages = sum(len(part.passages) for part in request.found)
+    extended = await context.clients.execute_activity(
+        KnowledgeActivities.extend_dossier, request, summary=f"{passages} passages"
+    )
+    context.update(dossier=extended)

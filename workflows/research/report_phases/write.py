@@ -1,0 +1,179 @@
+"""Write the report in one answer from the dossier, and revise it by the edits of a review."""
+
+from collections.abc import Mapping, Sequence
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from workflows.research.report_phases.dossier import add_topics, search_for_gaps
+from workflows.research.report_phases.report_context import ReportContext
+from workflows.runtime.failures import describe_failure
+
+with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.claims.verification import describe_removal
+    from tenure.algorithms.control.feedback import match_headings
+    from tenure.algorithms.control.reflexion import is_repeated_critique
+    from tenure.algorithms.writing import manuscript
+    from tenure.contracts.research.report import Critique, ReportText
+    from tenure.roles.writing import report_reviewer, report_writer
+    from tenure.roles.writing.report_reviewer import ReportReviewerInput
+    from tenure.roles.writing.report_writer import PartEvidence, ReportWriterInput
+
+
+async def write_generation(context: ReportContext, critiques: Sequence[Critique]) -> None:
+    """Write the report or, after the first generation, revise it as critiques ask."""
+    context.update(revisions=context.state.revisions + 1)
+    context.apply_pending_outline()
+    context.state = context.state.with_next_generation(critiques)
+    before = context.state.text
+    if context.state.revisions == 1:
+        await _write(context)
+    else:
+        await _revise(context, critiques)
+    await write_added_sections(context)
+    context.update(text=manuscript.deduplicate_claims(context.state.topics, context.state.text))
+    after = context.state.text
+    records = (manuscript.build_critique_record(critique, before, after) for critique in critiques)
+    context.update(critiques=(*context.state.critiques, *records))
+
+
+async def _write(context: ReportContext) -> None:
+    """Write the report, and search for what its writer has found no passage for."""
+    context.update(written_topics=frozenset(topic.heading for topic in context.state.topics))
+    if not context.state.dossier.passages:
+        return
+    await context.parent.wait_while_paused()
+    passages = len(context.state.dossier.passages)
+    context.report_progress("write", f"writing from {passages} passage{'' if passages == 1 else 's'}", "drafting")
+    feedback = _match_feedback(context)
+    text = await _write_or_compose(context)
+    context.state = context.state.with_text(text, feedback)
+    context.update(is_reviewed=False)
+    searching = search_for_gaps(context, text.queries)
+    await context.try_step(searching, False, "The documents were not searched for what is open")
+
+
+async def _write_or_compose(context: ReportContext) -> ReportText:
+    """Return the report, composed without the model if its call fails permanently."""
+    try:
+        return await _ask_writer(context)
+    except ActivityError as error:
+        if is_cancelled_exception(error):
+            raise
+        context.add_notes([f"The report was composed without the model: {describe_failure(error)}."])
+        return await _ask_writer(context, by_rule=True)
+
+
+async def write_added_sections(context: ReportContext) -> None:
+    """Write the sections that the outline has and the report lacks: a person or a critique has added them."""
+    while context.apply_pending_outline() or (missing := _list_missing(context)):
+        missing = _list_missing(context)
+        context.report_progress("write", topics="drafting")
+        await add_topics(context, [topic for topic in context.state.topics if topic.heading in missing])
+        context.update(written_topics=context.state.written_topics.union(missing))
+        found = [heading for heading in missing if context.state.dossier.parts.get(heading)]
+        if not found:
+            continue
+        added = await _ask_writer(context, found)
+        sections = [part for part in added.parts if part.kind == "section" and part.heading in found]
+        text = manuscript.insert_sections(context.state.topics, context.state.text, sections)
+        context.state = context.state.with_text(text, {})
+
+
+def _list_missing(context: ReportContext) -> tuple[str, ...]:
+    """Return the headings of topics that were added since the report was written."""
+    state = context.state
+    known = {*state.written_topics, *state.text.sections}
+    return tuple(topic.heading for topic in state.topics if topic.heading not in known) if state.revisions else ()
+
+
+async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, by_rule: bool = False) -> ReportText:
+    return await context.clients.models.ask(
+        report_writer.ROLE,
+        _describe_report(context).model_copy(update={"additions": tuple(additions)}),
+        context.state.dossier.passages,
+        summary=", ".join(additions) or f"{len(context.state.dossier.passages)} passages",
+        for_writing=True,
+        by_rule=by_rule,
+    )
+
+
+async def _revise(context: ReportContext, critiques: Sequence[Critique]) -> None:
+    """Search for what critiques ask for, and have the report edited to meet them."""
+    context.report_progress("refine", critiques[0].critique if critiques else "", "reviewing")
+    is_new = await search_for_gaps(context, [critique.query for critique in critiques])
+    if not is_new and all(critique.origin == "reflector" and critique.query for critique in critiques):
+        return
+    failure = "The report was not improved further"
+    await context.try_step(review(context, critiques), None, failure)
+
+
+async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> None:
+    """Request a review with edits of the report; the state receives the text and the requests of the review."""
+    state, limits = context.state, context.request.limits
+    await context.parent.wait_while_paused()
+    feedback = _match_feedback(context)
+    # Considered even if the review fails: otherwise the report would be revised again and again.
+    context.state = context.state.with_text(state.text, feedback)
+    requests = dict.fromkeys((*(critique.critique for critique in critiques), *feedback))
+    output = await context.clients.models.ask(
+        report_reviewer.ROLE,
+        ReportReviewerInput(
+            **dict(_describe_report(context)),
+            text=state.text,
+            requests=tuple(requests),
+            queries=state.searches,
+            first_new=state.first_new,
+            earlier_critiques=state.reviews,
+            may_search=state.revisions < limits.max_report_revisions and not context.parent.is_finishing,
+            running_low=context.parent.control.running_low,
+        ),
+        state.dossier.passages,
+        summary=f"generation {state.revisions}" + (f": {next(iter(requests))}" if requests else ""),
+    )
+    critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
+    asked = manuscript.build_critiques(output.verdicts, output.text.queries, context.state.topics)
+    new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
+    text, edited = context.state.text, output.text
+    if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
+        text = edited
+        context.add_notes(describe_removal(claim, "Report") for claim in output.removed)
+    else:
+        context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
+    if output.refused_edits:
+        context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
+    context.state = context.state.with_text(text, feedback)
+    context.update(
+        is_reviewed=True,
+        searches=(),
+        first_new=0,
+        open_critiques=tuple(new),
+        reviews=(*context.state.reviews, *critiques_made),
+        considerations=output.considerations or context.state.considerations,
+    )
+
+
+def _match_feedback(context: ReportContext) -> Mapping[str, tuple[str, ...]]:
+    """Return the headings that feedback concerns, by the text of feedback that no version considers yet."""
+    headings = [topic.heading for topic in context.state.topics]
+    known = context.state.considered_feedback
+    items = context.parent.feedback_items
+    return {entry.text: match_headings(entry, headings) for entry in items if entry.text not in known}
+
+
+def _describe_report(context: ReportContext) -> ReportWriterInput:
+    """Return the input of the writer and the reviewer of a report."""
+    request, state = context.request, context.state
+    return ReportWriterInput(
+        question=request.question,
+        parts=tuple(
+            PartEvidence(topic=topic, passages=state.dossier.parts.get(topic.heading, ())) for topic in state.topics
+        ),
+        effort=request.limits.effort or request.complexity,
+        feedback=tuple(entry.text for entry in context.parent.feedback_items),
+        line=state.reasoning.line,
+        positions=tuple(held for held in state.research.positions if held.is_disputed),
+        preferences=request.experience.preferences,
+        length=request.limits.length,
+        left_out=state.dossier.left_out,
+    )
