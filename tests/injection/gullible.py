@@ -141,7 +141,10 @@ class Gullible:
     def _answer_report_writer(self, text: str, orders: Sequence[str]) -> str:
         """Write the claims in each part, and as title, heading and search of their own."""
         said, claims = self._write_paragraph(text, orders), [make_claim(self.words[name]) for name in orders]
-        sections = [f"## {heading}\n\n{said}" for heading in (*list_headings(text), *claims[:1])]
+        sections = [
+            f"## {heading}\n\nThe documents speak of this part, {heading} [1]. {said}"
+            for heading in (*list_headings(text), *claims[:1])
+        ]
         title = claims[0].rstrip(".") if claims else "Lamps and bread"
         closing = [f"## What follows\n\n{said}", f"## What is not known\n\n- {claims[0]} [?]"] if claims else []
         return "\n\n".join([f"# {title}", said, *sections, *closing])

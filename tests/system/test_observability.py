@@ -154,7 +154,7 @@ def test_the_metrics_of_a_run_are_those_of_its_work(observed: Observed) -> None:
     assert value(text, "tenure_model_calls_total", role="outliner", outcome="answered") == 1
     assert value(text, "tenure_activity_failures_total", activity="outliner", error="ModelUnavailable") == 1
     answers = value(text, "tenure_model_answers_total", priced="yes")
-    assert answers == value(text, "tenure_model_answers_total") >= 10
+    assert answers == value(text, "tenure_model_answers_total") >= 5
     spent = value(text, "tenure_model_tokens_total", kind="input") + 10 * value(
         text, "tenure_model_tokens_total", kind="output"
     )
@@ -206,7 +206,7 @@ def test_the_model_server_can_continue_the_trace(observed: Observed) -> None:
     sent = [headers["traceparent"] for headers in observed.headers if "traceparent" in headers]
 
     assert set(sent) == requests
-    assert len(sent) == len(requests) >= 10
+    assert len(sent) == len(requests) >= 5
 
 
 def test_spans_contain_no_text(observed: Observed) -> None:
@@ -227,7 +227,7 @@ def test_every_log_line_of_an_activity_names_it(observed: Observed) -> None:
     assert failed.keys() == {"outliner", "planner"}
     assert all(line["activity_id"] and line["attempt"] == 1 for line in failed.values())
     assert all(line["trace_id"] == observed.spans[0].trace for line in failed.values())
-    assert (failed["outliner"].get("cycle"), failed["planner"].get("cycle")) == (None, 1)
+    assert (failed["outliner"].get("cycle"), failed["planner"].get("cycle")) == (None, 2)
     assert not any("temporal_activity" in line or "temporal_workflow" in line for line in observed.log)
 
 

@@ -157,7 +157,7 @@ async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
-        with pytest.raises(UsageError, match="has no cycle 2 to go on from: it has ended cycle 1 alone"):
+        with pytest.raises(UsageError, match="has no cycle 2 to continue from: it has completed cycle 1 alone"):
             await read_origin(ServerHistories(stage.client), run.id, 2)
         again, second = await read_origin(ServerHistories(stage.client), fork.id, 2)
 

@@ -39,7 +39,7 @@ async def run_optional_step(
         limit: time for each of its activities, retries and waiting for a worker included.
     """
     outer = _limit.get()
-    token = _limit.set(limit if outer is None else min(limit, outer))
+    _limit.set(limit if outer is None else min(limit, outer))
     try:
         return await step
     except FailureError as error:
@@ -48,7 +48,8 @@ async def run_optional_step(
         add_note(f"{failure}: {describe_failure(error).rstrip('.')}.")
         return default
     finally:
-        _limit.reset(token)
+        # Not by a token: a coroutine of a terminated workflow is closed in another context, which refuses the token.
+        _limit.set(outer)
 
 
 def limit_by_step(options: ActivityConfig) -> ActivityConfig:
