@@ -164,7 +164,7 @@ async def test_a_no_of_the_model_ends_with_a_yes_of_the_model_only(
 ) -> None:
     """After a revision a new verdict replaces the first one; without one, the first one is marked as the older."""
     chat = ScriptedChat(story(router=COMPLEX, self_evaluator=in_turn(NOTHING_ANSWERED, second)))
-    result = await run(serving, chat, MemoryKnowledge(KITCHEN), REVISABLE)
+    result = await run(serving, chat, MemoryKnowledge({**KITCHEN, "croissant": CROISSANT}), REVISABLE)
 
     assert result.evaluation is not None
     assert (result.evaluation.missing, result.evaluation.before_revision) == (missing, before_revision)
