@@ -164,11 +164,7 @@ def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
         [part.draft for part in sections], [subjects.get(part.heading, part.heading) for part in sections]
     )
     unique = {part.heading: draft for part, draft in zip(sections, drafts, strict=True)}
-    parts = (
-        part.model_copy(update={"draft": unique[part.heading]}) if part.kind == "section" else part
-        for part in text.parts
-    )
-    return text.model_copy(update={"parts": tuple(part for part in parts if part.draft.claims)})
+    return text.replace_drafts([unique[part.heading] if part.kind == "section" else part.draft for part in text.parts])
 
 
 def is_regression(before: Sequence[Claim], after: Sequence[Claim], condemned: Collection[str] = ()) -> bool:

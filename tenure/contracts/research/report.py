@@ -1,5 +1,6 @@
 """Research path: outlines, sections, critiques, and the state that queries return."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -130,6 +131,11 @@ class ReportText(Contract):
     def get_draft(self, kind: ReportPartKind) -> Draft:
         """Return the text of a part that is no section; empty if there is none."""
         return next((part.draft for part in self.parts if part.kind == kind), Draft())
+
+    def replace_drafts(self, drafts: Sequence[Draft]) -> "ReportText":
+        """Return the text with other drafts of its parts; parts without text are dropped."""
+        parts = (part.model_copy(update={"draft": draft}) for part, draft in zip(self.parts, drafts, strict=True))
+        return self.model_copy(update={"parts": tuple(part for part in parts if part.draft.claims)})
 
 
 class SectionVerdict(Contract):

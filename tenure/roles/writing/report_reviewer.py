@@ -6,7 +6,7 @@ from tenure.algorithms.claims.verification import demote_unsourced_claim, find_u
 from tenure.algorithms.writing.edits import Addition, BlockAddition, DraftEdits, apply_edits, list_named_sentences
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.messages import Message
-from tenure.contracts.research.report import ReportPart, ReportReview, ReportText, SectionVerdict
+from tenure.contracts.research.report import ReportReview, ReportText, SectionVerdict
 from tenure.roles.base import Evidence, PostprocessedRole, wrap_in_tag
 from tenure.roles.claims.claim_checker import confirm_corrections, describe_claim
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
@@ -173,13 +173,7 @@ def _apply_verdicts(text: ReportText, output: ReportReviewerOutput, evidence: Ev
         verdict = verdicts.get(n + 1)
         update = {"status": verdict.verdict, "confidence": verdict.confidence} if verdict else {"status": "supported"}
         judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages)
-    return replace_drafts(text, replace_claims(drafts, judged))
-
-
-def replace_drafts(text: ReportText, drafts: Sequence[Draft]) -> ReportText:
-    """Return a text with other drafts of its parts; parts without text are dropped."""
-    parts = (part.model_copy(update={"draft": draft}) for part, draft in zip(text.parts, drafts, strict=True))
-    return text.model_copy(update={"parts": tuple(part for part in parts if part.draft.claims)})
+    return text.replace_drafts(replace_claims(drafts, judged))
 
 
 def _apply_edits(text: ReportText, edits: DraftEdits) -> tuple[ReportText, int]:
@@ -187,16 +181,13 @@ def _apply_edits(text: ReportText, edits: DraftEdits) -> tuple[ReportText, int]:
     count = len(text.claims)
     anchors = {*(one.after for one in edits.additions), *(one.after for one in edits.blocks)}
     misplaced = {n for n in list_named_sentences(edits) if not 1 <= n <= count} | {n for n in anchors if n > count}
-    parts: list[ReportPart] = []
+    drafts: list[Draft] = []
     first = 0
     for part in text.parts:
         last = first + len(part.draft.claims)
-        parts.append(
-            part.model_copy(update={"draft": apply_edits(part.draft, _select_edits(edits, first, last)).draft})
-        )
+        drafts.append(apply_edits(part.draft, _select_edits(edits, first, last)).draft)
         first = last
-    kept = tuple(part for part in parts if part.draft.claims)
-    return text.model_copy(update={"parts": kept}), len(misplaced)
+    return text.replace_drafts(drafts), len(misplaced)
 
 
 def _select_edits(edits: DraftEdits, first: int, last: int) -> DraftEdits:

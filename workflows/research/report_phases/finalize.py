@@ -48,10 +48,7 @@ async def _verify(context: ReportContext) -> None:
         written_by_model=context.request.limits.has_model,
     )
     context.add_notes(verification.notes)
-    parts = (
-        part.model_copy(update={"draft": draft}) for part, draft in zip(text.parts, verification.drafts, strict=True)
-    )
-    context.update(text=text.model_copy(update={"parts": tuple(part for part in parts if part.draft.claims)}))
+    context.update(text=text.replace_drafts(verification.drafts))
 
 
 def _select_reasoning(context: ReportContext) -> Reasoning | None:
