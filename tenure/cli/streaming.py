@@ -1,17 +1,14 @@
-"""Read the number of tokens of model answers that are arriving, by role and topic.
+"""Read the number of tokens of model answers that are arriving, by role.
 
-The numbers are in the heartbeats of the model calls, so the server knows them and no workflow is queried. The topic
-is the summary of the child workflow.
+The numbers are in the heartbeats of the model calls, so the server knows them and no workflow is queried.
 """
 
 from collections.abc import Sequence
 
-from temporalio.api.common.v1 import Payload
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
 
-from tenure.cli.formatting import truncate_line
 from tenure.cli.progress.snapshot import StreamedAnswer
 from tenure.contracts.run.role_calls import CallProgress
 
@@ -23,15 +20,13 @@ _WORDS = {
 }
 """Descriptions of the writing roles; the answers of the others are too short to show."""
 
-_TOPIC_LENGTH = 60
-
 
 async def read_streamed_answers(
     client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
 ) -> tuple[StreamedAnswer, ...]:
     """Return the answers that the workflows of a run are receiving."""
     found = [
-        await _writing(client, activity, member.execution_config.user_metadata.summary)
+        await _writing(client, activity)
         for member in members
         for activity in member.pending_activities
         if activity.activity_type.name in _WORDS and activity.heartbeat_details.payloads
@@ -39,10 +34,8 @@ async def read_streamed_answers(
     return tuple(writing for writing in found if writing.tokens)
 
 
-async def _writing(client: Client, activity: PendingActivityInfo, summary: Payload) -> StreamedAnswer:
+async def _writing(client: Client, activity: PendingActivityInfo) -> StreamedAnswer:
     details: list[CallProgress] = await client.data_converter.decode(
         activity.heartbeat_details.payloads, [CallProgress]
     )
-    topic = (await client.data_converter.decode([summary], [str]))[0] if summary.data else ""
-    words = _WORDS[activity.activity_type.name].format(topic=truncate_line(topic, _TOPIC_LENGTH))
-    return StreamedAnswer(words, details[0].tokens)
+    return StreamedAnswer(_WORDS[activity.activity_type.name], details[0].tokens)

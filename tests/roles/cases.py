@@ -369,8 +369,6 @@ CASES: dict[str, Case] = {
                 shown_passages=1,
                 synthesis=SYNTHESIS,
                 preferences=PREFERENCES,
-                reasoning="Cheese is thinly covered.",
-                key_factors=("cellars",),
                 reflection=REFLECTION,
                 feedback=("Say more on rye bread",),
             ),

@@ -45,9 +45,9 @@ reader. Turn by turn you are given new findings; you answer with the whole curre
 - complication: what makes it hard, contested or incomplete: limits, conflicts between sources, exceptions, costs.
 
 Work the new findings in; keep what still holds, correct what they change, and drop what they make unimportant. Two to
-{MAX_SENTENCES} sentences to a part, each a full statement with its subject named. If a reflection or a decision says
-what is missing, put it right as far as the findings allow; where they do not allow it, one sentence of kind `gap` says
-what they leave open.
+{MAX_SENTENCES} sentences to a part, each a full statement with its subject named. If a reflection says what
+is missing, put it right as far as the findings allow; where they do not allow it, one sentence of kind `gap` says what
+they leave open.
 
 {CITING_RULE} Passage numbers stay the same through the whole conversation.
 {KIND_RULE} {FORM_RULE}
@@ -63,10 +63,6 @@ class SynthesizerInput(RoleInput):
     """Number of passages that the conversation contains already."""
     synthesis: SynthesisDraft = SynthesisDraft()
     """The current synthesis."""
-    reasoning: str = ""
-    """Reason for the last decision to continue."""
-    key_factors: tuple[str, ...] = ()
-    """Missing information at that time."""
     reflection: Reflection | None = None
     """Result of the last reflection on the synthesis."""
     feedback: tuple[str, ...] = ()
@@ -94,9 +90,6 @@ def render(input: SynthesizerInput, evidence: Evidence) -> list[Message]:
         "" if going_on else wrap_in_tag("question", input.question),
         "" if going_on else _render_draft(input.synthesis, evidence.passages),
         wrap_in_tag("reflection", _render_reflection(input.reflection)) if input.reflection else "",
-        wrap_in_tag("decision", join_parts(input.reasoning, render_list("Missing", input.key_factors)))
-        if input.reasoning
-        else "",
         wrap_in_tag("feedback", render_list("People said", input.feedback)) if input.feedback else "",
         "" if going_on else render_preferences(input.preferences),
         "Bring situation and complication up to date.",

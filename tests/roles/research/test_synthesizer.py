@@ -100,8 +100,6 @@ FULL = SynthesizerInput(
     question=QUESTION,
     shown_passages=2,
     synthesis=SO_FAR,
-    reasoning="Rye is missing.",
-    key_factors=("rye",),
     reflection=REFLECTION,
     feedback=("More on rye",),
     preferences=("Metric units",),
@@ -118,7 +116,6 @@ def test_the_first_prompt_is_complete() -> None:
         QUESTION,
         "<draft>\nSituation: Bread is made. [2]",
         "Quality: shallow. Only facts.\n\nMissing:\n- why\n\nDoes not follow:\n- a leap\n\nSuggested:\n- say why",
-        "Rye is missing.\n\nMissing:\n- rye",
         "People said:\n- More on rye",
         "Metric units",
     ):
@@ -140,5 +137,5 @@ def test_empty_parts_are_omitted_from_the_prompt() -> None:
     """Empty parts have no tags."""
     user = render(SynthesizerInput(question=QUESTION), Evidence(PASSAGES))[-1].content
 
-    assert not any(tag in user for tag in ("<draft>", "<reflection>", "<decision>", "<feedback>"))
+    assert not any(tag in user for tag in ("<draft>", "<reflection>", "<feedback>"))
     assert user.endswith("Bring situation and complication up to date.")
