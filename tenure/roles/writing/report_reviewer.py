@@ -110,8 +110,8 @@ def number_sentences(text: ReportText, evidence: Evidence) -> str:
             for claim in block.claims:
                 number += 1
                 marks = ", ".join(map(str, find_passage_numbers(claim, evidence.passages)))
-                text_ = claim.statement if block.kind == "code" else " ".join(claim.statement.split())
-                lines.append(f"{number}. {text_}{f' [{marks}]' if marks else ''}{_remark(claim, evidence)}")
+                sentence = claim.statement if block.kind == "code" else " ".join(claim.statement.split())
+                lines.append(f"{number}. {sentence}{f' [{marks}]' if marks else ''}{_remark(claim, evidence)}")
             lines.append("")
     return "\n".join(lines).strip()
 

@@ -66,18 +66,17 @@ async def _write_or_compose(context: ReportContext) -> ReportText:
 
 async def write_added_sections(context: ReportContext) -> None:
     """Write the sections that the outline has and the report lacks: a person or a critique has added them."""
-    while context.apply_pending_outline() or (missing := _list_missing(context)):
-        missing = _list_missing(context)
+    context.apply_pending_outline()
+    while missing := _list_missing(context):
         context.report_progress("write", topics="drafting")
         await add_topics(context, [topic for topic in context.state.topics if topic.heading in missing])
         context.update(written_topics=context.state.written_topics.union(missing))
-        found = [heading for heading in missing if context.state.dossier.parts.get(heading)]
-        if not found:
-            continue
-        added = await _ask_writer(context, found)
-        sections = [part for part in added.parts if part.kind == "section" and part.heading in found]
-        text = manuscript.insert_sections(context.state.topics, context.state.text, sections)
-        context.state = context.state.with_text(text, {})
+        if found := [heading for heading in missing if context.state.dossier.parts.get(heading)]:
+            added = await _ask_writer(context, found)
+            sections = [part for part in added.parts if part.kind == "section" and part.heading in found]
+            text = manuscript.insert_sections(context.state.topics, context.state.text, sections)
+            context.state = context.state.with_text(text, {})
+        context.apply_pending_outline()
 
 
 def _list_missing(context: ReportContext) -> tuple[str, ...]:
