@@ -151,7 +151,7 @@ REPORT: dict[str, Any] = {
     "line": REASONING,
     "positions": (held("Does bread need yeast?", EVIDENCE.passages[:1], EVIDENCE.passages[2:]),),
     "preferences": PREFERENCES,
-    "left_out": 4,
+    "omitted": 4,
 }
 TEXT = ReportText(
     title="Bread takes hours, cheese takes a cellar",

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from tenure.contracts.base import Contract
+from tenure.contracts.base import ChunkId, Contract
 from tenure.contracts.evidence.passages import PassageRef
 
 
@@ -15,8 +15,8 @@ class Dossier(Contract):
     """Numbers of the passages found for each part of the question, best first, by heading."""
     tokens: int = Field(default=0, ge=0)
     """Estimated tokens of all passages."""
-    left_out: int = Field(default=0, ge=0)
-    """Number of passages that were found and did not fit."""
+    omitted: tuple[ChunkId, ...] = ()
+    """Passages that were found and did not fit, each once."""
 
     def get_part(self, heading: str) -> tuple[PassageRef, ...]:
         """Return the passages of a part, best first."""

@@ -178,12 +178,12 @@ def _build(
         around = [ref for passage in part.passages for ref in neighbours.get(passage.chunk, ())]
         own = (numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
         parts[part.heading] = tuple(dict.fromkeys((*parts.get(part.heading, ()), *own)))
-    left_out = [ref for ref in found if ref.chunk not in numbers]
+    wanted = dict.fromkeys((*dossier.omitted, *(ref.chunk for ref in found)))
     return Dossier(
         passages=passages,
         parts=parts,
         tokens=dossier.tokens + selection.tokens,
-        left_out=dossier.left_out + len(left_out),
+        omitted=tuple(chunk for chunk in wanted if chunk not in numbers),
     )
 
 

@@ -131,7 +131,7 @@ class ReportWriterInput(RoleInput):
     """Preferences of the reader for every report."""
     length: ReportLength = "standard"
     """Length of the report."""
-    left_out: int = 0
+    omitted: int = 0
     """Number of passages that were found and did not fit into the dossier."""
 
     @property
@@ -161,8 +161,8 @@ def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
         if input.feedback
         else "",
         render_preferences(input.preferences),
-        f"{input.left_out} further passages were found and are not shown: the sources may state what these lack."
-        if input.left_out
+        f"{input.omitted} further passages were found and are not shown: the sources may state what these lack."
+        if input.omitted
         else "",
         task,
         f"Length: at most {words:,} words; less where the passages say less. Nothing is written to fill it.",

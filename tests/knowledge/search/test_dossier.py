@@ -119,21 +119,29 @@ def test_near_duplicates_are_rejected(extend: Extend, refs: dict[str, PassageRef
     later = extend(extend(bread=("book0",)), rye=("copy0",))
 
     assert "copy0" not in name_passages(at_once, refs) + name_passages(later, refs)
-    assert (at_once.left_out, later.left_out) == (0, 0)
+    assert (at_once.omitted, later.omitted) == ((), ())
     assert at_once.parts["rye"][0] == later.parts["rye"][0] == 1
     assert name_passages(at_once, refs)[0] == "book0"
 
 
 def test_the_budget_is_respected(base: KnowledgeBase, extend: Extend, refs: dict[str, PassageRef]) -> None:
-    """Passages that do not fit are counted, and a full dossier takes nothing more."""
+    """Passages that do not fit are listed once, however often they are found; a full dossier takes nothing more."""
     notes = tuple(f"note{n}0" for n in range(6))
     dossier = extend(max_tokens=3 * CHUNK_TOKENS + 50, bread=notes)
     full = extend(dossier, max_tokens=dossier.tokens, rye=("book0", "note00"))
+    again = extend(full, max_tokens=full.tokens, rye=("book0", "note30"))
+    larger = extend(full, max_tokens=full.tokens + CHUNK_TOKENS + 50, rye=("book0",))
 
-    assert (name_passages(dossier, refs), dossier.left_out) == (list(notes[:3]), 3)
+    missed = tuple(refs[name].chunk for name in notes[3:])
+    assert (name_passages(dossier, refs), dossier.omitted) == (list(notes[:3]), missed)
     texts = [passage.text for passage in base.corpora.load_passages(dossier.passages)]
     assert dossier.tokens == sum(map(estimate_tokens, texts)) <= 3 * CHUNK_TOKENS + 50
-    assert (full.passages, full.tokens, full.left_out) == (dossier.passages, dossier.tokens, 4)
+    assert (full.passages, full.tokens, full.omitted) == (
+        dossier.passages,
+        dossier.tokens,
+        (*missed, refs["book0"].chunk),
+    )
+    assert (again.omitted, larger.omitted) == (full.omitted, missed)
     assert full.parts == {"bread": (1, 2, 3), "rye": (1,)}
 
 
@@ -143,7 +151,7 @@ def test_neighbours_come_before_weak_results(extend: Extend, refs: dict[str, Pas
     dossier = extend(max_tokens=4 * CHUNK_TOKENS + 50, bread=("book0", *notes))
 
     assert name_passages(dossier, refs) == ["book0", "book1", "note00", "note10"]
-    assert (dossier.parts["bread"], dossier.left_out) == ((1, 3, 4, 2), 3)
+    assert (dossier.parts["bread"], len(dossier.omitted)) == ((1, 3, 4, 2), 3)
 
 
 @pytest.mark.parametrize(("strong", "read"), [("book2", ["book2", "book3"]), ("book3", ["book2", "book3"])])
@@ -178,7 +186,7 @@ def test_passages_that_are_gone_are_skipped(base: KnowledgeBase, refs: dict[str,
     dossier = base.retrieval.extend_dossier(DossierRequest(dossier=known, found=found, max_tokens=ROOM))
 
     assert dossier.passages == (gone, refs["note10"], refs["note20"])
-    assert (dossier.parts, dossier.left_out) == ({"bread": (1, 2), "rye": (3,)}, 0)
+    assert (dossier.parts, dossier.omitted) == ({"bread": (1, 2), "rye": (3,)}, ())
     nothing = (PartPassages(heading="rye", passages=(lost,)),)
     assert base.retrieval.extend_dossier(
         DossierRequest(dossier=known, found=nothing, max_tokens=ROOM)

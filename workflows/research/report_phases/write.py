@@ -174,5 +174,5 @@ def _describe_report(context: ReportContext) -> ReportWriterInput:
         positions=tuple(held for held in state.research.positions if held.is_disputed),
         preferences=request.experience.preferences,
         length=request.limits.length,
-        left_out=state.dossier.left_out,
+        omitted=len(state.dossier.omitted),
     )
