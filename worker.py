@@ -38,7 +38,7 @@ from temporalio.worker import (
 
 from activities.archive import ArchiveActivities, Archiver
 from activities.graph import GraphActivities
-from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
+from activities.heartbeat import CLUSTER_THROTTLE_SHARE, LOCAL_HEARTBEAT_THROTTLE, HeartbeatThrottleInterceptor
 from activities.knowledge import KnowledgeActivities
 from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
@@ -339,9 +339,11 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
 
 
 def choose_heartbeat_throttle(client: Client, settings: Settings) -> timedelta:
-    """Return the interval in which heartbeats are sent, at most 80 % of the heartbeat timeout."""
+    """Return the interval in which heartbeats are sent."""
     is_local = client.service_client.config.target_host == get_local_address(settings)
-    return LOCAL_HEARTBEAT_THROTTLE if is_local else timedelta(seconds=settings.heartbeat_seconds)
+    return (
+        LOCAL_HEARTBEAT_THROTTLE if is_local else CLUSTER_THROTTLE_SHARE * timedelta(seconds=settings.heartbeat_seconds)
+    )
 
 
 def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:

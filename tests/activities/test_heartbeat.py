@@ -50,7 +50,7 @@ async def test_heartbeats_are_sent_repeatedly() -> None:
 
 @pytest.mark.parametrize(
     ("throttle", "expected"),
-    [(heartbeat.LOCAL_HEARTBEAT_THROTTLE, 1.0), (timedelta(seconds=30), 24.0), (timedelta(seconds=5), 5.0)],
+    [(heartbeat.LOCAL_HEARTBEAT_THROTTLE, 1.0), (timedelta(seconds=30), 15.0), (timedelta(seconds=5), 5.0)],
 )
 async def test_first_heartbeat_waits_for_the_throttle(
     server: WorkflowEnvironment, monkeypatch: pytest.MonkeyPatch, throttle: timedelta, expected: float
