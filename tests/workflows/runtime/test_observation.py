@@ -1,5 +1,6 @@
 """Tests of what workflows pass on and how they are traced, on a real server, with every task replayed."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -8,6 +9,9 @@ from uuid import uuid4
 import pytest
 import structlog
 from temporalio import activity
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.common import Priority
 from temporalio.testing import WorkflowEnvironment
@@ -132,9 +136,15 @@ async def test_runs_without_owners_take_turns(server: WorkflowEnvironment) -> No
             )
             for count in (100, 1)
         ]
-        for handle in runs:
-            while not (await handle.describe()).raw_description.pending_activities:
-                pass
+        # A pending activity may not have reached its queue yet.
+        waiting = DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=f"{queue}-calls"),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+            report_stats=True,
+        )
+        while (await client.workflow_service.describe_task_queue(waiting)).stats.approximate_backlog_count < 101:  # noqa: ASYNC110 - the server has no event
+            await asyncio.sleep(0.05)
         async with PatientWorker(client, task_queue=f"{queue}-calls", activities=[record], max_concurrent_activities=1):
             for handle in runs:
                 await handle.result()
