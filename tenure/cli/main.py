@@ -54,6 +54,12 @@ def _run(arguments: Namespace) -> int:
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
+    # Standard output is the result of a command, and structlog writes there unless it is told otherwise. Handlers that
+    # need no server load neither it nor its formatter.
+    if "structlog" in sys.modules:
+        from tenure.logs import configure_logging
+
+        configure_logging("WARNING")
     given = Settings()
     settings = choose_model(given)
     if settings.model != given.model == AUTO_MODEL and arguments.command in _NAMING_MODEL:

@@ -93,7 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.cli": {
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
-        *("tenure.installation", "tenure.local_models"),
+        *("tenure.installation", "tenure.local_models", "tenure.logs"),
     },
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
     # Calls what the commands call, so that the page does nothing in a second way.
