@@ -38,11 +38,18 @@ async def test_a_run_ends_when_its_server_accepts_no_more_signals(
         refused = await flood(handle, 2 * MAX_SIGNALS, SHORT_FEEDBACK_LENGTH)
         held.released.set()
         result = await handle.result()
+        child = stage.client.get_workflow_handle(f"{handle.id}/research")
+        unheard = [
+            event
+            async for event in child.fetch_history_events()
+            if event.HasField("signal_external_workflow_execution_failed_event_attributes")
+        ]
 
     assert refused > MAX_SIGNALS
     assert result.status in ("done", "finished_early")
     assert result.sections and result.title == "Bread and cheese"
-    assert UNHEARD in result.notes
+    # On a busy machine a part may end before its next message is due, and its result delivers the news.
+    assert (UNHEARD in result.notes) == bool(unheard)
 
 
 @pytest.mark.timeout(900)
