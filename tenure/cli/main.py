@@ -54,7 +54,7 @@ def _run(arguments: Namespace) -> int:
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
-    # Standard output is the result of a command, and structlog writes there unless it is told otherwise. Handlers that
+    # Standard output is the result of a command, and structlog writes there by default. Handlers that
     # need no server load neither it nor its formatter.
     if "structlog" in sys.modules:
         from tenure.logs import configure_logging
