@@ -83,6 +83,7 @@ from tenure.temporal.deployment import (
 )
 from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
+from tenure.temporal.namespace_binding import NamespaceTaken, bind_namespace
 from tenure.temporal.schedules import schedule_upkeep
 from tenure.temporal.shutdown import (
     SHUTDOWN_MARGIN_SECONDS,
@@ -388,6 +389,9 @@ async def serve(
 
     Raises:
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.
+        NamespaceTaken: the workers of the namespace have another knowledge base.
+        ServerUnreachable: the server does not answer.
+        StoreUnreachable: the knowledge base cannot be reached.
     """
     stop = asyncio.Event()
 
@@ -406,6 +410,7 @@ async def serve(
         [ObservationInterceptor(recorder, tracer)],
     )
     prepare_home(settings.home.absolute())
+    await _bind_namespace(client, settings, queues)
     # Threads are started when they are needed; model calls need none.
     max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
@@ -475,6 +480,12 @@ async def serve(
                 end_process()
 
 
+async def _bind_namespace(client: Client, settings: Settings, queues: Sequence[str]) -> None:
+    """Bind the namespace to the knowledge base, which a worker that runs only programs does not have."""
+    if set(queues) != {SANDBOX_QUEUE}:
+        await bind_namespace(client, settings)
+
+
 def _log_serving(workers: Sequence[Worker], settings: Settings, build_id: str) -> None:
     queues = [worker.task_queue for worker in workers]
     structlog.get_logger().info(
@@ -537,7 +548,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         build_id = get_build_id() if is_versioned else ""
         becomes_current = is_versioned and chosen.make_current
         asyncio.run(serve(settings, chosen.queues, build_id, becomes_current=becomes_current))
-    except (ServerUnreachable, StoreUnreachable, VersioningRefused, LocalModelError) as error:
+    except (ServerUnreachable, StoreUnreachable, VersioningRefused, NamespaceTaken, LocalModelError) as error:
         print(f"error: {error}", file=sys.stderr)
         return UNREACHABLE_EXIT_CODE
     except (ValidationError, SettingsError) as error:

@@ -180,7 +180,9 @@ class Settings(BaseSettings, LimitFields):
     an owner.
     """
     lancedb_uri: str = ""
-    """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home."""
+    """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home. All workers
+    of a Temporal namespace need the same one.
+    """
     files_uri: str = Field(default="", pattern=r"^(s3://[a-z0-9][a-z0-9.-]+(/[\w./-]+)?)?$")
     """Folder of an object store, such as `s3://bucket/files`, for files that programs read and create, if workers and
     clients run on several machines; empty for paths of one machine.

@@ -37,6 +37,7 @@ from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
 from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
@@ -137,10 +138,18 @@ def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Ca
 
 
 @pytest.fixture(scope="session")
-async def server() -> AsyncIterator[WorkflowEnvironment]:
+async def session_server() -> AsyncIterator[WorkflowEnvironment]:
     """Run a real Temporal server for this test process."""
     async with run_temporal_server() as environment:
         yield environment
+
+
+@pytest.fixture
+async def server(session_server: WorkflowEnvironment) -> AsyncIterator[WorkflowEnvironment]:
+    """Return the server of this test process, bound to the knowledge base of no earlier test."""
+    yield session_server
+    with contextlib.suppress(RPCError):  # it was not bound
+        await session_server.client.get_schedule_handle(BINDING).delete()
 
 
 @pytest.fixture(params=[1000, 0] if RUN_ALL else [1000], ids=["cached", "replayed"] if RUN_ALL else ["cached"])

@@ -1,8 +1,8 @@
 """Create Temporal schedules: maintenance, memory consolidation, archiving and re-reading of watched folders.
 
 The worker that serves workflows creates the upkeep schedules when it starts. Their ids are derived from the address
-of the knowledge base: each home has its own, and workers that share an object store share the schedules. The client
-creates the schedule of a watched folder, with an id derived from the corpus.
+of the knowledge base: workers that share an object store share the schedules. The client creates the schedule of a
+watched folder, with an id derived from the corpus.
 """
 
 import hashlib
@@ -33,12 +33,12 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 _CATCHUP_WINDOW = timedelta(hours=1)
 """Catch-up window: actions that were due while no server ran still start within this time."""
 # By name, so that the client does not import the workflows.
-_MAINTENANCE = "MaintenanceWorkflow"
+MAINTENANCE = "MaintenanceWorkflow"
 _CONSOLIDATION = "ConsolidationWorkflow"
 _ARCHIVE = "ArchiveSweepWorkflow"
 _INGEST = "IngestWorkflow"
 _WATCH = "watch-"
-_MAX_SUMMARY_BYTES = 200
+MAX_SUMMARY_BYTES = 200
 """Maximum length of a workflow summary in bytes."""
 
 
@@ -80,7 +80,7 @@ def _base(settings: Settings) -> str:
 async def schedule_upkeep(client: Client, settings: Settings) -> None:
     """Create or update the upkeep schedules; a server that refuses them does not stop the worker."""
     upkeep = (
-        (_MAINTENANCE, make_maintenance_id(settings), settings.maintenance_hours, "maintain the knowledge base"),
+        (MAINTENANCE, make_maintenance_id(settings), settings.maintenance_hours, "maintain the knowledge base"),
         (_CONSOLIDATION, make_consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
         (_ARCHIVE, make_archive_id(settings), settings.archive_hours, "archive ended runs"),
     )
@@ -111,7 +111,7 @@ async def watch_corpus(client: Client, request: IngestRequest, every: timedelta)
     Raises:
         RPCError: the server refuses.
     """
-    paths = ", ".join(request.paths).encode()[:_MAX_SUMMARY_BYTES].decode(errors="ignore")
+    paths = ", ".join(request.paths).encode()[:MAX_SUMMARY_BYTES].decode(errors="ignore")
     wanted = Schedule(
         action=ScheduleActionStartWorkflow(
             _INGEST,

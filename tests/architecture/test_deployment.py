@@ -182,6 +182,20 @@ def test_the_knowledge_base_outlives_the_workers() -> None:
         assert f"knowledge:{worker['environment']['TENURE_HOME']}" in worker["volumes"]
 
 
+def test_all_services_agree_on_the_namespace() -> None:
+    """Workers, those of the version before, the registration and the web UI take it from one variable."""
+    draining = yaml.safe_load((ROOT / "deploy" / "draining.yml").read_text(encoding="utf-8"))["services"]
+    named = [
+        value
+        for service in (*SERVICES.values(), *draining.values())
+        for name, value in service.get("environment", {}).items()
+        if name in ("TEMPORAL_NAMESPACE", "TEMPORAL_DEFAULT_NAMESPACE")
+    ]
+
+    assert set(named) == {"${TEMPORAL_NAMESPACE:-default}"}
+    assert len(named) == len(WORKERS) + len(draining) + 2
+
+
 def test_programs_have_nothing_of_the_stack_around_them() -> None:
     """The worker of programs has no volume, no keys, no capability, a read-only root and only the gate in reach."""
     worker, gate = SERVICES["sandbox-worker"], SERVICES["sandbox-gate"]

@@ -277,6 +277,30 @@ def test_every_worker_is_scaled_by_the_backlog_of_its_queues() -> None:
         assert "replicas" not in deployment["spec"]
 
 
+def test_workers_serve_one_namespace_with_one_knowledge_base() -> None:
+    """All of them, the autoscaler and the registration name the same namespace; only programs have no base."""
+    data = {describe(one)[1:]: one["data"] for one in rendered(kind="ConfigMap")}
+    places: dict[str, str] = {}
+    namespaces = {
+        variable["value"]
+        for _, pod in templates()
+        for container in pod["containers"]
+        for variable in container.get("env", ())
+        if variable["name"] == "TEMPORAL_NAMESPACE"
+    }
+    for (_, namespace, name), pod in templates():
+        if pod["containers"][0]["name"] != "worker":
+            continue
+        sources = [one["configMapRef"]["name"] for one in pod["containers"][0]["envFrom"] if "configMapRef" in one]
+        values = {key: value for source in sources for key, value in data[namespace, source].items()}
+        namespaces.add(values["TEMPORAL_NAMESPACE"])
+        places[name.removesuffix(SUFFIX)] = values.get("TENURE_LANCEDB_URI", "")
+
+    assert len(namespaces) == 1
+    assert places.pop("sandbox-worker") == ""
+    assert len(set(places.values())) == 1 and "" not in places.values()
+
+
 def test_workers_of_two_versions_run_next_to_each_other() -> None:
     """A version has Deployments, pods and scalers of its own, and each worker serves the version of its label."""
     for name, pod in workers().items():

@@ -80,7 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.report": PURE,
     "tenure.temporal": {
         *("tenure.contracts", "tenure.settings", "tenure.prices", "tenure.extensions", "tenure.private_files"),
-        # The archive of finished runs is in the knowledge base.
+        # The archive of finished runs is in the knowledge base, whose identity a namespace is bound to.
         *("tenure.ownership", "workflows", "tenure.knowledge", "tenure.metrics", "tenure.roles"),
         *("tenure.installation", "tenure.encryption_keys", "tenure.local_models"),
     },

@@ -1,7 +1,9 @@
 """Test the command line as a process, against a real server and a stub worker."""
 
+import asyncio
 import json
 import re
+import shutil
 import signal
 import socket
 from collections.abc import Iterator
@@ -9,8 +11,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from temporalio.client import Client
 
+from tenure.cli.commands.doctor import check_server
 from tenure.contracts.result.result import Result
+from tenure.knowledge.store.identity import ensure_identity
+from tenure.temporal.namespace_binding import BINDING, bind_namespace
 from tenure.temporal.stack import local
 from tests.cli.conftest import CommandLine, no_stack
 from tests.local_models.test_servers import get_port, search_only
@@ -475,3 +481,60 @@ def test_reader_that_leaves_is_no_error(running: CommandLine) -> None:
         responses = process.stderr.read()
 
     assert (process.returncode, responses) == (0, "")
+
+
+@pytest.fixture
+def taken(running: CommandLine, tmp_path: Path) -> Iterator[CommandLine]:
+    """Command line of a home with a knowledge base, whose port belongs to a server with another one."""
+
+    async def connect() -> Client:
+        return await Client.connect(f"127.0.0.1:{running.settings.temporal_port}")
+
+    async def bind() -> None:
+        await bind_namespace(await connect(), running.settings)
+
+    async def release() -> None:
+        await (await connect()).get_schedule_handle(BINDING).delete()
+
+    asyncio.run(bind())
+    ensure_identity(str(tmp_path / "home" / "knowledge"))
+    try:
+        yield CommandLine(running.settings.model_copy(update={"home": tmp_path / "home"}))
+    finally:
+        asyncio.run(release())
+
+
+def test_a_client_hears_that_the_workers_have_another_base(running: CommandLine, taken: CommandLine) -> None:
+    """`start`, `doctor` and `status` of another home name both bases; the run is served nevertheless."""
+    started, seen = taken("start", "Whose base?", "--json"), json.loads(taken("status", "--json").stdout)
+    checked = check_server(taken.settings)
+
+    assert started.returncode == 0
+    assert Result.model_validate_json(started.stdout).status == "done"
+    for line in (started.stderr, checked.message, seen["notes"][-1]):
+        assert "is served with another knowledge base" in line
+        assert running.settings.knowledge_uri in line and taken.settings.knowledge_uri in line
+    assert (checked.name, checked.level) == ("Temporal server", "warn")
+
+
+def test_the_home_of_the_server_and_a_client_without_a_base_hear_nothing(
+    running: CommandLine, taken: CommandLine
+) -> None:
+    """Only a home with a base of its own is informed about another one."""
+    shutil.rmtree(taken.settings.knowledge_uri)
+    lines = [line("start", "Whose base?", "--json").stderr for line in (running, taken)]
+    checks = [check_server(line.settings).level for line in (running, taken)]
+
+    assert [line for line in lines if "knowledge base" in line] == []
+    assert checks == ["ok", "ok"]
+
+
+def test_up_starts_no_worker_for_the_base_of_another_home(taken: CommandLine) -> None:
+    """The refusal is one line with exit code 4, also for a home without a base, and nothing is recorded."""
+    refused = [taken("up")]
+    shutil.rmtree(taken.settings.knowledge_uri)
+    refused.append(taken("up"))
+
+    assert [done.returncode for done in refused] == [4, 4]
+    assert all("is served with another knowledge base" in error_line(done.stderr) for done in refused)
+    assert not (taken.settings.home / "stack.json").exists()

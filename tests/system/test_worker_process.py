@@ -300,3 +300,43 @@ async def test_the_worker_of_programs_reads_encrypted_requests_and_programs_see_
                     await asyncio.wait_for(execution, 120)
                 assert isinstance(failure.value.cause, ApplicationError)
                 assert failure.value.cause.type == UNREADABLE_ARGUMENTS
+
+
+@slow
+@pytest.mark.timeout(300)
+async def test_a_worker_of_another_home_takes_no_task_and_one_of_the_same_base_does(
+    server: WorkflowEnvironment, tmp_path: Path
+) -> None:
+    """The refused worker ends with code 4 and one line; the run of the first continues."""
+    first_port, third_port = free_ports(2)
+    with ModelServer() as model:
+        first = around(model, server.client, tmp_path, TENURE_HEALTH_PORT=str(first_port))
+        other = {**first, "TENURE_HOME": str(tmp_path / "other"), "TENURE_HEALTH_PORT": str(third_port)}
+        same = {**other, "TENURE_LANCEDB_URI": str(tmp_path / "home" / "knowledge")}
+        async with worker_process(first, tmp_path / "first.log"):
+            await ready(first_port)
+            with model.hold("report_writer") as gate:
+                handle = await started(server.client, tmp_path)
+                assert await asyncio.to_thread(gate.arrived.wait, 90)
+                refused = await asyncio.to_thread(
+                    subprocess.run,
+                    [sys.executable, "worker.py"],
+                    cwd=ROOT,
+                    env=other,
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                )
+                async with worker_process(same, tmp_path / "third.log"):
+                    served = await ready(third_port)
+                held = await in_flight(server.client, handle.id)
+            result = await asyncio.wait_for(handle.result(), 120)
+        scheduled, completed = await finished(server.client, handle.id)
+
+    assert refused.returncode == 4
+    assert refused.stderr.startswith("error: the namespace 'default' is served with another knowledge base (")
+    assert refused.stderr.count("\n") == 1
+    assert "worker is serving" not in refused.stdout
+    assert served["queues"]
+    assert held["report_writer"] == 1
+    assert (result.status, scheduled) == ("done", completed)

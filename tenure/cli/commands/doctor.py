@@ -33,6 +33,7 @@ from tenure.local_models.servers import LocalServer, find_servers
 from tenure.prices import PricesError, load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
+from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_site_environment
@@ -143,14 +144,16 @@ def check_ports(settings: Settings) -> Check:
 
 
 def check_server(settings: Settings) -> Check:
-    """Check the connection to the Temporal server."""
+    """Check the connection to the Temporal server, and that its workers have the knowledge base of this home."""
     try:
         place = locate_server(settings)
-        asyncio.run(_connect(settings))
+        other = asyncio.run(_find_other_base(settings))
     except (CommandError, StackError, connection.ServerUnreachable) as error:
         configured = bool(connection.load_profile().address)
         message = str(error) if configured else f"{error}; `start` and `up` start a local one"
         return Check("Temporal server", "fail" if configured else "warn", message)
+    if other:
+        return Check("Temporal server", "warn", f"{place.address}: {other}")
     return Check("Temporal server", "ok", f"{place.address}, namespace {place.namespace}")
 
 
@@ -333,9 +336,9 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
 )
 
 
-async def _connect(settings: Settings) -> None:
-    """Connect to the server."""
-    await connection.connect(settings)
+async def _find_other_base(settings: Settings) -> str:
+    """Return a line about another knowledge base than this home's, or an empty text."""
+    return await describe_other_base(await connection.connect(settings), settings)
 
 
 async def _count_workers(settings: Settings) -> int:

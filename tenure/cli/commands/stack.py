@@ -1,6 +1,12 @@
-"""Commands `down` and `status` of the local stack; neither needs the server, so the Temporal SDK is not imported."""
+"""Commands `down` and `status` of the local stack.
 
+The Temporal SDK is imported only by `status` in a home with a knowledge base and without a server of its own, which may
+use another one.
+"""
+
+import asyncio
 from argparse import Namespace
+from pathlib import Path
 
 from tenure.cli.terminal import print_json, print_line, print_note
 from tenure.settings import Settings
@@ -21,11 +27,29 @@ def stop_stack(arguments: Namespace, settings: Settings) -> int:
 def show_status(arguments: Namespace, settings: Settings) -> int:
     """Run `status`; exit code 4 if a part of the stack is missing."""
     found = local.get_status(settings)
+    if found.server_pid is None and (other := _find_other_base(settings)):
+        found = found.model_copy(update={"notes": (*found.notes, other)})
     print_status(arguments, found)
     if not arguments.json:
         for note in found.notes:
             print_note(note)
     return 0 if found.server_ready and found.worker_pid else 4
+
+
+def _find_other_base(settings: Settings) -> str:
+    """Return a line about a server that is served with another knowledge base than this home's, or an empty text."""
+    if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri).is_dir():
+        return ""
+    from tenure.temporal.connection import ServerUnreachable, connect
+    from tenure.temporal.namespace_binding import describe_other_base
+
+    async def ask() -> str:
+        return await describe_other_base(await connect(settings), settings)
+
+    try:
+        return asyncio.run(ask())
+    except ServerUnreachable:
+        return ""  # the command says already that no server runs
 
 
 def print_status(arguments: Namespace, found: StackStatus) -> None:

@@ -42,6 +42,7 @@ from tenure.local_models.servers import find_servers
 from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import AUTO_MODEL, Settings
+from tenure.temporal.namespace_binding import describe_other_base
 from workflows.research.strategies import list_strategy_names
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -239,8 +240,15 @@ def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None
 async def _run(arguments: Namespace, place: ServerTarget, request: RunRequest, chosen: str) -> int:
     """Start the run and follow it to its end."""
     client = await open_session(place)
+    await _print_other_base(client, place)
     handle = await launch_run(arguments, place, client, request, chosen)
     return await follow_started_run(arguments, place, client, handle)
+
+
+async def _print_other_base(client: Client, place: ServerTarget) -> None:
+    """Warn if the run uses another knowledge base than this home's; the server of this home has no other workers."""
+    if not place.is_local and (other := await describe_other_base(client, place.settings)):
+        print_note(f"warning: {other}")
 
 
 async def launch_run(
@@ -295,6 +303,7 @@ async def follow_started_run(
 async def _run_batch(arguments: Namespace, place: ServerTarget, request: BatchRequest, chosen: str) -> int:
     """Check the corpora of a batch, then run it."""
     client = await open_session(place)
+    await _print_other_base(client, place)
     await register_search_attributes(client, place)
     await check_corpora(client, request.shared)
     return await run_batch(arguments, place, client, request, chosen)

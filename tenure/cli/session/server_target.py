@@ -28,6 +28,7 @@ from tenure.prices import load_prices
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.gate.access import HOST, build_link, load_key
+from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.stack import local
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.local import StackStatus
@@ -100,7 +101,7 @@ def start_missing(settings: Settings) -> StackStatus:
     """Start what this machine lacks: the stack, or only a worker for a server outside this home.
 
     Raises:
-        StackError: it cannot be started.
+        StackError: it cannot be started, or that server is served with another knowledge base.
         CannotReach: the configured server does not answer.
         PricesError: the price file prevents the worker from starting.
         LocalModelError: there is no model server to choose.
@@ -109,13 +110,14 @@ def start_missing(settings: Settings) -> StackStatus:
     check_model_choice(settings)
     address = connection.load_profile().address
     if address:
-        asyncio.run(connection.connect(settings))
+        asyncio.run(_check_external(settings))
         return _start_stack(settings, external=address)
     try:
         return _start_stack(settings)
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
+        asyncio.run(_check_external(settings))
         return _start_stack(settings, external=connection.get_local_address(settings))
 
 
@@ -151,6 +153,17 @@ def suggest_remedy(place: ServerTarget) -> str:
     if place.is_local or place.address == connection.get_local_address(place.settings):
         return f"run `{PROGRAM} up`"
     return "check TEMPORAL_ADDRESS, or unset it to use a local stack"
+
+
+async def _check_external(settings: Settings) -> None:
+    """Check that a worker of this home may serve a server outside of it; the worker's own refusal is only in its log.
+
+    Raises:
+        StackError: the server is served with another knowledge base.
+        ServerUnreachable: the server does not answer.
+    """
+    if problem := await describe_other_base(await connection.connect(settings), settings, for_worker=True):
+        raise StackError(problem)
 
 
 async def _is_temporal(settings: Settings) -> bool:

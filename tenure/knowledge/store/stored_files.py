@@ -19,6 +19,9 @@ from tenure.knowledge.store.flushing import flush_folder
 if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem
 
+_PARTIAL_SUFFIX = ".tmp"
+"""Suffix of a file that is not complete, or whose writer was killed."""
+
 
 class StoredFiles:
     """Files in the folder or the S3 store of one knowledge base; safe to share between threads and processes."""
@@ -45,7 +48,7 @@ class StoredFiles:
                 return
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f"{path.name}-{uuid4().hex}.tmp")
+            partial = path.with_name(f"{path.name}-{uuid4().hex}{_PARTIAL_SUFFIX}")
             partial.write_bytes(data)
             partial.replace(path)
             flush_folder(self._folder)
@@ -65,6 +68,24 @@ class StoredFiles:
                     return data
             except FileNotFoundError:
                 return None
+
+    def list_names(self, folder: str) -> frozenset[str]:
+        """Return the names of the files in a folder; none if there is no such folder.
+
+        Raises:
+            StoreUnreachable: the folder cannot be read.
+        """
+        with self._translate_errors():
+            if self._folder is None:
+                from pyarrow.fs import FileSelector
+
+                selector = FileSelector(self._build_key(folder), allow_not_found=True)
+                return frozenset(file.base_name for file in self._objects.get_file_info(selector))
+            try:
+                paths = list((self._folder / folder).iterdir())
+            except FileNotFoundError:
+                return frozenset()
+            return frozenset(path.name for path in paths if path.suffix != _PARTIAL_SUFFIX)
 
     def delete_folder(self, name: str) -> None:
         """Delete a folder of files, if there is one.

@@ -73,3 +73,13 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(StoreUnreachable, match="knowledge"):
         StoredFiles(str(tmp_path / "knowledge")).write("run/turn.json", b"a")
+
+
+def test_the_files_of_a_folder_are_listed(uri: str) -> None:
+    """Complete files have names; the rest of a killed writer and a missing folder have none."""
+    files = StoredFiles(uri)
+    files.write("run/a.json", b"a")
+    Path(uri, "run", "b.json-0.tmp").write_bytes(b"b")
+
+    assert files.list_names("run") == {"a.json"}
+    assert files.list_names("other") == frozenset()
