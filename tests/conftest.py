@@ -187,6 +187,7 @@ class Serving(Protocol):
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
         owners: Owners = NO_OWNERS,
+        unserved: str = "",
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
 
@@ -278,6 +279,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
         owners: Owners = NO_OWNERS,
+        unserved: str = "",
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
         methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
@@ -303,6 +305,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     plugins=[create_plugin(owners, knowledge.corpora.find_corpora)],
                 )
                 for queue in methods
+                if queue != unserved
             ]
             for worker in started:
                 await worker.__aenter__()

@@ -1,8 +1,11 @@
 """Waiting for people longer than any process lives, on a server that skips time."""
 
+import asyncio
 import shutil
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,9 @@ from typing import Any
 import pytest
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest
+from temporalio.api.testservice.v1 import LockTimeSkippingRequest, UnlockTimeSkippingRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run.run import RunRequest
@@ -20,6 +26,7 @@ from tests.support.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat,
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime import search_attributes
+from workflows.runtime.task_queues import MODEL_QUEUE
 
 pytestmark = slow
 
@@ -124,3 +131,52 @@ async def test_deadline_is_suspended_while_a_run_is_paused(later: Serving, skipp
 
     assert (held.status, asked_for) == ("paused", 0)
     assert (result.status, result.usage.seconds > DAY.total_seconds()) == ("done", True)
+
+
+async def test_a_weekend_without_a_worker_costs_a_run_nothing(later: Serving, skipping: WorkflowEnvironment) -> None:
+    """A model call that is due waits three days for a worker, and the run ends without a note or a repeated call."""
+    chat, knowledge = ScriptedChat(story()), MemoryKnowledge(KITCHEN)
+    with skipping.auto_time_skipping_disabled():
+        async with later(chat, knowledge) as stage:
+            run = await stage.start(asked(approve_plan=True))
+            await until(run, lambda progress: progress.input_request)
+        async with later(chat, knowledge, unserved=MODEL_QUEUE):
+            await run.signal("approve")
+            while (due := await list_due(skipping.client, run.id)) != [("planner", 1)]:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.05)
+    finished, left = Counter(role for role, _ in chat.asked), await skipping.get_current_time()
+    await sleep_with_due_activities(skipping, 3 * DAY)
+    waiting, away = await list_due(skipping.client, run.id), await skipping.get_current_time() - left
+    async with later(chat, knowledge):
+        result = await run.result()
+
+    assert (waiting, away >= 3 * DAY) == (due, True)
+    assert (result.status, result.usage.seconds > away.total_seconds()) == ("done", True)
+    assert result.notes == ("Asks: Is this the right outline?",)
+    assert finished.keys() >= {"router", "outliner"}
+    assert {role: chat.count(role) for role in finished} == finished
+
+
+async def list_due(client: Client, run: str) -> list[tuple[str, int]]:
+    """Return the unfinished activities of a run, each with the number of its attempt."""
+    due = []
+    for name in (run, f"{run}/research", f"{run}/spiral"):
+        with suppress(RPCError):  # it is not started yet
+            pending = (await client.get_workflow_handle(name).describe()).raw_description.pending_activities
+            due += [(one.activity_type.name, one.attempt) for one in pending]
+    return due
+
+
+async def sleep_with_due_activities(skipping: WorkflowEnvironment, duration: timedelta) -> None:
+    """Let time pass although activities are unfinished, for which the server locks its clock.
+
+    A lock after the other is opened until the clock runs, and all of them are closed after the sleep.
+    """
+    service, opened = skipping.client.test_service, 0
+    sleeping = asyncio.create_task(skipping.sleep(duration))
+    while not (await asyncio.wait((sleeping,), timeout=1))[0]:
+        opened += 1
+        await service.unlock_time_skipping(UnlockTimeSkippingRequest())
+    await sleeping
+    for _ in range(opened):
+        await service.lock_time_skipping(LockTimeSkippingRequest())
