@@ -37,6 +37,8 @@ _EMPHASISED_STOP = re.compile(r"([.!?]{1,3})(\*{1,3}|_{1,3})(?=[\s\[]|\Z)")
 # A mark after the full stop belongs to the sentence before it: "It is so. [3] Then".
 _STOP_BEFORE_MARKS = re.compile(rf"(?<![.!?])([.!?]{{1,3}}[\"”’)]{{0,2}})((?:\s?\[{_SYMBOLS}\](?!\()){{1,8}})")
 _EMPHASISED = re.compile(r"\A(\*{1,3}|_{1,3})((?:(?!\1).)+)\1\Z")
+# "**Memory and disk.**" before a list, or "**Cost**." before its sentences: up to eight words.
+_LABEL = re.compile(r"\A(\*\*|__)((?:(?!\1)\S)+(?:\s(?:(?!\1)\S)+){0,7})\1[.:]?\Z")
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 # "(search: sync interval cost)" after something that is not known.
 _SEARCH = re.compile(r"\s?\(\s?search:((?:[^()]|\([^()]{0,100}\)){3,300})\)", re.IGNORECASE)
@@ -144,7 +146,11 @@ class _Parts:
                 self.short_answer, text = _read_marks(answer.strip(" *_")).text.rstrip("."), others
         if kind == "gaps":
             text = self._take_queries(text)
-        self.add_sentences("paragraph", _read_sentences(text, "gap" if kind == "gaps" else None))
+        if kind == "section" and (label := _LABEL.match(text)):
+            lead_in = WrittenSentence(text=f"**{label[2].rstrip(' .:')}**", passages=(), kind="lead_in")
+            self.add_sentences("paragraph", [lead_in])
+        else:
+            self.add_sentences("paragraph", _read_sentences(text, "gap" if kind == "gaps" else None))
 
     def add_sentences(self, kind: ClaimBlockKind, sentences: Sequence[WrittenSentence]) -> None:
         for start in range(0, len(sentences), MAX_BLOCK_SENTENCES):
@@ -331,6 +337,8 @@ def _read_sentences(text: str, kind: ClaimKind | None) -> tuple[WrittenSentence,
     """Return the sentences of a paragraph; one without a mark rests on the next mark of the paragraph."""
     line = _STOP_BEFORE_MARKS.sub(r"\2\1", _EMPHASISED_STOP.sub(r"\2\1", " ".join(text.split())))
     spans = [sentence.text for sentence in split_sentences(line)] or [line]
+    if len(spans) > 1 and _LABEL.match(spans[0]):
+        spans = [f"{spans[0]} {spans[1]}", *spans[2:]]
     units = [unit for span in spans if (unit := _read_unit(span, kind))]
     following: tuple[int, ...] = ()
     following_kind: ClaimKind = "fact"

@@ -131,12 +131,23 @@ def test_marks_are_read_in_every_form(text: str, sentence: Unit) -> None:
         ("It rises. [3] It falls. [4, i]", [("It rises.", (3,), "fact"), ("It falls.", (4,), "inference")]),
         ("He said “so.” [3] It falls [4].", [("He said “so.”", (3,), "fact"), ("It falls.", (4,), "fact")]),
         ("**It rises.** [3] It falls [4].", [("**It rises**.", (3,), "fact"), ("It falls.", (4,), "fact")]),
-        ("**Time.** It rises [3].", [("**Time**.", (3,), "fact"), ("It rises.", (3,), "fact")]),
+        ("**Time.** It rises [3].", [("**Time**. It rises.", (3,), "fact")]),
     ],
 )
 def test_a_mark_after_the_full_stop_belongs_to_the_sentence_before(text: str, sentences: list[Unit]) -> None:
     """Models put marks behind the stop, also behind quotes and emphasis; no emphasis is torn apart."""
     assert read(text) == sentences
+
+
+def test_a_label_belongs_to_what_it_names() -> None:
+    """A label begins the sentence after it, or leads in the list after it; it is no sentence without a source."""
+    written = parse_report("# T\nA [1].\n## B\n**Cost.** It is low [1].\n\n**Disk and memory.**\n\n- One [2].")
+
+    assert [(one.text, one.passages, one.kind) for block in written.parts[1].blocks for one in block.sentences] == [
+        ("**Cost**. It is low.", (1,), "fact"),
+        ("**Disk and memory**", (), "lead_in"),
+        ("One.", (2,), "fact"),
+    ]
 
 
 def test_neighbouring_sentences_share_the_next_mark() -> None:
