@@ -103,8 +103,8 @@ def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
     return "\n\n".join([*texts, *(citation.quote for citation in claim.citations)])
 
 
-def list_conflicts(claim: Claim, passages: Sequence[Passage]) -> tuple[str, ...]:
-    """Return the details of a claim that its sources do not support, whatever a judge says of it.
+def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = "") -> tuple[str, ...]:
+    """Return the details of a claim that its sources do not support, and that the question does not name either.
 
     A conclusion rests on everything that its author has read, so its names and numbers may come from any passage. The
     names of a row and of a column are words of the author, which no passage has to contain; their figures are in what
@@ -113,7 +113,7 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage]) -> tuple[str, ...]
     if claim.kind == "inference" and "\n" in claim.text:
         return ()
     read = "\n\n".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)
-    source = join_source_texts(claim, passages)
+    source = f"{join_source_texts(claim, passages)}\n\n{question}"
     is_cell = bool(claim.column)
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
     found = find_conflicting_details(stated, f"{source}\n\n{read}" if claim.kind == "inference" else source, read)
@@ -122,9 +122,12 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage]) -> tuple[str, ...]
     return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))
 
 
-def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage]) -> Claim:
-    """Return a claim, as `neutral` if it was supported although its details conflict with its sources."""
-    if claim.status == "supported" and needs_sources(claim) and list_conflicts(claim, passages):
+def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str) -> Claim:
+    """Return a claim, as `neutral` if it was supported although its details conflict with its sources.
+
+    Details of the question are no inventions: a recommendation for its 30 days or its three nodes names them.
+    """
+    if claim.status == "supported" and needs_sources(claim) and list_conflicts(claim, passages, question):
         return claim.model_copy(update={"status": "neutral", "confidence": 1.0})
     return claim
 

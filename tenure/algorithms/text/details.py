@@ -126,10 +126,11 @@ def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
 def _list_forms(text: str) -> frozenset[str]:
-    """Return the words of a text, with the parts of compounds and dates, and compounds without hyphens."""
+    """Return the words of a text, with the parts of compounds and dates, the "MB" of "1MB", and no hyphens."""
     words = split_words(text)
     parts = (part for word in words for part in _split_name(word))
-    return frozenset({*words, *(word.replace("-", "") for word in words), *parts})
+    units = (word.lstrip("0123456789") for word in words if word[0].isdigit())
+    return frozenset({*words, *(word.replace("-", "") for word in words), *parts, *units})
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)

@@ -183,10 +183,10 @@ def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidenc
     claim is never corrected. A corrected sentence has the verdict of its author, unless its words decide otherwise.
     """
     if input.written_by_model and not output.verdicts:
-        return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence, is_judged=False)))
+        return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence, input.question, is_judged=False)))
     verdicts = {verdict.claim: verdict for verdict in output.verdicts}
     judged = [
-        demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages)
+        demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages, input.question)
         for n, claim in enumerate(input.claims, 1)
     ]
     offered = {one.claim: one for one in output.corrections} if input.may_correct else {}
@@ -201,7 +201,9 @@ def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidenc
             removed.add(n)
         elif replacement.citations:
             corrected[n] = replacement
-    confirmed = dict(zip(corrected, confirm_corrections(tuple(corrected.values()), evidence), strict=True))
+    confirmed = dict(
+        zip(corrected, confirm_corrections(tuple(corrected.values()), evidence, input.question), strict=True)
+    )
     return CheckedClaims(
         claims=tuple(None if n in removed else confirmed.get(n, claim) for n, claim in enumerate(judged, 1))
     )
@@ -222,7 +224,9 @@ Of the supported claims of two sets of judged claims 95 % have more, of the othe
 """
 
 
-def confirm_corrections(claims: Sequence[Claim], evidence: Evidence, *, is_judged: bool = True) -> list[Claim]:
+def confirm_corrections(
+    claims: Sequence[Claim], evidence: Evidence, question: str, *, is_judged: bool = True
+) -> list[Claim]:
     """Return sentences that a model has just written from the passages, with their status.
 
     A sentence that its passages state is supported. One that they deny, with a detail that they lack, or on something
@@ -231,25 +235,27 @@ def confirm_corrections(claims: Sequence[Claim], evidence: Evidence, *, is_judge
     Args:
         claims: the sentences.
         evidence: the passages.
+        question: question of the report.
         is_judged: whether their author has judged them, as the author of corrections has.
     """
     judged = list(claims)
     for n in find_unchecked_claims([Draft(blocks=(Block(claims=tuple(claims)),))]):
-        judged[n] = _confirm_sentence(claims[n], evidence.passages, is_judged=is_judged)
+        judged[n] = _confirm_sentence(claims[n], evidence.passages, question, is_judged=is_judged)
     return judged
 
 
-def _confirm_sentence(claim: Claim, passages: Sequence[Passage], *, is_judged: bool) -> Claim:
+def _confirm_sentence(claim: Claim, passages: Sequence[Passage], question: str, *, is_judged: bool) -> Claim:
     verdict = judge_without_model(claim, passages)
     if verdict != "neutral":
-        return demote_unsourced_claim(claim.model_copy(update={"status": verdict, "confidence": 1.0}), passages)
+        judged = claim.model_copy(update={"status": verdict, "confidence": 1.0})
+        return demote_unsourced_claim(judged, passages, question)
     # Words do not show whether a conclusion follows, and the words of another language do not occur in the passages.
     is_comparable = claim.kind != "inference" and not is_non_english(claim.text)
     words = set(stem_words(claim.statement)) if is_comparable else set()
     shared = words.intersection(stem_words(join_source_texts(claim, passages)))
     if len(shared) < MIN_SHARED_WORDS * len(words):
         return claim.model_copy(update={"status": "neutral", "confidence": 0.0})
-    confirmed = demote_unsourced_claim(claim.model_copy(update={"status": "supported"}), passages)
+    confirmed = demote_unsourced_claim(claim.model_copy(update={"status": "supported"}), passages, question)
     return confirmed if is_judged or confirmed.status != "supported" else claim
 
 

@@ -141,10 +141,10 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     if output.rewritten:
         written = WrittenReport(title=input.text.title, short_answer=input.text.short_answer, parts=output.rewritten)
         return ReportReview(text=report_writer.add_citations(input, written, evidence))
-    judged = _apply_verdicts(input.text, output, evidence) if output.is_judged else input.text
+    judged = _apply_verdicts(input, output, evidence) if output.is_judged else input.text
     claims = judged.claims
     cited, unusable = _cite_edits(output, claims, evidence)
-    edits = _confirm_edits(cited, evidence)
+    edits = _confirm_edits(cited, evidence, input.question)
     condemned = {
         n: claims[n - 1]
         for n in sorted(list_named_sentences(edits))
@@ -163,16 +163,17 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     )
 
 
-def _apply_verdicts(text: ReportText, output: ReportReviewerOutput, evidence: Evidence) -> ReportText:
+def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, evidence: Evidence) -> ReportText:
     """Return a text whose unchecked claims have a verdict; earlier verdicts stay."""
     verdicts = {one.sentence: one for one in reversed(output.wrong)}
+    text = input.text
     drafts = [part.draft for part in text.parts]
     claims = text.claims
     judged: dict[int, Claim] = {}
     for n in find_unchecked_claims(drafts):
         verdict = verdicts.get(n + 1)
         update = {"status": verdict.verdict, "confidence": verdict.confidence} if verdict else {"status": "supported"}
-        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages)
+        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages, input.question)
     return text.replace_drafts(replace_claims(drafts, judged))
 
 
@@ -240,14 +241,14 @@ def _is_usable(claim: Claim) -> bool:
     return claim.status not in ("missing_citation", "invalid_source")
 
 
-def _confirm_edits(edits: DraftEdits, evidence: Evidence) -> DraftEdits:
+def _confirm_edits(edits: DraftEdits, evidence: Evidence, question: str) -> DraftEdits:
     """Return edits whose new sentences are judged without a model."""
     new = [
         *edits.replacements.values(),
         *(one.claim for one in edits.additions),
         *(claim for one in edits.blocks for claim in one.block.claims),
     ]
-    confirmed = iter(confirm_corrections(new, evidence))
+    confirmed = iter(confirm_corrections(new, evidence, question))
     return DraftEdits(
         replacements={n: next(confirmed) for n in edits.replacements},
         deletions=edits.deletions,

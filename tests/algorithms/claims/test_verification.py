@@ -63,11 +63,12 @@ def test_claim_with_conflicting_details_is_demoted() -> None:
     kept = claim("It takes 2 hours, as with Rye.", "supported", 0.8)
     wrong = claim("It takes 3 hours.", "supported", 0.8)
 
-    assert verification.demote_unsourced_claim(kept, [source]) == kept
-    assert verification.demote_unsourced_claim(wrong, [source]) == wrong.model_copy(
+    assert verification.demote_unsourced_claim(kept, [source], "") == kept
+    assert verification.demote_unsourced_claim(wrong, [source], "") == wrong.model_copy(
         update={"status": "neutral", "confidence": 1.0}
     )
-    assert verification.demote_unsourced_claim(claim("It takes 3 hours."), [source]).status == "unverified"
+    assert verification.demote_unsourced_claim(claim("It takes 3 hours."), [source], "").status == "unverified"
+    assert verification.demote_unsourced_claim(wrong, [source], "How does bread rise in 3 hours?") == wrong
 
 
 def test_an_inference_may_use_all_passages() -> None:
@@ -76,8 +77,8 @@ def test_an_inference_may_use_all_passages() -> None:
     fact = claim("Cheese takes 45 days, bread less.", "supported", 0.9)
     inference = fact.model_copy(update={"kind": "inference"})
 
-    assert verification.demote_unsourced_claim(fact, read).status == "neutral"
-    assert verification.demote_unsourced_claim(inference, read) == inference
+    assert verification.demote_unsourced_claim(fact, read, "").status == "neutral"
+    assert verification.demote_unsourced_claim(inference, read, "") == inference
 
 
 def test_the_name_of_a_column_needs_no_source() -> None:

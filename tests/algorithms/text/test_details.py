@@ -65,6 +65,11 @@ def test_names_match_in_any_case_and_form() -> None:
     ) == ("Kent",)
 
 
+def test_a_unit_next_to_its_number_is_known() -> None:
+    """The name of a unit is found where its number touches it."""
+    assert find_missing_names("The index takes 1 MB of memory.", "it needs at least 1MB") == ()
+
+
 @pytest.mark.parametrize(
     ("claim", "source", "expected"),
     [

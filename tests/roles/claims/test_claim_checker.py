@@ -156,22 +156,22 @@ def test_a_correction_that_no_passage_supports_is_not_confirmed() -> None:
 
     contrary = claim(RISES.replace("has to", "has not to"))
 
-    assert [one.status for one in confirm_corrections([other, german, contrary], EVIDENCE)] == [
+    assert [one.status for one in confirm_corrections([other, german, contrary], EVIDENCE, "")] == [
         "neutral",
         "supported",
         "refuted",
     ]
-    assert confirm_corrections([german], EVIDENCE, is_judged=False) == [german]
+    assert confirm_corrections([german], EVIDENCE, "", is_judged=False) == [german]
 
 
 def test_a_corrected_conclusion_is_judged_by_its_details_alone() -> None:
     """A conclusion shares few words with its passages; a detail that none of them has still counts against it."""
     sound = claim("Whoever is in a hurry is better off with another recipe.").model_copy(update={"kind": "inference"})
     invented = sound.model_copy(update={"text": "Whoever has less than 45 minutes is better off with Apicius."})
-    judged = confirm_corrections([sound, invented], EVIDENCE)
+    judged = confirm_corrections([sound, invented], EVIDENCE, "")
 
     assert [one.status for one in judged] == ["supported", "neutral"]
-    assert confirm_corrections([sound.model_copy(update={"kind": "fact"})], EVIDENCE)[0].status == "neutral"
+    assert confirm_corrections([sound.model_copy(update={"kind": "fact"})], EVIDENCE, "")[0].status == "neutral"
 
 
 def test_a_claim_is_shown_with_its_kind_and_missing_details() -> None:
