@@ -201,7 +201,7 @@ def varied(**changes: object) -> Result:
 
 
 SHOWN = (
-    "The sea rises twice a day. [2] The sea also falls twice a day. [2]",
+    "The sea rises twice a day. The sea also falls twice a day. [2]",
     "The sea is wide. [not confirmed]",
     "The sea is blue. [unsourced]",
     "tide.png, 1,200 bytes",

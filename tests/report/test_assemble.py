@@ -46,12 +46,12 @@ def test_every_quote_is_what_its_source_says_at_its_offsets() -> None:
     assert all(texts[c.source][c.start : c.end] == c.quote for c in citations)
 
 
-def test_each_sentence_has_its_own_mark() -> None:
-    """Sentences of the same source do not share a mark, and each claim keeps its own citations."""
+def test_neighbours_share_a_mark() -> None:
+    """Neighbouring sentences of the same source share a mark, and each claim keeps its own citations."""
     rhythm = assemble_result(report(), SOURCES).sections[0]
 
     assert rhythm.markdown == (
-        "The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
+        "The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]"
     )
     assert [len(claim.citations) for claim in rhythm.claims] == [1, 1, 1]
 

@@ -42,6 +42,9 @@ class CitedClaim(NamedTuple):
     """The claim."""
     sources: tuple[int, ...]
     """Numbers of its sources in ascending order; empty if it cites nothing."""
+    marked: tuple[ResultClaim, ...]
+    """Claims that its mark stands for: itself, and those before it in a paragraph that rest on the same sources; empty
+    if the mark of a later claim stands for it."""
 
 
 class LayoutRow(NamedTuple):
@@ -82,12 +85,29 @@ def split_into_blocks(claims: Sequence[ResultClaim]) -> Iterator[LayoutBlock]:
         elif kind == "definitions":
             yield LayoutBlock(kind, shown, cited, rows=tuple(_arrange_rows(cited, ("",))))
         else:
-            yield LayoutBlock(kind, shown, cited)
+            yield LayoutBlock(kind, shown, tuple(_share_marks(cited)) if kind == "paragraph" else cited)
 
 
 def cite(claim: ResultClaim) -> CitedClaim:
     """Return a claim with the numbers of its sources."""
-    return CitedClaim(claim, tuple(sorted({citation.source for citation in claim.citations})))
+    return CitedClaim(claim, tuple(sorted({citation.source for citation in claim.citations})), (claim,))
+
+
+def _share_marks(claims: Sequence[CitedClaim]) -> Iterator[CitedClaim]:
+    """Yield the claims of a paragraph with one mark for neighbours that rest on the same sources; doubts stay single.
+
+    Readers found a mark after every sentence hard to read.
+    """
+
+    def describe(one: CitedClaim) -> tuple[object, ...]:
+        claim = one.claim
+        single = id(claim) if claim.status not in ("supported", "unverified") or not one.sources else 0
+        return one.sources, claim.kind, claim.tainted, single
+
+    for _, neighbours in groupby(claims, key=describe):
+        *others, last = neighbours
+        yield from (one._replace(marked=()) for one in others)
+        yield last._replace(marked=tuple(one.claim for one in (*others, last)))
 
 
 class SynthesisLayout(NamedTuple):

@@ -42,10 +42,12 @@ TAINTED = "a source gives instructions to language models"
 """Remark on a sentence that such a source may have influenced."""
 
 
-INFERENCE, CELL_INFERENCE = "inference", "i"
-"""Remark on a conclusion or recommendation of the writer, in full and in a cell of a table."""
-CELL_INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
-"""Explanation of the remark on a conclusion in a cell."""
+INFERENCE = "i"
+"""Remark on a conclusion or recommendation of the writer."""
+INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
+"""Explanation of the remark on a conclusion."""
+SHARED_MEANING = "A mark also stands for the sentences before it in its paragraph, back to the mark before it."
+"""Explanation of a mark of several sentences."""
 
 
 class CitationMarks(NamedTuple):
@@ -138,7 +140,9 @@ def _render_claim(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) ->
 
 
 def _remarks(one: CitedClaim, marks: CitationMarks, expected: ClaimKind) -> Iterator[str]:
-    """Yield the remark on a claim and its citation mark."""
+    """Yield the remark on a claim and its citation mark, unless a later claim has them for both."""
+    if not one.marked:
+        return
     if doubt := describe_status(one, expected):
         yield f"[{doubt}]"
     if one.sources or needs_source(one.claim):
@@ -164,11 +168,14 @@ def describe_excerpt(block: LayoutBlock) -> str:
 
 def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     """Return the meanings of the short marks and of the marks of doubt that occur in claims, one line each."""
-    marked = [claim for claim in claims if needs_source(claim)]
+    known = list(claims)
+    marked = [claim for claim in known if needs_source(claim)]
     found = {claim.status for claim in marked}
-    concluded = any(claim.column and claim.kind == "inference" for claim in marked)
+    concluded = any(claim.kind == "inference" for claim in marked)
+    shared = any(not one.marked for block in split_into_blocks(known) for one in block.claims)
     return (
-        *([f"[{CELL_INFERENCE}]: {CELL_INFERENCE_MEANING}."] if concluded else []),
+        *([SHARED_MEANING] if shared else []),
+        *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
         *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
     )
 
@@ -183,6 +190,5 @@ def describe_status(one: CitedClaim, expected: ClaimKind = "fact") -> str:
     claim = one.claim
     is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
-    remark = CELL_INFERENCE if claim.column else INFERENCE
-    kind = remark if claim.kind == "inference" != expected else ""
+    kind = INFERENCE if claim.kind == "inference" != expected else ""
     return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted else "")))

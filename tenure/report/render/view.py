@@ -273,14 +273,15 @@ class _PageBuilder:
             if is_code
             else split_sentence_spans(claim.text),
             status=claim.status if needs_source(claim) else "supported",
-            note=describe_status(one, expected),
-            marks=tuple(self._mark(source, claim) for source in one.sources),
+            note=describe_status(one, expected) if one.marked else "",
+            marks=tuple(self._mark(source, one.marked) for source in one.sources) if one.marked else (),
             lacks_source=not one.sources and needs_source(claim),
         )
 
-    def _mark(self, number: int, claim: ResultClaim) -> MarkView:
+    def _mark(self, number: int, claims: Sequence[ResultClaim]) -> MarkView:
         quotes = {
             (citation.start, citation.end): self.build_quote(citation, _verdict(claim))
+            for claim in claims
             for citation in claim.citations
             if citation.source == number
         }

@@ -234,7 +234,7 @@ def test_every_form_of_text_has_its_element() -> None:
     assert {"ol", "details", "dl", "em", "strong"} <= {tag for tag, _ in page.elements}
     assert html.count("<details>") == 2
     assert '<span class="claim supported">The tides are these:</span>' in html
-    assert "[inference]" in page.words
+    assert "[i]" in page.words
 
 
 def test_a_percentage_stays_on_its_line() -> None:

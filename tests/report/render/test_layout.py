@@ -34,6 +34,18 @@ def test_claims_without_a_block_are_one_paragraph() -> None:
     assert shape(claim("a"), claim("b")) == [("paragraph", ["a", "b"])]
 
 
+def test_neighbours_on_the_same_sources_share_a_mark() -> None:
+    """In a paragraph the last of them has it for all; a doubtful sentence and items of a list keep their own."""
+    cited = [ResultCitation(source=2, quote="it rises", start=0, end=8)]
+    a, b, c = (claim(text, citations=cited) for text in "abc")
+    doubtful = c.model_copy(update={"status": "neutral"})
+    (paragraph,) = split_into_blocks([a, b, doubtful, c])
+    (bullets,) = split_into_blocks([one.model_copy(update={"begins": "bullet"}) for one in (a, b)])
+
+    assert [one.marked for one in paragraph.claims] == [(), (a, b), (doubtful,), (c,)]
+    assert all(one.marked for one in bullets.claims)
+
+
 def test_each_code_block_is_shown_by_itself() -> None:
     """Two pieces of code are two blocks."""
     assert shape(claim("a", "code"), claim("b", "code")) == [("code", ["a"]), ("code", ["b"])]

@@ -23,9 +23,11 @@ EXPECTED = """\
 
 The Moon pulls the water towards it. [1]
 
+- A mark also stands for the sentences before it in its paragraph, back to the mark before it.
+
 ## The rhythm
 
-The sea rises twice a day. [2] The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
+The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls the water towards it. [1]
 
 ## Weak tides
 
@@ -171,7 +173,7 @@ def test_marks_can_name_author_and_year() -> None:
     """In the author-year style references are sorted alphabetically and have no numbers."""
     text = render_markdown(full(), style="author-year")
 
-    assert "The sea rises twice a day. (Author 2024) The sea also falls twice a day. (Author 2024)" in text
+    assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
     assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
     assert "[1]" not in text
@@ -257,7 +259,7 @@ def test_every_form_of_text_is_set() -> None:
     text = render_markdown(varied())
     section = text.partition("## The rhythm\n\n")[2].partition("\n\n## ")[0]
 
-    assert section.startswith("The tides are these: The sea also falls twice a day. [inference] [2]\n\n### Two\n\n")
+    assert section.startswith("The tides are these: The sea also falls twice a day. [i] [2]\n\n### Two\n\n")
     assert "1. The sea rises twice a day. [2]\n2. The sea also falls twice a day. [2]" in section
     assert r"- **Neap \*tide\*:** Neap tides are weak. [2]" in section
     assert "### Code\n\n```\n@tide.rise\ndef rise(sea):\n    return '[1] `up`'\n```\n\n[2]\n\n|  | Cause |" in section
@@ -265,15 +267,15 @@ def test_every_form_of_text_is_set() -> None:
     assert section.count("### Code") == 1
 
 
-def test_a_conclusion_in_a_table_has_a_short_mark() -> None:
-    """A table stays readable with many conclusions; the mark is explained before the table, and only if it occurs."""
+def test_a_conclusion_has_a_short_mark() -> None:
+    """The mark of a conclusion is explained before the first section, and only if it occurs."""
     cell = NEAP.model_copy(update={"kind": "inference", "label": "Neap", "column": "Cause"})
     table = Draft(blocks=(Block(kind="table", claims=(cell,)),))
     text = rendered(report(synthesis=SynthesisDraft(situation=paragraph(RISES), comparison=table)))
 
     assert "| **Neap** | Neap tides are weak. [i] [2] |" in text
     assert text.index("- \\[i]: concluded from the cited words") < text.index("## Comparison")
-    assert "concluded from the cited words" not in render_markdown(varied())
+    assert "concluded from the cited words" not in rendered(report())
 
 
 def test_conclusions_and_gaps_close_the_report() -> None:
