@@ -1,11 +1,11 @@
 """Track a model call in heartbeats, so that people can watch it and a retry continues it.
 
-An answer costs money, so it is stored before another one is requested. Token counts are only displayed and wait for the
-next regular heartbeat.
+An answer costs money, so it is stored before another one is requested. Token counts and the text of an arriving report
+are only displayed and wait for the next regular heartbeat.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from temporalio import activity
@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.heartbeat import send_heartbeats
 from tenure.contracts.run.role_calls import CallProgress
+from tenure.models.answer_parsing import InvalidAnswer, strip_reasoning
 from tenure.models.chat import ModelCall
 from tenure.models.errors import TransportError
 
@@ -26,12 +27,22 @@ RECORD_PAUSES_SECONDS = (0.0, 0.2, 0.5)
 
 
 @asynccontextmanager
-async def track_model_call(role: str) -> AsyncIterator[ModelCall]:
-    """Send heartbeats during a model call, and continue from the answers of an earlier attempt of this activity."""
-    earlier = _load_progress() or CallProgress(role=role)
+async def track_model_call(preview: Callable[[str], str] | None = None) -> AsyncIterator[ModelCall]:
+    """Send heartbeats during a model call, and continue from the answers of an earlier attempt of this activity.
+
+    Args:
+        preview: returns the part of an incomplete answer that people may read; None to show them no text.
+    """
+    earlier = _load_progress() or CallProgress()
 
     def progress() -> CallProgress:
-        return CallProgress(role=role, tokens=call.tokens, response_id=call.response_id, answers=tuple(call.answers))
+        partial = call.read_partial()
+        return CallProgress(
+            tokens=partial.tokens,
+            text=_read_preview(preview, partial.text) if preview else "",
+            response_id=call.response_id,
+            answers=tuple(call.answers),
+        )
 
     async def save(_: ModelCall) -> None:
         # The worker sends heartbeat details late and possibly out of order. These replace the delayed ones, so that no
@@ -46,6 +57,14 @@ async def track_model_call(role: str) -> AsyncIterator[ModelCall]:
         except BaseException:
             activity.heartbeat(progress())  # the failure delivers it, so that the next attempt has all answers
             raise
+
+
+def _read_preview(preview: Callable[[str], str], text: str) -> str:
+    """Return the readable part of an incomplete answer, which its reasoning does not belong to."""
+    try:
+        return preview(strip_reasoning(text))
+    except InvalidAnswer:
+        return ""
 
 
 async def _record_progress(progress: CallProgress) -> None:

@@ -61,7 +61,7 @@ class RoleActivities:
 
     async def run(self, role: BaseRole[I, O, R], request: RoleRequest[I]) -> RoleReply[R]:
         """Execute a role and return its reply."""
-        async with _model_call(role.name) as in_flight:
+        async with _model_call(role) as in_flight:
             retrieved = await self._load_evidence(request)
             evidence = await asyncio.to_thread(role.prepare, retrieved) if role.prepare else retrieved
             asks = not request.by_rule and (role.needs_model is None or role.needs_model(request.input, evidence))
@@ -173,9 +173,9 @@ def _build_reply(role: BaseRole[I, O, R], output: R, given: RoleAnswer[O], expos
 
 
 @asynccontextmanager
-async def _model_call(role: str) -> AsyncIterator[ModelCall]:
+async def _model_call(role: BaseRole[Any, Any, Any]) -> AsyncIterator[ModelCall]:
     """Send heartbeats during an activity, keep the answers it has paid for, and translate its errors."""
     # Fallbacks encode sentences, so errors of the embedding model occur here as well.
     with translate_errors():
-        async with track_model_call(role) as call:
+        async with track_model_call(role.preview) as call:
             yield call

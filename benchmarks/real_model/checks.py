@@ -118,39 +118,27 @@ async def check_limit(base_url: str) -> CheckResult:
     return CheckResult("limit of an answer, stop reason", 0 < tokens <= 12, f"{tokens} of 12 tokens, {end}")
 
 
-class _ReportingCall(ModelCall):
-    """Call that passes on each number of tokens."""
-
-    def __init__(self, report: Callable[[int], None]) -> None:
-        super().__init__()
-        self._report = report
-
-    def report_tokens(self, tokens: int) -> None:
-        """Record and pass on the number."""
-        super().report_tokens(tokens)
-        self._report(tokens)
-
-
 async def check_streaming(base_url: str) -> CheckResult:
     """Request a streamed answer, and its usage."""
-    reported: list[int] = []
+    call = ModelCall()
     async with connect_chat(base_url) as chat:
-        call = _ReportingCall(reported.append)
         try:
             usage = (await chat.complete(build_request(40, streamed=True), call)).usage
         except UnusableAnswer as unusable:
             usage = unusable.usage or TokenUsage()
-    works = bool(reported) and usage.tokens_in > 0 and usage.tokens_out > 1
+    works = call.read_partial().tokens > 0 and usage.tokens_in > 0 and usage.tokens_out > 1
     return CheckResult("streaming with usage", works, f"{usage.tokens_in} tokens in, {usage.tokens_out} out")
 
 
 async def check_cancelling(base_url: str) -> CheckResult:
     """Cancel a streamed answer after its first token; the slot has to be free again."""
-    started = asyncio.Event()
     async with connect_chat(base_url) as chat, httpx.AsyncClient(timeout=60) as http:
-        call = _ReportingCall(lambda tokens: started.set())
+        call = ModelCall()
         asked = asyncio.create_task(chat.complete(build_request(2000, streamed=True), call))
-        await started.wait()
+        while True:
+            if call.read_partial().tokens:
+                break
+            await asyncio.sleep(0.01)
         asked.cancel()
         await asyncio.gather(asked, return_exceptions=True)
         slots = f"{base_url.removesuffix('/v1')}/slots"

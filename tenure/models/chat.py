@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.contracts.messages import FunctionDefinition, Message, Tier
@@ -71,6 +71,15 @@ class ChatRequest:
         return sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
 
 
+class PartialAnswer(NamedTuple):
+    """The part of an answer that has been received."""
+
+    tokens: int = 0
+    """Estimated number of all tokens."""
+    text: str = ""
+    """Content, without reasoning and calls of functions."""
+
+
 async def _skip_saving(call: "ModelCall") -> None:
     """Save nothing: the attribute of the call is enough."""
 
@@ -98,8 +107,8 @@ class ModelCall:
         self.answers = list(answers)
         self.response_id = response_id
         self.is_abandoned = is_abandoned
-        self.tokens = 0
-        """Estimated tokens of the answer received so far."""
+        self.read_partial: Callable[[], PartialAnswer] = PartialAnswer
+        """Function that returns the received part of the answer that is arriving; the back-end sets it."""
         self._position = 0
         self._saved_answers = len(self.answers)
 
@@ -114,7 +123,7 @@ class ModelCall:
         """Store an answer that has just been paid."""
         self.answers.append(answer)
         self._position = len(self.answers)
-        self.response_id, self.tokens = "", 0
+        self.response_id, self.read_partial = "", PartialAnswer
 
     async def save_answers(self) -> None:
         """Store the paid answers before the model is asked for another one."""
@@ -123,10 +132,6 @@ class ModelCall:
             # Without an answer of the server within seconds, the next heartbeat that arrives contains them.
             with suppress(TransportError):
                 await self._on_save(self)
-
-    def report_tokens(self, tokens: int) -> None:
-        """Record the number of tokens received so far."""
-        self.tokens = tokens
 
     async def save_response_id(self, response_id: str) -> None:
         """Store the id of a response that the server creates in the background; empty if the response is lost.

@@ -116,6 +116,8 @@ class BaseRole(Generic[I, O, R]):
 
     Raises `ValueError` with a message for the model if the text has nothing to parse.
     """
+    preview: Callable[[str], str] | None = field(default=None, kw_only=True)
+    """Return the part of an incomplete answer that people may read; None for one that they do not read as it is."""
     prepare: Callable[[Evidence], Evidence] | None = field(default=None, kw_only=True)
     """Replace the retrieved evidence before the decision; None to use it unchanged."""
     needs_model: Callable[[I, Evidence], bool] | None = field(default=None, kw_only=True)

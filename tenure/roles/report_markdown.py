@@ -14,6 +14,7 @@ from markdown_it.token import Token
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
+from tenure.algorithms.text.printable import remove_control_characters
 from tenure.algorithms.text.sentences import split_sentences
 from tenure.contracts.evidence.passages import Block, ClaimBlockKind, ClaimKind
 from tenure.contracts.research.report import ReportPartKind
@@ -42,6 +43,9 @@ _LABEL = re.compile(r"\A(\*\*|__)((?:(?!\1)\S)+(?:\s(?:(?!\1)\S)+){0,7})\1[.:]?\
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 # "(search: sync interval cost)" after something that is not known.
 _SEARCH = re.compile(r"\s?\(\s?search:((?:[^()]|\([^()]{0,100}\)){3,300})\)", re.IGNORECASE)
+# "[3" and "(search: sync int" at the end of an incomplete report.
+_OPEN_MARK = re.compile(r"\s?\[[^\]\n]{0,60}\Z")
+_OPEN_SEARCH = re.compile(r"\s?\(\s?(?:s?e?a?r?c?h?|search:[^\n]{0,400})\Z", re.IGNORECASE)
 # A fence around the whole report, as small models write it, also after an introduction.
 _FENCE = re.compile(r"\A(?:[^#`]{0,400}\n)?```(?:(?:markdown|md)[ \t]*\n|[ \t]*\n(?=\s*# ))", re.IGNORECASE)
 _SHORT_ANSWER = re.compile(r"\A[\W_]{0,2}answer[\W_]{0,2}:[\W_]{0,2}\s*", re.IGNORECASE)
@@ -52,6 +56,9 @@ MAX_TITLE_CHARACTERS, MAX_SHORT_ANSWER_CHARACTERS = 200, 200
 """Maximum lengths of the title and of the short answer."""
 MAX_HEADING_CHARACTERS = 120
 """Maximum length of a sub-heading."""
+MAX_PREVIEW_CHARACTERS = 60_000
+"""Maximum length of a preview: the longest report has 4,000 words, about 30,000 characters with its marks, and four
+bytes for each keep a heartbeat below the 256 KB at which a Temporal server warns."""
 MAX_BLOCK_SENTENCES, MAX_TABLE_ROWS, MAX_TABLE_COLUMNS = 15, 20, 10
 """Limits of a block; longer ones are divided."""
 
@@ -191,6 +198,22 @@ def parse_report(text: str) -> WrittenReport:
     if not report.parts:
         raise ValueError("it contains no report: write Markdown with headings and sentences.")
     return report
+
+
+def extract_preview(text: str) -> str:
+    """Return the Markdown that people may read of an incomplete report, with its marks.
+
+    It begins with the first heading or the first citation, since models introduce their reports. Searches, and the
+    mark, heading, fence or row that is being written, are left out.
+    """
+    written = _SEARCH.sub("", _unfence(remove_control_characters(text[:MAX_PREVIEW_CHARACTERS])))
+    lines = _OPEN_MARK.sub("", _OPEN_SEARCH.sub("", written)).split("\n")
+    if lines[-1].lstrip().startswith(("#", "|", "```")):
+        del lines[-1]
+    if lines and lines[-1].startswith("|") and not "".join(lines[-2:-1]).startswith("|"):
+        del lines[-1]  # a header, which is no table without the line below it
+    start = next((n for n, line in enumerate(lines) if line.startswith("#") or _MARK.search(line)), len(lines))
+    return "\n".join(lines[start:]).strip()
 
 
 def parse_blocks(text: str) -> tuple[WrittenBlock, ...]:

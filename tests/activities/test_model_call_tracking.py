@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from activities import model_call_tracking as calling_module
 from activities.model_call_tracking import track_model_call
 from activities.roles import RoleActivities
 from tenure.contracts.run.role_calls import CallProgress, ModelAnswer, RoleReply
+from tenure.models.chat import PartialAnswer
 from tenure.models.errors import TransportError
 from tenure.models.openai.chat import OpenAIChat
 from tenure.roles.research import router
@@ -79,10 +81,10 @@ async def test_paid_answers_are_stored_before_the_next_request() -> None:
     made, told = environment()
 
     async def work() -> None:
-        async with track_model_call("router") as call:
-            call.report_tokens(5)
+        async with track_model_call() as call:
+            call.read_partial = lambda: PartialAnswer(5)
             await call.save_response_id("resp_1")
-            call.report_tokens(6)
+            call.read_partial = lambda: PartialAnswer(6)
             await call.save_answers()  # none has arrived
             call.record_answer(PAID)
             await call.save_answers()
@@ -90,9 +92,26 @@ async def test_paid_answers_are_stored_before_the_next_request() -> None:
 
     await made.run(work)
 
-    begun = CallProgress(role="router", tokens=5, response_id="resp_1")
-    paid = CallProgress(role="router", answers=(PAID,))
+    begun = CallProgress(tokens=5, response_id="resp_1")
+    paid = CallProgress(answers=(PAID,))
     assert told == [begun, begun, paid, paid]
+
+
+async def test_heartbeats_carry_what_people_may_read() -> None:
+    """The text of an answer that may be read leaves out its reasoning, and another answer replaces it."""
+    made, told = environment()
+
+    async def work() -> None:
+        async with track_model_call(str.upper) as call:
+            for text in ("<think>Hm", "<think>Hm.</think>rye"):
+                call.read_partial = partial(PartialAnswer, 5, text)
+                await call.save_response_id("")
+            call.record_answer(PAID)
+            await call.save_answers()
+
+    await made.run(work)
+
+    assert [progress.text for progress in told[::2]] == ["", "RYE", ""]
 
 
 async def test_next_answer_is_requested_while_temporal_is_away() -> None:
@@ -100,13 +119,13 @@ async def test_next_answer_is_requested_while_temporal_is_away() -> None:
     made, told = environment(refusals=[refused(RPCStatusCode.UNAVAILABLE)] * 3)
 
     async def work() -> None:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             call.record_answer(PAID)
             await call.save_answers()
 
     await made.run(work)
 
-    assert told == [CallProgress(role="router", answers=(PAID,))]
+    assert told == [CallProgress(answers=(PAID,))]
 
 
 async def test_failing_attempt_delivers_its_answers() -> None:
@@ -114,14 +133,14 @@ async def test_failing_attempt_delivers_its_answers() -> None:
     made, told = environment()
 
     async def work() -> None:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             call.record_answer(PAID)
             raise KeyError("gone")
 
     with pytest.raises(KeyError):
         await made.run(work)
 
-    assert told == [CallProgress(role="router", answers=(PAID,))]
+    assert told == [CallProgress(answers=(PAID,))]
 
 
 def refused(code: RPCStatusCode) -> RPCError:
@@ -134,7 +153,7 @@ async def begun(*refusals: BaseException) -> list[CallProgress]:
     made, told = environment(refusals=refusals)
 
     async def work() -> None:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             await call.save_response_id("resp_1")
 
     await made.run(work)
@@ -178,12 +197,12 @@ async def test_older_heartbeat_does_not_replace_a_response_id(server: WorkflowEn
 
     @activity.defn
     async def router() -> None:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             found.append(call.response_id)
             if not found[-1]:
-                activity.heartbeat(CallProgress(role="router", answers=(PAID,)))
+                activity.heartbeat(CallProgress(answers=(PAID,)))
                 await an_answer_is_out(server.client, server.client.get_activity_handle(queue))
-                activity.heartbeat(CallProgress(role="router"))  # held back, since a heartbeat has just left
+                activity.heartbeat(CallProgress())  # held back, since a heartbeat has just left
                 await call.save_response_id("resp_1")
                 raise ApplicationError("this attempt is over")
 
@@ -203,14 +222,14 @@ async def test_older_heartbeat_does_not_replace_a_response_id(server: WorkflowEn
 
 async def test_attempt_continues_from_the_previous_one() -> None:
     """Answers and background response of an earlier attempt are available and sent with every heartbeat."""
-    earlier = CallProgress(role="router", response_id="resp_1", answers=(PAID,))
+    earlier = CallProgress(response_id="resp_1", answers=(PAID,))
     made, _ = environment(earlier)
     made.info = replace(made.info, heartbeat_timeout=timedelta(seconds=30))
     first_beat: asyncio.Future[CallProgress] = asyncio.get_running_loop().create_future()
     made.on_heartbeat = first_beat.set_result
 
     async def work() -> tuple[ModelAnswer | None, str, CallProgress]:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             return call.replay_answer(), call.response_id, await first_beat
 
     assert await made.run(work) == (PAID, "resp_1", earlier)
@@ -232,7 +251,7 @@ async def test_call_of_an_ended_run_is_abandoned(why: ActivityCancellationDetail
     begun = asyncio.Event()
 
     async def work() -> bool:
-        async with track_model_call("router") as call:
+        async with track_model_call() as call:
             assert not call.is_abandoned()
             begun.set()
             try:
@@ -250,7 +269,7 @@ async def test_call_of_an_ended_run_is_abandoned(why: ActivityCancellationDetail
 async def test_received_answer_is_not_requested_again() -> None:
     """After the death of a worker the next attempt uses the received answer without a request."""
     good = PAID.model_copy(update={"text": RouterOutput.model_validate(ROUTE).model_dump_json()})
-    made, _ = environment(CallProgress(role="router", answers=(PAID, good)))
+    made, _ = environment(CallProgress(answers=(PAID, good)))
     chat = ScriptedChat({})
 
     reply = await made.run(RoleActivities(chat, MemoryKnowledge({})).build(router.ROLE), question())  # type: ignore[arg-type]

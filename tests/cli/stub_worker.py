@@ -89,6 +89,17 @@ STORE = StoreStats(
 )
 
 
+DRAFT = """# Rye rises for two hours [1]
+
+Rye rises slowly <b>in a warm room</b> [2].
+
+| Flour | Time of rising in a warm room | Time of rising in a cold room | Remarks on both |
+|---|--:|--:|---|
+| Rye | two hours [1] | unforeseeably-and-unbreakably-long-times [3] | ![a picture](https://example.org/x.png) |
+"""
+"""Beginning of a report that is never completed."""
+
+
 @activity.defn
 async def stumble() -> None:
     """Fail as a busy server does, again and again."""
@@ -98,7 +109,7 @@ async def stumble() -> None:
 @activity.defn(name="report_writer")
 async def scribble() -> None:
     """Claim to have received a part of an answer, and never the rest."""
-    activity.heartbeat(CallProgress(role="report_writer", tokens=312))
+    activity.heartbeat(CallProgress(tokens=312, text=DRAFT))
     await asyncio.Event().wait()
 
 

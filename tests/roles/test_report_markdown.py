@@ -15,6 +15,7 @@ from tenure.roles.report_markdown import (
     MAX_TABLE_ROWS,
     MAX_TITLE_CHARACTERS,
     WrittenReport,
+    extract_preview,
     parse_blocks,
     parse_report,
     parse_sentence,
@@ -376,3 +377,41 @@ def test_no_sentence_is_lost(sentences: list[str]) -> None:
         *(f"{sentence} {n} x." for n, sentence in enumerate(sentences, 1)),
         *(f"{sentence} {n} y" for n, sentence in enumerate(sentences, 1)),
     ]
+
+
+def test_an_incomplete_report_is_shown_with_its_marks_and_without_searches() -> None:
+    """A complete text is shown as it is, but for its introduction, its fence and its searches."""
+    shown = extract_preview(f"Here is your report:\n```markdown\n{REPORT}```")
+
+    assert shown.startswith("# Rye rises for two hours [1]\n\nAnswer: two hours\n\nRye rises")
+    assert "| Wheat | short [5, i] | – |" in shown
+    assert shown.endswith("- How rye ages [?]\n- The price of an oven [?].")
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("", ""),
+        ("Here is your report", ""),
+        ("Here is your report:\n# Ry", ""),
+        ("# Rye\n\nIt rises [1]. It nee", "# Rye\n\nIt rises [1]. It nee"),
+        ("# Rye\n\nIt rises [1, ", "# Rye\n\nIt rises"),
+        ("Rye rises [1]. It", "Rye rises [1]. It"),
+        ("# Rye\n\n| Flour | Time |\n|---", "# Rye"),
+        ("# Rye\n\n| Flour | Time |\n|---|---|\n| Rye | lo", "# Rye\n\n| Flour | Time |\n|---|---|"),
+        ("# Rye\n\n- It ages [?] (sea", "# Rye\n\n- It ages [?]"),
+        ("# Rye\n\n- It ages [?] (search: ageing of", "# Rye\n\n- It ages [?]"),
+        ("# Rye\n\n``", "# Rye\n\n``"),
+        ("# Rye\n\n```ya", "# Rye"),
+        ("# Rye\n\nIt \x1b]0;rises\u202e.", "# Rye\n\nIt ]0;rises."),
+    ],
+)
+def test_what_is_being_written_is_left_out(written: str, shown: str) -> None:
+    """Half a mark, heading, row, fence or search is not shown, nor what acts on a terminal."""
+    assert extract_preview(written) == shown
+
+
+@given(st.text(alphabet="#|[]()`1?i- \nsearch:ab", max_size=80))
+def test_a_preview_of_any_text_is_a_part_of_it(text: str) -> None:
+    """Nothing is added, and every line that is shown is a line of the text or its beginning."""
+    assert len(extract_preview(text)) <= len(text)

@@ -113,7 +113,7 @@ async def test_the_record_of_a_response_is_encrypted_for_the_owner(server: Workf
 
     @activity.defn
     async def record() -> None:
-        await _record_progress(CallProgress(role="writer", response_id="resp_rye"))
+        await _record_progress(CallProgress(response_id="resp_rye"))
         recorded.set()
         await release.wait()
 
@@ -136,7 +136,7 @@ async def test_the_record_of_a_response_is_encrypted_for_the_owner(server: Workf
     assert [payload.metadata["tenure-key-id"] for payload in details] == [b"owner:ann"]
     assert b"resp_rye" not in description.raw_description.SerializeToString()
     [read] = await make_data_converter(settings_of("ann")).decode(details, [CallProgress])
-    assert read == CallProgress(role="writer", response_id="resp_rye")
+    assert read == CallProgress(response_id="resp_rye")
 
 
 @slow

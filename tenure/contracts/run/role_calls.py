@@ -148,10 +148,10 @@ class StoredAnswer(Contract):
 class CallProgress(Contract):
     """Progress of a call, sent in heartbeats; shown to people, and the starting point of a retry."""
 
-    role: str
-    """Name of the role."""
     tokens: int = 0
     """Approximate number of answer tokens received; the server counts them only at the end."""
+    text: str = ""
+    """Text of the answer received so far, if people may read it as it is."""
     response_id: str = ""
     """Id of the background response on the server; empty if there is none."""
     answers: tuple[ModelAnswer, ...] = ()

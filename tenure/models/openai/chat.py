@@ -63,7 +63,8 @@ class OpenAIChat(OpenAIBackend):
 
     async def _request_streamed(self, request: OpenAIRequest, call: ModelCall) -> tuple[ChatReply, float | None]:
         """Read an answer as it arrives, or in one piece if the server does not stream."""
-        stream = StreamedReply(call.report_tokens, self._idle_timeout)
+        stream = StreamedReply(self._idle_timeout)
+        call.read_partial = stream.read_partial
         create = self._client.chat.completions.with_streaming_response.create
         try:
             async with create(**request.parameters) as response:

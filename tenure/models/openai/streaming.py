@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Final
 
 from pydantic import ValidationError
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.control.stream_repetition import TAIL_CHARACTERS, is_repetitive
+from tenure.models.chat import PartialAnswer
 from tenure.models.openai.reply import (
     REPETITION,
     AssistantMessage,
@@ -19,9 +20,6 @@ from tenure.models.openai.reply import (
     ReplyUsage,
     ToolCall,
 )
-
-PROGRESS_INTERVAL_SECONDS: Final = 0.5
-"""Minimum time between two reports of the received tokens."""
 
 _CHECK_CHARACTERS: Final = 500
 _DONE: Final = "[DONE]"
@@ -152,20 +150,23 @@ class StreamedReply:
     """One streamed answer.
 
     Args:
-        report_tokens: callback for the estimated number of tokens received so far.
         idle_timeout: maximum silence after the first token, in seconds.
     """
 
-    def __init__(self, report_tokens: Callable[[int], None], idle_timeout: float) -> None:
-        self._report_tokens = report_tokens
+    def __init__(self, idle_timeout: float) -> None:
         self._idle_timeout = idle_timeout
-        self._started_at = self._reported_at = time.monotonic()
+        self._started_at = time.monotonic()
         self._assembler = ReplyAssembler()
         self._checked_length = 0
         self.is_complete = False
         """Whether the server has said that the answer is complete."""
         self.first_token_seconds: float | None = None
         """Time to the first token; None before it."""
+
+    def read_partial(self) -> PartialAnswer:
+        """Return the part that has been received."""
+        message = self._assembler.message
+        return PartialAnswer(estimate_tokens(message.full_text), message.content_text)
 
     async def read(self, body: AsyncIterator[bytes]) -> ChatReply:
         """Read the stream to its end, or until its text repeats itself.
@@ -201,7 +202,8 @@ class StreamedReply:
             if self._is_repetitive():
                 self._assembler.close_repetition()
                 return True
-        self._report_progress()
+        if self.first_token_seconds is None and self._assembler.has_started:
+            self.first_token_seconds = time.monotonic() - self._started_at
         return False
 
     def _is_repetitive(self) -> bool:
@@ -210,15 +212,3 @@ class StreamedReply:
             return False
         self._checked_length = self._assembler.length
         return is_repetitive(self._assembler.tail)
-
-    def _report_progress(self) -> None:
-        """Record the time of the first token, and report the received tokens at most once per interval."""
-        now = time.monotonic()
-        if not self._assembler.has_started:
-            return
-        if self.first_token_seconds is None:
-            self.first_token_seconds = now - self._started_at
-        elif now - self._reported_at < PROGRESS_INTERVAL_SECONDS:
-            return
-        self._reported_at = now
-        self._report_tokens(estimate_tokens(self._assembler.message.full_text))

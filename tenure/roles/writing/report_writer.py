@@ -31,6 +31,7 @@ from tenure.roles.report_markdown import (
     MAX_SHORT_ANSWER_CHARACTERS,
     WrittenPart,
     WrittenReport,
+    extract_preview,
     normalize_heading,
     parse_report,
 )
@@ -299,6 +300,7 @@ ROLE = PostprocessedRole(
     add_citations,
     ReportText,
     parse_text=parse_report,
+    preview=extract_preview,
     streamed=True,
     read_by_people=True,
 )

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.contracts.messages import Message
-from tenure.models.chat import ChatRequest, Completion, ModelCall
+from tenure.models.chat import ChatRequest, Completion, ModelCall, PartialAnswer
 from tenure.models.errors import ContextOverflow, ModelError, TransportError, UnusableAnswer
 from tenure.models.openai.chat import OpenAIChat
 from tenure.models.openai.reply import ChatReply
@@ -121,39 +121,36 @@ async def test_an_answer_is_returned_although_its_body_stays_open(monkeypatch: p
         assert (await ask(chat)).text == "A loaf."
 
 
-class ReportingCall(ModelCall):
-    """Call that passes on each number of tokens."""
-
-    def __init__(self, report: Callable[[int], None]) -> None:
-        super().__init__()
-        self._report = report
-
-    def report_tokens(self, tokens: int) -> None:
-        super().report_tokens(tokens)
-        self._report(tokens)
+async def receive(call: ModelCall) -> PartialAnswer:
+    """Wait until a part of an answer has been received."""
+    while True:
+        if (partial := call.read_partial()).tokens:
+            return partial
+        await asyncio.sleep(0.01)
 
 
-async def test_tokens_are_reported_as_they_arrive(server: ModelServer, chat: OpenAIChat) -> None:
-    """The first tokens are reported while the server delays the others."""
-    told: asyncio.Queue[int] = asyncio.Queue()
+async def test_an_answer_is_read_while_it_arrives(server: ModelServer, chat: OpenAIChat) -> None:
+    """Its first part is known while the server delays the others."""
     with server.hold("synthesizer", after_events=3) as gate:
-        call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
-        first = await told.get()
+        call = ModelCall()
+        asked = asyncio.create_task(ask(chat, call))
+        first = await receive(call)
         gate.opened.set()
-        given = await call
+        given = await asked
 
-    assert 0 < first < estimate_tokens(given.text)
+    assert 0 < first.tokens < estimate_tokens(given.text)
+    assert given.text.startswith(first.text)
+    assert call.read_partial() == (estimate_tokens(given.text), given.text)
 
 
-async def test_tokens_are_reported_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later report counts all tokens that have arrived."""
-    monkeypatch.setattr("tenure.models.openai.streaming.PROGRESS_INTERVAL_SECONDS", 0.0)
-    told: list[int] = []
-    events = (delta(content="some words "), delta(content="and more of them"), delta("stop"))
-    await StreamedReply(told.append, 1.0).read(pieces(*(f"data: {json.dumps(event)}\n\n".encode() for event in events)))
+async def test_reasoning_counts_and_is_no_content() -> None:
+    """The tokens of a partial answer include those of its reasoning, and its text does not."""
+    stream = StreamedReply(1.0)
+    events = (delta(reasoning="Hm. "), delta(content="some words "), delta(content="and more of them"), delta("stop"))
+    await stream.read(pieces(*(f"data: {json.dumps(event)}\n\n".encode() for event in events)))
 
-    assert told[0] < told[1]
-    assert told[-1] == estimate_tokens("some words and more of them")
+    text = "some words and more of them"
+    assert stream.read_partial() == (estimate_tokens(f"{text}Hm. "), text)
 
 
 @pytest.mark.parametrize(
@@ -293,13 +290,13 @@ async def test_tokens_are_estimated_without_usage(server: ModelServer, chat: Ope
 
 async def test_cancelling_closes_the_connection(server: ModelServer, chat: OpenAIChat) -> None:
     """A call that is cancelled during its stream closes the connection."""
-    told: asyncio.Queue[int] = asyncio.Queue()
     with server.hold("synthesizer", after_events=3):
-        call = asyncio.create_task(ask(chat, ReportingCall(told.put_nowait)))
-        await told.get()
-        call.cancel()
+        call = ModelCall()
+        asked = asyncio.create_task(ask(chat, call))
+        await receive(call)
+        asked.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await call
+            await asked
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1), max_size=6), st.data())
@@ -331,13 +328,13 @@ async def pieces(*said: bytes) -> AsyncIterator[bytes]:
 async def test_an_empty_body_is_a_broken_stream() -> None:
     """A body without an event is not an answer."""
     with pytest.raises(BrokenStream, match="in the middle"):
-        await StreamedReply(lambda tokens: None, 1.0).read(pieces(b": ping\n\n"))
+        await StreamedReply(1.0).read(pieces(b": ping\n\n"))
 
 
 async def test_malformed_values_are_ignored() -> None:
     """Values of wrong types in single events do not break the answer."""
     odd = {"choices": [None, {"delta": 7}, {"delta": {"content": 7, "tool_calls": "x"}}], "usage": "free", "model": 1}
     wire = [f"data: {json.dumps(event)}\n\n".encode() for event in (odd, delta("stop", content="{}"), BILL)]
-    reply: ChatReply = await StreamedReply(lambda tokens: None, 1.0).read(pieces(*wire))
+    reply: ChatReply = await StreamedReply(1.0).read(pieces(*wire))
 
     assert reply.to_completion("m", 1) == Completion("{}", "m-1", TokenUsage(11, 22))
