@@ -1,10 +1,11 @@
-"""Read the number of tokens of model answers that are arriving, by role.
+"""Read the model answers that are arriving: the number of their tokens, and the text of a report.
 
-The numbers are in the heartbeats of the model calls, so the server knows them and no workflow is queried.
+Both are in the heartbeats of the model calls, so the server knows them and no workflow is queried.
 """
 
 from collections.abc import Sequence
 
+from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
 from temporalio.client import Client
@@ -29,13 +30,20 @@ async def read_streamed_answers(
         await _writing(client, activity)
         for member in members
         for activity in member.pending_activities
-        if activity.activity_type.name in _WORDS and activity.heartbeat_details.payloads
+        if activity.activity_type.name in _WORDS and _has_heartbeat(activity)
     ]
     return tuple(writing for writing in found if writing.tokens)
+
+
+def _has_heartbeat(activity: PendingActivityInfo) -> bool:
+    """Return whether the present attempt has sent details; the server keeps those of the attempt before it."""
+    is_waiting = activity.state == PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+    began, sent = activity.last_started_time.ToNanoseconds(), activity.last_heartbeat_time.ToNanoseconds()
+    return bool(activity.heartbeat_details.payloads) and not is_waiting and sent >= began
 
 
 async def _writing(client: Client, activity: PendingActivityInfo) -> StreamedAnswer:
     details: list[CallProgress] = await client.data_converter.decode(
         activity.heartbeat_details.payloads, [CallProgress]
     )
-    return StreamedAnswer(_WORDS[activity.activity_type.name], details[0].tokens)
+    return StreamedAnswer(_WORDS[activity.activity_type.name], details[0].tokens, details[0].text)

@@ -1,21 +1,38 @@
 """Test the display of answers that are arriving, against a real server and the stub worker."""
 
 import asyncio
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
 
+import pytest
+from temporalio import activity, workflow
 from temporalio.client import Client
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tenure.cli.progress.snapshot import StreamedAnswer
+from activities.ownership import Owners
+from tenure.cli.progress.snapshot import RunSnapshot, StreamedAnswer
 from tenure.cli.session.run_tree import describe_run_tree
 from tenure.cli.streaming import read_streamed_answers
+from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
+from tenure.settings import Settings
+from tenure.temporal.encryption import DecryptionError
 from tests.cli.conftest import CommandLine
+from tests.cli.progress.samples import WRITING, draw
 from tests.cli.session.test_diagnostics import said_until, terminate
-from tests.conftest import Serving
+from tests.conftest import serving_at
 from tests.model_server import ModelServer
 from tests.models.routes import routes
-from tests.support.tiers import exhaustive
+from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
+from tests.temporal.test_owner_codec import TOKENS, client_of, settings_of
+from workflows.run.agent import AgentWorkflow
+from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 def test_arriving_answers_are_shown(running: CommandLine) -> None:
@@ -27,27 +44,100 @@ def test_arriving_answers_are_shown(running: CommandLine) -> None:
 
     assert len([line for line in said if words in line]) == 1
     assert any(words in line for line in again)
+    assert not any("Rye" in line for line in said + again)
 
 
-@exhaustive
-async def test_a_streamed_answer_is_seen_coming_in(serving: Serving) -> None:
-    """The tokens of a report that a real worker receives in pieces are known to the server."""
+REPORT = f"""# Bread rises twice [1]
+
+Yeast makes it rise [1]. It is baked until it is brown [1].
+
+## Bread
+
+{"It rises once more before it is baked [1]. " * 20}
+"""
+
+
+@slow
+async def test_a_report_is_read_while_it_is_written(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """The owner of a run reads the first sentences before the model has sent the others; another owner does not."""
     request = RunRequest(
-        question="How is bread made?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
+        question="How is bread made?", corpora=("ann~kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
     )
+    workers = client_of(server, Settings(_env_file=None, owners=TOKENS))  # type: ignore[arg-type]
+    ann, bob = (client_of(server, settings_of(owner)) for owner in ("ann", "bob"))
     with ModelServer() as model:
         model.on("outliner", {"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
+        model.on("report_writer", REPORT)
         chat = OpenAIChat(routes("m"), base_url=model.base_url)
-        async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
-            with model.hold("report_writer", after_events=4):
-                handle = await stage.start(request)
-                (writing,) = await seen(stage.client, handle.id)
+        serving = serving_at(workers, 1000, tmp_path)
+        async with serving(chat, MemoryKnowledge(KITCHEN), owners=Owners(TOKENS)):
+            with model.hold("report_writer", after_events=6):
+                handle = await ann.start_workflow(
+                    AgentWorkflow.run, request, id=f"test-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE
+                )
+                (writing,) = await seen(ann, handle.id)
+                with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
+                    await seen(bob, handle.id)
+                members = [member async for member in describe_run_tree(server.client, handle.id)]
             result = await handle.result()
+            left = [member async for member in describe_run_tree(server.client, handle.id)]
         await chat.aclose()
 
-    assert writing.what == "writing the report"
-    assert writing.tokens > 0
+    assert REPORT.startswith(writing.text)
+    assert writing.text.startswith("# Bread rises twice [1]\n\nYeast makes it rise [1]. It is baked")
+    assert "Yeast makes it rise [1]." in draw(RunSnapshot(WRITING, streamed_answers=(writing,)))
+    assert not any(b"Yeast makes" in member.SerializeToString() for member in (*members, *left))
     assert result.status == "done"
+    assert "Yeast makes it rise" in result.model_dump_json()
+
+
+@workflow.defn(name="WritingWorkflow")
+class WritingWorkflow:
+    """Workflow whose only activity has the name of a writing role."""
+
+    @workflow.run
+    async def run(self) -> None:
+        """Run the activity."""
+        await workflow.execute_activity(
+            "report_writer",
+            start_to_close_timeout=timedelta(minutes=5),
+            heartbeat_timeout=timedelta(minutes=5),
+            retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=10)),
+        )
+
+
+async def test_the_text_of_a_failed_attempt_is_not_shown(server: WorkflowEnvironment) -> None:
+    """The server keeps the details of an attempt that has failed until the next attempt sends others."""
+    started, release = asyncio.Event(), asyncio.Event()
+
+    @activity.defn(name="report_writer")
+    async def write() -> None:
+        if activity.info().attempt == 1:
+            activity.heartbeat(CallProgress(tokens=3, text="the first"))
+            raise ApplicationError("this attempt is over")
+        started.set()
+        await release.wait()
+        activity.heartbeat(CallProgress(tokens=4, text="the second"))
+        await asyncio.Event().wait()
+
+    queue = f"writing-{uuid4().hex[:8]}"
+    async with Worker(
+        server.client,
+        task_queue=queue,
+        workflows=[WritingWorkflow],
+        activities=[write],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        handle = await server.client.start_workflow("WritingWorkflow", id=queue, task_queue=queue)
+        await started.wait()
+        members = [member async for member in describe_run_tree(server.client, handle.id)]
+        before = await read_streamed_answers(server.client, members)
+        release.set()
+        (after,) = await seen(server.client, handle.id)
+        await handle.terminate()
+
+    assert members[0].pending_activities[0].heartbeat_details.payloads
+    assert (before, after) == ((), StreamedAnswer("writing the report", 4, "the second"))
 
 
 async def seen(client: Client, run: str) -> tuple[StreamedAnswer, ...]:

@@ -77,7 +77,7 @@ class LiveView:
             yield Segment.line()
 
     def _details(self, space: "_Space", width: int) -> "list[Line]":
-        """Return topics, answers that arrive, steps and events, as far as there is room."""
+        """Return topics, answers that arrive, steps, the end of a draft and events, as far as there is room."""
         progress = self._snapshot.progress
         lines: list[Line] = []
         if progress is not None:
@@ -85,6 +85,8 @@ class LiveView:
             lines += space.render(*(_line(answer.line, "cyan") for answer in self._snapshot.streamed_answers))
             if progress.phase == "research":
                 lines += space.render(*map(_draw_step, progress.steps))
+            for answer in self._snapshot.streamed_answers:
+                lines += space.render(*_draw_draft(space.console, answer.text, width, space.rows - len(lines)))
         room = min(space.rows - len(lines), _MAX_EVENTS)
         return lines + space.render(*(_line(event, "dim") for event in self._events[-room:] if room > 0))
 
@@ -188,6 +190,21 @@ def _draw_topics(topics: tuple[TopicProgress, ...], width: int, room: int) -> li
 def _draw_step(step: StepProgress) -> Text:
     """Return a step of the plan with its state first, since a long query is cut."""
     return _line(f"  {step.status.replace('_', ' '):<11}  {step.kind} “{step.query}”", "dim")
+
+
+def _draw_draft(console: Console, text: str, width: int, room: int) -> list[Text]:
+    """Return the last lines of a draft, as many as there is room for below an empty line."""
+    if not text or room < 2:
+        return []
+    # Only the end is wrapped, since the view is drawn eight times a second.
+    lines = text[-room * width :].splitlines()
+    rows = [row for line in lines for row in _format_line(line).wrap(console, width) or [Text()]]
+    return [Text(), *rows[1 - room :]]
+
+
+def _format_line(line: str) -> Text:
+    """Return a line of Markdown, a heading in bold."""
+    return Text(line.lstrip("# "), "bold") if line.startswith("#") else Text(line)
 
 
 def _coverage(topic: TopicProgress) -> RenderableType:

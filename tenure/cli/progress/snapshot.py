@@ -40,6 +40,8 @@ class StreamedAnswer:
     """Description of the text being written."""
     tokens: int
     """Approximate number of tokens received."""
+    text: str = ""
+    """Text received, as Markdown; empty if it is not to be read before it is complete."""
 
     @property
     def line(self) -> str:

@@ -1,5 +1,7 @@
 """Test the live view: its order, its commands, and that it fits windows of all sizes."""
 
+from dataclasses import replace
+
 import pytest
 
 from tenure.cli.progress.snapshot import PendingFailure, RunSnapshot, StreamedAnswer
@@ -121,13 +123,30 @@ def test_an_answer_that_comes_in_is_shown() -> None:
     assert text.index("1,500 + 250 tokens") < text.index("Causes") < text.index("writing “[bold]Effects”")
 
 
+@pytest.mark.parametrize("height", [12, 16, 40])
+def test_the_end_of_a_draft_fills_the_room(height: int) -> None:
+    """The last lines of a report that is being written are below its tokens, wrapped, and precede the events."""
+    text = "# Title [1]\n\n" + " ".join(f"word{n}" for n in range(60)) + " [2].\n\n## Causes\n\nThe end [3]"
+    snapshot = RunSnapshot(WRITING, streamed_answers=(StreamedAnswer("writing the report", 312, text),))
+    lines = [line.rstrip() for line in draw(snapshot, 60, height, ("an event",)).splitlines()]
+    events = int(height == 40)
+    drawn = lines[lines.index("writing the report: 312 tokens") + 1 : len(lines) - events]
+
+    assert drawn[-5:] == ["word58 word59 [2].", "", "Causes", "", "The end [3]"] or height == 12
+    assert drawn[-1] == "The end [3]"
+    assert ("Title [1]" in drawn) == (lines[-1] == "an event") == bool(events)
+    assert len(lines) == height - 2 or events
+
+
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50), (40, 12), (20, 3)])
 def test_the_view_fits_the_window(width: int, height: int) -> None:
     """No line is longer than the window, and the view leaves room below it, however much there is to say."""
-    lines = draw(CROWDED, width, height, tuple(f"event {n} " * 20 for n in range(30))).splitlines()
+    written = (StreamedAnswer("writing the report", 1000, "a word " * 500 + "\n" * 99),)
+    for snapshot in (CROWDED, replace(CROWDED, streamed_answers=written)):
+        lines = draw(snapshot, width, height, tuple(f"event {n} " * 20 for n in range(30))).splitlines()
 
-    assert max(map(len, lines)) <= width
-    assert len(lines) <= max(height - 2, 1)
+        assert max(map(len, lines)) <= width
+        assert len(lines) <= max(height - 2, 1)
 
 
 def test_what_matters_comes_first_in_a_small_window() -> None:
