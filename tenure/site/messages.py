@@ -166,6 +166,8 @@ class RunDetails(Contract):
     """Failures that block the run."""
     streamed_answers: tuple[str, ...] = ()
     """Answers of models that are arriving."""
+    draft: str = ""
+    """Text of the report that a model is writing, as Markdown with the numbers of passages; empty while none is."""
     note: str = ""
     """Reason why the run does not answer; empty if it does."""
     failure: str = ""

@@ -24,6 +24,7 @@ from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import make_environment, render_page
 from tenure.report.render.view import build_page
 from tenure.site.api import describe_fault, get_status, read_span
+from tenure.site.draft import render_draft
 from tenure.site.findings import list_findings
 from tenure.site.messages import AskBody, ForgetBody, ForkBody, IngestBody, RememberBody, RunDetails, StartRequest
 from tenure.site.service import Service
@@ -304,7 +305,7 @@ def _globals() -> dict[str, Any]:
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
-    environment.filters |= {"duration": format_duration, "line": truncate_line}
+    environment.filters |= {"draft": render_draft, "duration": format_duration, "line": truncate_line}
     return environment
 
 

@@ -412,6 +412,7 @@ class Service:
             ingest=snapshot.ingest,
             pending_failures=tuple(one.line for one in parts.pending_failures),
             streamed_answers=tuple(one.line for one in parts.writings),
+            draft="\n\n".join(one.text for one in parts.writings if one.text),
             note=note,
             failure=failure,
         )

@@ -6,6 +6,8 @@ from typing import Any
 
 import httpx
 
+from tenure.temporal.connection import connect
+from tests.cli.stub_worker import DRAFT
 from tests.site.conftest import Site
 from tests.support.tiers import slow
 
@@ -58,6 +60,28 @@ async def test_a_run_is_started_followed_steered_and_read(site: Site) -> None:
     assert reports["md"].text.startswith("# A stub report")
     assert "attachment" in reports["html"].headers["content-disposition"]
     assert late.status_code == 409
+
+
+@slow
+async def test_a_report_is_read_while_it_is_written(site: Site) -> None:
+    """The text of a report is in the state, in the events and on the page of its run, until the run ends."""
+    async with site.client() as client:
+        await client.post("/api/v1/runs", json={"question": "scribble please", "id": "site-scribble"})
+        drafts = []
+        async with client.stream("GET", "/api/v1/runs/site-scribble/events") as stream:
+            async for line in stream.aiter_lines():
+                drafts += [json.loads(line.removeprefix("data: "))["draft"]] if line.startswith("data: ") else []
+                if drafts and drafts[-1]:
+                    break
+        page = (await client.get("/runs/site-scribble/live")).text
+        handle = (await connect(site.place.settings)).get_workflow_handle("site-scribble")
+        await handle.terminate()
+        ended = (await client.get("/api/v1/runs/site-scribble")).json()
+        later = (await client.get("/runs/site-scribble/live")).text
+
+    assert drafts[-1] == DRAFT
+    assert "<h3>Rye rises for two hours [1]</h3>" in page
+    assert (ended["draft"], "Draft" in later) == ("", False)
 
 
 @slow

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 from axe_playwright_python.async_playwright import Axe
 
+from tenure.temporal.connection import connect
 from tests.site.conftest import Site
 from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
@@ -61,6 +62,15 @@ async def test_a_run_from_question_to_report(site: Site, scheme: Literal["light"
             assert answer is not None and answer.status == 200
             await check()
         assert complaints == []
+        await page.goto(site.origin)
+        await page.get_by_label("Question or task").fill("scribble please")
+        await page.get_by_role("button", name="Start").press("Enter")
+        await page.get_by_role("heading", name="Rye rises for two hours [1]").wait_for()
+        await check()
+        writing = (await connect(site.place.settings)).get_workflow_handle(page.url.rpartition("/")[2])
+        await writing.terminate()
+        await page.get_by_role("button", name="Pause").wait_for(state="detached")
+        assert not await page.get_by_text("Draft").count()
         await page.goto(f"{site.origin}/runs/no-such-run")
         await page.get_by_text("there is no run no-such-run").wait_for()
         await check()

@@ -1,16 +1,31 @@
 "use strict";
 // Pages work without this file: it only refreshes parts of them, and shows passages next to the report.
 
+// Replaces only what differs, so that a reader keeps the place, the focus and the selection.
+function patch(shown, fresh) {
+  const [old, wanted] = [shown, fresh].map((one) => [...one.childNodes]);
+  wanted.forEach((node, n) => {
+    if (!old[n]) shown.append(node);
+    else if (old[n].isEqualNode(node)) return;
+    else if (node.hasChildNodes() && old[n].cloneNode().isEqualNode(node.cloneNode())) patch(old[n], node);
+    else old[n].replaceWith(node);
+  });
+  old.slice(wanted.length).forEach((node) => node.remove());
+}
+
 // Fragments come from this server, which escapes every value in them.
 async function refresh(part) {
   const response = await fetch(part.dataset.fragment, { headers: { accept: "text/html" } });
-  const text = await response.text();
-  if (text !== part.dataset.shown) {
-    const open = [...part.querySelectorAll("details")].map((one) => one.open);
-    part.innerHTML = text;
-    part.querySelectorAll("details").forEach((one, n) => { one.open = open[n] ?? one.open; });
-    part.dataset.shown = text;
-  }
+  const fresh = document.createElement("template");
+  fresh.innerHTML = await response.text();
+  const open = [...part.querySelectorAll("details")].map((one) => one.open);
+  fresh.content.querySelectorAll("details").forEach((one, n) => { one.open = open[n] ?? one.open; });
+  const [draft, next] = [part, fresh.content].map((one) => one.querySelector(".draft"));
+  if (draft && next?.hidden) next.replaceWith(draft.cloneNode(true)); // stays while it is reviewed
+  const pane = draft?.querySelector(".pane");
+  const follows = pane && pane.scrollHeight - pane.scrollTop - pane.clientHeight < 20;
+  patch(part, fresh.content);
+  if (follows) part.querySelector(".pane")?.scrollTo(0, pane.scrollHeight);
 }
 
 async function poll(part) {
@@ -28,6 +43,8 @@ function follow(part) {
   const events = new EventSource(part.dataset.events);
   events.addEventListener("state", () => refresh(part));
   events.addEventListener("end", () => { events.close(); location.reload(); });
+  const pane = part.querySelector(".pane");
+  pane?.scrollTo(0, pane.scrollHeight);
 }
 
 function enablePanel(panel) {
