@@ -294,7 +294,10 @@ def _render_place(passage: Passage, ambiguous: frozenset[str]) -> str:
 
 
 def _render_file(passage: Passage, ambiguous: frozenset[str]) -> str:
-    name = passage.uri.rstrip("/").rpartition("/")[2] if passage.title in ambiguous else ""
+    """Return the attribute for the file of a passage if its title is ambiguous; an index is named by its folder."""
+    *folders, name = passage.uri.rstrip("/").split("/") if passage.title in ambiguous else [""]
+    if folders and name.partition(".")[0].lower() in ("index", "readme"):
+        name = f"{folders[-1]}/{name}"
     return f' file="{_render_title(name)}"' if name else ""
 
 

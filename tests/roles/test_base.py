@@ -227,6 +227,13 @@ def test_documents_are_shown_once_around_their_passages() -> None:
     assert mark_documents([]) == ""
 
 
+def test_an_index_is_named_by_its_folder() -> None:
+    """Many pages of a manual have the file name index.md, which says nothing."""
+    page = replace(FIRST, uri="/books/rising-bread/index.md")
+
+    assert '<document title="Bread" file="rising-bread/index.md">' in mark_documents([page])
+
+
 @given(st.lists(st.sampled_from([FIRST, SECOND, THIRD, passage("Other.", "cheese")]), max_size=6), st.integers(0, 6))
 def test_more_passages_leave_what_is_shown_unchanged(passages: list[Passage], known: int) -> None:
     """A list that grows at its end is rendered with the same beginning, so that a server finds it in its cache."""
