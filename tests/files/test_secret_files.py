@@ -63,6 +63,8 @@ def test_secrets_in_the_beginning_are_recognised(kind: str, encoding: str) -> No
         "root:x:0:0:root:/root:/bin/bash\n",
         "password: <your password>\ntoken: ${TOKEN}\nsecret_key: changeme123\n",
         "DB_PASSWORD=$(pass show db)\nAPI_KEY={{ vault_key }}\nAUTH_TOKEN=xxxxxxxx12\n",
+        "# Limits\n\nThe replicas share counts.\n\nCreate the login first.\n\n```yaml\nkind: Secret\nstringData:\n"
+        "  password: horse\n```\n\nThen apply it.\n\nEach replica reads it.\n\nRestart them.\n",
         "Set `password: s3cr3tPassw0rd` in the file, and then start the server.\n",
         "postgresql://scott:tiger9Lives@db/orders and redis://user:password1@cache:6379\n",
         "https://api.example.org:443/users/@me and http://[::1]:8080/a@b\n",
