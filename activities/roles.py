@@ -22,7 +22,6 @@ from tenure.algorithms.injection.taint import (
     mark_claims,
 )
 from tenure.contracts.base import SourceId
-from tenure.contracts.messages import Message
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import OFFLINE, ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
@@ -71,16 +70,12 @@ class RoleActivities:
             elif self._chat is None or request.budget_exhausted:
                 answered = await self._answer(role, request, evidence, in_flight)
             else:
-                evidence = await self._load_history(role, request, evidence)
                 # The prompt is searched while the model answers it.
                 answered, exposure = await asyncio.gather(
                     self._answer(role, request, evidence, in_flight),
                     asyncio.to_thread(_find_exposure, request.input, evidence),
                 )
-            output, _ = await asyncio.gather(
-                asyncio.to_thread(self._build_output, role, request.input, evidence, answered),
-                asyncio.to_thread(self._save_turn, role, request, evidence, answered),
-            )
+            output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
         if not answered.prompt:
             exposure = _UNEXPOSED
         if exposure.exposed or has_tainted_claim(request.input):
@@ -95,33 +90,6 @@ class RoleActivities:
             model = "" if answered.model == OFFLINE else answered.model
             return role.store(self._knowledge.graph, model, evidence.passages, answered.output)
         return answered.output
-
-    async def _load_history(self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence) -> Evidence:
-        """Return the evidence with the messages of the conversation that the request continues."""
-        turn = request.turn
-        # If passages are gone, the numbers have changed by which earlier messages refer to them.
-        if turn is None or len(evidence.passages) < len(request.evidence):
-            return evidence
-        history = await asyncio.to_thread(self._knowledge.conversations.load_turns, turn.name or role.name, turn)
-        return replace(evidence, history=history)
-
-    def _save_turn(
-        self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, answered: RoleAnswer[O]
-    ) -> None:
-        """Store the messages of a turn, or all messages if the conversation was restarted."""
-        turn, history = request.turn, evidence.history
-        if turn is None or not answered.prompt:  # a fallback receives everything in each request
-            return
-        messages = answered.prompt[1:]
-        continued = bool(history) and messages[: len(history)] == history
-        added = messages[len(history) :] if continued else messages
-        # Fields of the program, which the schema of the model lacks, are not part of its answer.
-        said = answered.output.model_dump_json(
-            include=set((role.schema or {}).get("properties", ())), exclude_defaults=True
-        )
-        reply = Message(role="assistant", content=said)
-        name = turn.name or role.name
-        self._knowledge.conversations.save_turn(name, turn, (*added, reply), starts_conversation=not continued)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall
@@ -151,7 +119,7 @@ _UNEXPOSED: Final = _Exposure(exposed=False, sources=())
 def _find_exposure(input: RoleInput, evidence: Evidence) -> _Exposure:
     """Find instructions of unknown authors in everything from which a prompt is made; a fallback follows none."""
     sources = find_suspicious_sources(evidence.passages)
-    exposed = bool(sources) or is_exposed(input, (message.content for message in evidence.history))
+    exposed = bool(sources) or is_exposed(input)
     return _Exposure(exposed, sources)
 
 

@@ -212,17 +212,13 @@ async def _ask_with_fitting_evidence(
 ) -> O:
     """Ask with as much evidence as fits the model's context window and the budget.
 
-    The history of the conversation is dropped first. Then passages are dropped from the end: they are sorted best
-    first, and the remaining ones keep the numbers that citations refer to. One passage always remains, since a role
-    without evidence would invent its answer.
+    Passages are dropped from the end: they are sorted best first, and the remaining ones keep the numbers that
+    citations refer to. One passage always remains, since a role without evidence would invent its answer.
     """
     while True:
         try:
             return await _ask(role, input, evidence, exchange)
         except (ContextOverflow, _BudgetExceeded) as too_long:
-            if evidence.history:
-                evidence = replace(evidence, history=())
-                continue
             kept = len(evidence.passages) // 2
             if not kept and isinstance(too_long, _BudgetExceeded):
                 raise UnusableAnswer(str(too_long)) from None

@@ -62,6 +62,8 @@ class ScriptedModel(ModelServer):
         prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
         if name in ("report_writer", "report_reviewer"):
             return self._write(name, prompt)
+        if name == "planner":
+            return self._plan(prompt)
         plain = instance(schema, name)
         if not isinstance(plain, dict):
             return json.dumps(plain)
@@ -105,12 +107,10 @@ class ScriptedModel(ModelServer):
             "router": {"mode": "RESEARCH", "complexity": self._effort, "query_type": "analytical", "calculation": ""},
             "outliner": {"topics": self._list_topics()},
             "decomposer": {"sub_questions": [topic["question"] for topic in self._list_topics()], "dependencies": []},
-            "planner": self._plan(prompt),
             "topic_namer": {"topics": []},
             "hypothetical_document": {
                 "texts": [f"{line} {_TEXT}" for line in _read_tag(prompt, "topics").splitlines()[1:]]
             },
-            "decider": {"needs_more_research": number < 2},
             "query_refiner": {
                 "complete": bool(further),
                 "query": f"{self._question} in detail, part {number}",
@@ -133,37 +133,29 @@ class ScriptedModel(ModelServer):
             for aspect in aspects
         ]
 
-    def _plan(self, prompt: str) -> Json:
-        """Return a plan with a search for each topic; the third cycle finishes."""
+    def _plan(self, prompt: str) -> str:
+        """Return a critique, and a plan with a search for each topic; the third cycle finishes."""
         found = _CYCLE.findall(prompt)
         cycle = int(found[-1]) if found else 1
-        if cycle > 2:
-            return {"plan": [_build_action("FINISH", "", "", 1)]}
+        known = itertools.islice(itertools.cycle(_read_sentences(prompt) or [(1, "It is so.")]), SENTENCES)
+        situation = " ".join(f"The manual says: {text.rstrip('.')} [{n}]." for n, text in known)
         aspects = ASPECTS[: TOPICS[self._effort]]
-        searches = [f"{self._question.rstrip('?')}, {aspect}, in cycle {cycle}" for aspect in aspects]
-        return {
-            "plan": [
-                _build_action("SEARCH", query, aspect.capitalize(), number)
-                for number, (query, aspect) in enumerate(zip(searches, aspects, strict=True), 1)
-            ]
-        }
+        parts = [f"PART {aspect.capitalize()}: partly – what it costs in figures." for aspect in aspects]
+        if cycle > 2:
+            return "\n".join(
+                [f"SITUATION: {situation}", *parts, "DECISION: FINISH – the last searches brought no figures."]
+            )
+        searches = [
+            f"SEARCH s{n} [{aspect.capitalize()}]: {self._question.rstrip('?')}, {aspect}, in cycle {cycle}"
+            for n, aspect in enumerate(aspects, 1)
+        ]
+        decision = "DECISION: CONTINUE – figures are missing, which a page on limits may state."
+        return "\n".join([f"SITUATION: {situation}", *parts, decision, *searches])
 
 
 def _read_tag(prompt: str, tag: str) -> str:
     """Return the content of the last element with a tag; empty if there is none."""
     return prompt.rpartition(f"<{tag}>\n")[2].partition(f"\n</{tag}>")[0] if f"<{tag}>\n" in prompt else ""
-
-
-def _build_action(kind: str, query: str, topic: str, number: int) -> Json:
-    return {
-        "id": f"s{number}",
-        "action": kind,
-        "query": query,
-        "target_outline_topic": topic,
-        "passage": 0,
-        "depends_on": [],
-        "expected_output": "",
-    }
 
 
 def _judge_claims(prompt: str) -> list[Json]:

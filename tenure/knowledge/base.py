@@ -12,7 +12,6 @@ from tenure.knowledge.graph.knowledge_graph import KnowledgeGraph
 from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS
 from tenure.knowledge.ingestion.results import StoredResults
 from tenure.knowledge.maintenance import Maintenance
-from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.memory.memories import Memories
 from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.runs import ArchivedRuns
@@ -37,7 +36,6 @@ class KnowledgeBase:
         tables: SQL over tables of corpora and over databases.
         results: results of programs and tools, stored as citable sources.
         memories: memories of owners.
-        conversations: messages between roles and models.
         pages: cache of fetched web pages.
         runs: archive of finished runs.
         answers: cache of the answers of models.
@@ -110,7 +108,6 @@ class KnowledgeBase:
             readable_files,
         )
         self.memories = Memories(store, embedding, encode, memory_policy or MemoryPolicy())
-        self.conversations = Conversations(store)
         self.pages = PageCache(store)
         self.runs = ArchivedRuns(store)
         self.answers = AnswerCache(store, answer_limits.max_age, answer_cipher)

@@ -56,8 +56,6 @@ class Evidence:
     """Passages, best first; the model and the citations refer to them by position, from 1."""
     encode: Encoder = field(default=refuse_to_encode, compare=False)
     """Sentence encoder for the fallback."""
-    history: tuple[Message, ...] = ()
-    """Earlier messages of the same conversation, oldest first; a prompt begins with exactly these messages."""
     language: str = ""
     """Language that people want to read; empty for the language of the question."""
 
@@ -237,8 +235,8 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1, *, among: Sequence[Passage] = ()) -> str:
-    """Render passages as numbered, delimited evidence, from `first`; omit the first `known`, which were shown before.
+def mark_passages(passages: Sequence[Passage], first: int = 1, *, among: Sequence[Passage] = ()) -> str:
+    """Render passages as numbered, delimited evidence, from `first`.
 
     A prompt that renders its passages in several groups names all of them in `among`.
 
@@ -247,7 +245,7 @@ def mark_passages(passages: Sequence[Passage], known: int = 0, first: int = 1, *
     headings, and the name of its file if another document has the same title. A passage with instructions to language
     models carries a warning, and such a title or heading is left out.
     """
-    new = list(enumerate(passages[known:], known + first))
+    new = list(enumerate(passages, first))
     ambiguous = _list_ambiguous_titles(among or passages)
     return "\n".join(
         f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_place(passage, ambiguous)}'

@@ -1,8 +1,8 @@
 """Render the beginning that all prompts on a dossier share, and the rules on text with citation marks.
 
 A provider charges little for a prompt that begins as an earlier one did, and roles that read the same passages do not
-contradict each other. So the system text, the question, the parts and the passages come first, are the same for every
-role, and only grow at their end. The instructions of the role follow in a `<task>`.
+contradict each other. So the system text, the question and the passages come first, are the same for every role of a
+run, and only grow at their end. The outline, which plans and people change, and the instructions of the role follow.
 """
 
 from collections.abc import Sequence
@@ -44,8 +44,8 @@ def build_messages(question: str, parts: Sequence[Topic], evidence: Evidence, ro
     """
     beginning = join_parts(
         wrap_in_tag("question", question),
-        wrap_in_tag("outline", "\n".join(f"## {part.heading}\n{part.question}" for part in parts)) if parts else "",
         mark_documents(evidence.passages) or "No passages were found.",
+        wrap_in_tag("outline", "\n".join(f"## {part.heading}\n{part.question}" for part in parts)) if parts else "",
     )
     instruction = f'<task name="{role}">\n{join_parts(*task)}\n</task>'
     return [

@@ -1,7 +1,7 @@
 """Role activities: evidence by reference and verbatim citations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from unittest.mock import AsyncMock, Mock
@@ -13,19 +13,13 @@ from temporalio.testing import ActivityEnvironment
 from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED
 from activities.roles import RoleActivities
 from tenure.algorithms.text.passage import Passage
-from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportText, Topic
-from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
+from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.knowledge.store.errors import CorruptTable, KnowledgeError, UnknownChunk
-from tenure.models.chat import ChatRequest, Completion, ModelCall
-from tenure.models.errors import ContextOverflow, RequestRejected
+from tenure.models.errors import RequestRejected
 from tenure.roles.registry import load_roles
-from tenure.roles.research import planner, synthesizer
-from tenure.roles.research.planner import PlannerInput
 from tenure.roles.research.router import RouterInput, RouterOutput
-from tenure.roles.research.synthesizer import SynthesizerInput
 from tenure.roles.writing import report_writer
 from tenure.roles.writing.report_writer import PartEvidence, ReportWriterInput
 from tests.roles.cases import CASES
@@ -88,7 +82,6 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "sql_writer",
         "hypothetical_document",
         "code_reflector",
-        "decider",
         "self_evaluator",
         "tool_selector",
         "react",  # its observations are in its transcript
@@ -203,124 +196,3 @@ async def test_missing_passages_are_omitted() -> None:
 
     assert gone not in {citation.chunk for claim in left.output.claims for citation in claim.citations}
     assert all(claim.status == "supported" for claim in left.output.claims)
-
-
-RUN = RunId("run-1")
-PLANNER = PlannerInput.model_validate(CASES["planner"].input.model_dump())
-
-
-@dataclass
-class Listening(ScriptedChat):
-    """A scripted model that records prompts and rejects those with too many messages."""
-
-    room: int = 99
-    prompts: list[tuple[Message, ...]] = field(default_factory=list)
-
-    async def complete(self, request: ChatRequest, call: ModelCall) -> Completion:
-        self.prompts.append(request.messages)
-        if len(request.messages) > self.room:
-            raise ContextOverflow("too long")
-        return await super().complete(request, call)
-
-
-async def talk(
-    chat: ScriptedChat | None, knowledge: MemoryKnowledge, number: int, *, first: int = 0, **others: Any
-) -> RoleReply[Any]:
-    """Execute one turn of the planner's conversation."""
-    roles = make_roles(chat, knowledge)
-    call = planner.ROLE.request_type(
-        input=PLANNER, evidence=FOUND, turn=ConversationTurn(run=RUN, number=number, first=first), **others
-    )
-    return await ActivityEnvironment().run(roles.build(planner.ROLE), call)
-
-
-def answered(reply: RoleReply[Any]) -> Message:
-    return Message(role="assistant", content=reply.output.model_dump_json(exclude_defaults=True))
-
-
-async def test_prompt_starts_with_the_previous_turns() -> None:
-    """Earlier messages are repeated exactly, so that the server finds them in its cache."""
-    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    replies = [await talk(chat, knowledge, number) for number in range(3)]
-
-    first, second, third = chat.prompts
-    assert [message.role for message in first] == ["system", "user"]
-    assert second[:3] == (*first, answered(replies[0])) and len(second) == 4
-    assert third[:5] == (*second, answered(replies[1])) and len(third) == 6
-    assert PLANNER.question in first[1].content and PLANNER.question not in second[3].content
-
-
-async def test_restarted_conversation_has_no_history() -> None:
-    """The first turn of a new conversation has no earlier messages."""
-    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    for number in range(2):
-        await talk(chat, knowledge, number)
-    reply = await talk(chat, knowledge, 2, first=2)
-    await talk(chat, knowledge, 3, first=2)
-
-    assert chat.prompts[2] == chat.prompts[0]
-    assert chat.prompts[3][:3] == (*chat.prompts[2], answered(reply))
-
-
-async def test_history_is_dropped_before_passages() -> None:
-    """If the prompt is too long, the turn is repeated without history and keeps its passages."""
-    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    await talk(chat, knowledge, 0)
-    chat.room = 3
-    reply = await talk(chat, knowledge, 1)
-    chat.room = 99
-    await talk(chat, knowledge, 2)
-
-    first, refused, again, after = chat.prompts
-    assert len(refused) == 4
-    assert again == first
-    assert after[:3] == (*again, answered(reply)) and len(after) == 4
-
-
-async def test_fallback_turn_is_a_gap() -> None:
-    """A fallback stores no messages, and the conversation restarts after it."""
-    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    await talk(chat, knowledge, 0)
-    twin = await talk(chat, knowledge, 1, budget_exhausted=True)
-    await talk(None, knowledge, 1)
-    await talk(chat, knowledge, 2)
-
-    assert (twin.model, twin.fallback_reason) == ("offline", "the budget was used up")
-    assert set(knowledge.turns) == {(RUN, "planner", 0), (RUN, "planner", 2)}
-    assert [len(prompt) for prompt in chat.prompts] == [2, 2]
-
-
-async def test_conversation_restarts_if_passages_are_missing() -> None:
-    """Missing passages change the numbers by which earlier messages refer to the others."""
-    chat = Listening(story())
-    whole, gone = MemoryKnowledge(dict(KITCHEN)), Replaced(FOUND[0].chunk)
-    await talk(chat, whole, 0)
-    gone.turns = whole.turns
-    await talk(chat, gone, 1)
-
-    assert [len(prompt) for prompt in chat.prompts] == [2, 2]
-    assert gone.turns[RUN, "planner", 1][0]
-
-
-async def test_synthesizer_numbers_new_passages_consecutively() -> None:
-    """The conversation has the earlier passages, and citations of all of them are verbatim."""
-    chat, knowledge = Listening(story()), MemoryKnowledge(dict(KITCHEN))
-    roles = make_roles(chat, knowledge)
-    replies = [
-        await ActivityEnvironment().run(
-            roles.build(synthesizer.ROLE),
-            synthesizer.ROLE.request_type(
-                input=SynthesizerInput(question="How is bread made?", shown_passages=known),
-                evidence=FOUND[:shown],
-                turn=ConversationTurn(run=RUN, number=number),
-            ),
-        )
-        for number, (known, shown) in enumerate([(0, 2), (2, 3)])
-    ]
-
-    first, second = chat.prompts
-    assert second[:2] == first
-    assert first[1].content.count("<passage n=") == 2
-    assert second[3].content.startswith('<passage n="3"') and second[3].content.count("<passage n=") == 1
-    cited = [c for reply in replies for claim in reply.output.situation.claims for c in claim.citations]
-    assert cited and all(KITCHEN[c.source].text[c.start : c.end] == c.quote for c in cited)

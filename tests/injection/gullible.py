@@ -18,6 +18,7 @@ from tenure.roles.registry import list_role_names
 from tests.injection.attacks import make_claim
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages, read_schema
+from tests.support.plan_answers import render_plan
 from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json, instance
 
@@ -168,7 +169,7 @@ class Gullible:
         topics = {**TOPICS, **ordered}
         return {"topics": [{"heading": heading, "question": question} for heading, question in topics.items()]}
 
-    def _answer_planner(self, text: str, orders: Sequence[str]) -> Json:
+    def _answer_planner(self, text: str, orders: Sequence[str]) -> str:
         blank = {
             "id": "",
             "query": "",
@@ -188,13 +189,9 @@ class Gullible:
                 {**blank, "action": "DROP_TOPIC", "target_outline_topic": next(iter(TOPICS))},
                 {**blank, "action": "FINISH"},
             ]
-        return {"critique": "It is early.", "thought": "Look.", "plan": plan}
-
-    def _answer_decider(self, text: str, orders: Sequence[str]) -> Json:
-        return {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
-
-    def _answer_synthesizer(self, text: str, orders: Sequence[str]) -> Json:
-        return {"situation": self._claims(text, orders)[:6], "complication": []}
+        return render_plan(
+            {"critique": f"It is early. {' '.join(make_claim(self.words[name]) for name in orders[:1])}", "plan": plan}
+        )
 
     def _answer_claim_checker(self, text: str, orders: Sequence[str]) -> Json:
         count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))

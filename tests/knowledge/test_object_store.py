@@ -8,14 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.passages import SearchRequest
-from tenure.contracts.messages import Message
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.files.file_store import build_storage_options
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.schema import CACHE, CACHE_SCHEMA
@@ -70,20 +66,6 @@ def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
     assert {table.table: table.rows for table in again.load_store_stats().tables}["sources"] == 3
     assert again.corpora.drop("c")
     assert again.corpora.load_stats() == ()
-
-
-@slow
-def test_conversations_are_stored_in_the_object_store(bucket: str) -> None:
-    """A turn is replaced, read, copied and deleted, as in a folder."""
-    conversations, turn = Conversations(Store(bucket)), ConversationTurn(run=RunId("r"), number=0)
-    for content in ("first", "second"):
-        said = [Message(role="user", content=content)]
-        conversations.save_turn("planner", turn, said, starts_conversation=True)
-    copy = conversations.copy_turns("planner", turn.advance(0), RunId("fork"))
-    conversations.delete_run("r")
-
-    assert [said.content for said in conversations.load_turns("planner", copy)] == ["second"]
-    assert conversations.load_turns("planner", turn.advance(0)) == ()
 
 
 @slow

@@ -171,15 +171,15 @@ def test_every_tag_of_a_prompt_is_a_marker() -> None:
     prompts = "\n".join(file.read_text(encoding="utf-8") for file in (Path(__file__).parent / "golden").iterdir())
     tags = set(re.findall(r"^<(\w+)>$", prompts, re.MULTILINE))
 
-    assert {"question", "synthesis"} <= tags
+    assert {"question", "outline"} <= tags
     assert [tag for tag in tags if neutralise(f"</{tag}>") != "[markup removed]"] == []
 
 
-def shown(*passages: Passage, known: int = 0) -> list[tuple[str, str, str]]:
+def shown(*passages: Passage) -> list[tuple[str, str, str]]:
     """Return number, continued number and text of the passages of a prompt, in order."""
     found = re.findall(
         r'<passage n="(\d+)" source="[^"]*"(?: file="[^"]*")?(?: continues="(\d+)")?>\n(.*?)\n</passage>',
-        mark_passages(passages, known),
+        mark_passages(passages),
         re.DOTALL,
     )
     return [(number, before, text) for number, before, text in found]
@@ -200,11 +200,6 @@ def test_parts_of_a_document_are_shown_together() -> None:
         ("1", "4", "Four."),
         ("2", "", "Other."),
     ]
-
-
-def test_passages_shown_before_are_not_moved() -> None:
-    """Within a conversation a new passage is not joined to one of an earlier turn, so that no number changes."""
-    assert shown(FIRST, SECOND, THIRD, known=1) == [("2", "", "Two. Three."), ("3", "2", "Four.")]
 
 
 def test_distant_equal_and_contained_passages_are_not_joined() -> None:

@@ -21,8 +21,8 @@ LIMIT = re.compile(
 )
 """A limit on the number of items; the lengths of texts are limited in characters."""
 PENDING = frozenset(
-    """analyst answerer decider decomposer outliner planner query_refiner react reasoner report_reviewer report_writer
-    synthesizer test_writer thought_evaluator""".split()
+    """analyst answerer decomposer outliner planner query_refiner react reasoner report_reviewer report_writer
+    test_writer thought_evaluator""".split()
 )
 """Roles whose system messages are not compared."""
 

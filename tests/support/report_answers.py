@@ -1,4 +1,4 @@
-"""Answers of a test server to roles that answer in text: a report for its outline, and a review of it."""
+"""Answers of a test server to roles that answer in text: a report for its outline, its review, and a plan."""
 
 import re
 
@@ -28,6 +28,9 @@ def build_text(role: str, prompt: str, about: str) -> str:
     headings = list_headings(prompt)
     if role == "report_reviewer":
         return "\n".join([*(f"SECTION {heading}: NONE – it holds." for heading in headings), "DONE"])
+    if role == "planner":
+        searches = [f"SEARCH s1 [{heading}]: {MARKER} {about} asks about {heading}" for heading in headings[:1]]
+        return "\n".join(["DECISION: CONTINUE – something is missing.", *searches])
     sections = "\n\n".join(
         f"## {heading}\n\n{MARKER} {about} states the first thing on {heading} [1]. "
         f"{MARKER} {about} adds to {heading} [1]."

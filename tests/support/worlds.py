@@ -37,19 +37,19 @@ from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPag
 from tenure.contracts.knowledge.graph import RelationsKept
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
-from tenure.contracts.messages import Message, Tier
+from tenure.contracts.messages import Tier
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, Finding
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
 from tenure.contracts.run.budget import Price
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
+from tests.support.plan_answers import render_plan
 from tests.support.report_answers import list_headings
 
 DIMENSIONS = 512
@@ -127,8 +127,6 @@ class MemoryKnowledge:
     """Texts of web pages by URL."""
     readings: list[ReadPagesRequest] = field(default_factory=list)
     """Outcomes of reading web pages."""
-    turns: dict[tuple[str, str, int], tuple[bool, tuple[Message, ...]]] = field(default_factory=dict)
-    """Whether a conversation began with a turn, and what the turn has said, by run, role and number."""
     memories: KnownMemories = field(default_factory=KnownMemories)
     """Memories of earlier runs."""
     inherited: InheritReply = field(default_factory=InheritReply)
@@ -145,7 +143,7 @@ class MemoryKnowledge:
         """Every part of the knowledge base: this one object plays them all."""
         return self
 
-    corpora = retrieval = graph = tables = results = conversations = encoder = maintenance = _part
+    corpora = retrieval = graph = tables = results = encoder = maintenance = _part
 
     def _passages(self) -> list[Passage]:
         found: list[Passage] = []
@@ -239,21 +237,6 @@ class MemoryKnowledge:
         """Say the same of the runs as their findings do."""
         return self.inherited.unchanged
 
-    def load_turns(self, role: str, turn: ConversationTurn) -> tuple[Message, ...]:
-        spoken = [self.turns.get((turn.run, role, number)) for number in range(turn.first, turn.number)]
-        history: tuple[Message, ...] = ()
-        for turn_said in spoken:
-            if turn_said is None:
-                return ()
-            starts_conversation, messages = turn_said
-            history = messages if starts_conversation else (*history, *messages)
-        return history
-
-    def save_turn(
-        self, role: str, turn: ConversationTurn, messages: Sequence[Message], *, starts_conversation: bool
-    ) -> None:
-        self.turns[turn.run, role, turn.number] = starts_conversation, tuple(messages)
-
     def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, Source]:
         return {source: self.documents[source] for source in ids if source in self.documents}
 
@@ -293,16 +276,12 @@ class MemoryKnowledge:
     def fork(
         self, request: ForkRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> ForkReply:
-        """Copy what was accepted and said by then; pages stay what they are."""
+        """Copy what was accepted by then; pages stay what they are."""
         report(IngestProgress(stage="reading"))
         cycle = request.state.cycle
         old = [(chunk, when) for (run, chunk), when in self.accepted.items() if run == request.origin]
         self.accepted.update({(request.run, chunk): when for chunk, when in old if when <= cycle})
-        turns = request.state.turns
-        said = [(key, said) for key, said in self.turns.items() if key[0] == request.origin and key[1] in turns]
-        self.turns.update({(request.run, *key[1:]): words for key, words in said if key[2] < turns[key[1]].number})
-        moved = {role: turn.model_copy(update={"run": request.run}) for role, turn in turns.items()}
-        return ForkReply(state=request.state.model_copy(update={"turns": moved}), evidence=request.evidence)
+        return ForkReply(state=request.state, evidence=request.evidence)
 
     def load_web_account(self, corpus: str) -> WebReport:
         answers = [answer for request in self.readings if request.corpus == corpus for answer in request.outcomes]
@@ -400,6 +379,8 @@ class ScriptedChat:
         self.told[request.role] = request.messages[0].content
         reply = await self.lines[request.role](prompt)
         text = reply if isinstance(reply, str) else json.dumps(reply)
+        if request.role == "planner" and not isinstance(reply, str):
+            text = render_plan(reply)
         return Completion(text, f"scripted-{request.tier}", self.bill)
 
     def count(self, role: str) -> int:
@@ -449,7 +430,7 @@ def text(*sentences: tuple[str, int]) -> dict[str, Any]:
 def plans(*actions: dict[str, Any]) -> dict[str, Any]:
     """A planner's answer."""
     blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
-    return {"critique": "It is early.", "thought": "First things first.", "plan": [{**blank, **a} for a in actions]}
+    return {"critique": "It is early.", "plan": [{**blank, **a} for a in actions]}
 
 
 def search(query: str, topic: str = "Bread", **others: Any) -> dict[str, Any]:
@@ -457,21 +438,7 @@ def search(query: str, topic: str = "Bread", **others: Any) -> dict[str, Any]:
     return {"action": "SEARCH", "query": query, "target_outline_topic": topic, **others}
 
 
-def synthesis(situation: str = "", complication: str = "", passage: int = 1) -> dict[str, Any]:
-    """A synthesizer's answer, each sentence resting on one passage."""
-    said = {"situation": situation, "complication": complication}
-    return {part: [{"text": line, "passages": [passage]}] if line else [] for part, line in said.items()}
-
-
 FINISH: dict[str, Any] = plans({"action": "FINISH"})
-ENOUGH: dict[str, Any] = {"needs_more_research": False, "reasoning": "It is enough.", "key_factors": []}
-GOOD: dict[str, Any] = {
-    "overall_quality": "good",
-    "depth_assessment": "It goes deep enough.",
-    "missing_core_insights": [],
-    "logic_issues": [],
-    "improvement_suggestions": [],
-}
 GOOD_REPORT: dict[str, Any] = {
     "contradictions": [],
     "components": [{"component": "How is bread made?", "addressed": "yes"}],
@@ -522,8 +489,6 @@ def story(**lines: Line) -> dict[str, Line]:
         "reranker": says({"order": []}),
         "relation_extractor": says({"passages": []}),
         "topic_namer": says({"topics": []}),
-        "synthesizer": says(synthesis("Bread rises.", "But slowly.")),
-        "decider": says(ENOUGH),
         "hypothetical_document": says({"texts": ["Dough rises and milk curdles."] * 2}),
         "reasoner": says(NO_REASONING),
         "thought_proposer": says({"thoughts": []}),

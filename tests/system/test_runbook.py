@@ -59,7 +59,7 @@ async def test_a_reset_repeats_no_finished_call(server: WorkflowEnvironment, tmp
 
     assert result.status == "done"
     asked_again = {name for name in before if after[name] > before[name]}
-    assert asked_again & {"router", "outliner", "planner", "synthesizer", "decomposer"} == set()
+    assert asked_again & {"router", "outliner", "planner", "decomposer"} == set()
 
 
 async def test_a_terminated_run_continues_as_a_fork(server: WorkflowEnvironment, tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from tests.support.worlds import (
     build_report,
     in_turn,
     plans,
-    says,
     search,
     story,
 )
@@ -69,11 +68,10 @@ async def research_endlessly(serving: Serving, chat: ScriptedChat, **limits: Any
 def greedy(**lines: Any) -> ScriptedChat:
     """A model that always requests more, each time something else."""
     plan = in_turn(*(plans(search(f"What is flour number{n} word{n} made of?")) for n in range(50)))
-    script = story(planner=plan, decider=says(MORE), **lines)
+    script = story(planner=plan, **lines)
     return ScriptedChat(script, bill=TokenUsage(tokens_in=5000, tokens_out=200))
 
 
-MORE = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": []}
 ENDLESS: dict[str, Any] = {"effort": "complex", "max_cycles": 30, "has_model": True, "max_report_revisions": 10}
 
 

@@ -18,10 +18,11 @@ from tenure.temporal.histories import ServerHistories
 from tests.conftest import Serving, Stage
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     Held,
+    Line,
+    Reply,
     Reticent,
     ScriptedChat,
     in_turn,
@@ -38,7 +39,6 @@ pytestmark = [pytest.mark.timeout(180), slow]
 
 PATIENCE = 120
 QUESTION = "How are bread and cheese made?"
-MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": ["ovens"]}
 ASKED = (
     "What is bread made of?",
     "How does cheese ripen in the cellar?",
@@ -50,14 +50,14 @@ REQUEST = RunRequest(
     corpora=("kitchen",),
     limits=RunLimits(min_relevance=0.05, max_report_revisions=1, effort="complex", max_cycles=4),
 )
-SPIRAL = ("planner", "synthesizer", "decider", "query_refiner", "hypothetical_document")
+SPIRAL = ("planner", "query_refiner", "hypothetical_document")
 """Roles of the cycles."""
 
 
 def script() -> ScriptedChat:
     """Return a model for four cycles with a different search in each."""
     planner = in_turn(*(plans(search(query)) for query in ASKED), FINISH)
-    return ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, MORE, ENOUGH)))
+    return ScriptedChat(story(planner=planner))
 
 
 async def through(stage: Stage, request: RunRequest = REQUEST) -> WorkflowHandle[Any, Result]:
@@ -78,10 +78,10 @@ async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -
     chat = script()
     async with serving(chat, knowledge) as stage:
         run = await through(stage)
-        paid, kept = list(chat.asked), dict(knowledge.turns)
+        paid = list(chat.asked)
         request, origin = await read_origin(ServerHistories(stage.client), run.id, 2)
         chat.asked.clear()
-        chat.lines |= script().lines | {"planner": FINISH_LINE, "decider": says(ENOUGH)}
+        chat.lines |= script().lines | {"planner": says(FINISH)}
         fork = await through(stage, _told(request, origin, "Mind the oven."))
         original, result = await run.result(), await fork.result()
 
@@ -94,17 +94,16 @@ async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -
     assert "Mind the oven." in next(words(chat, "planner"))
     assert result.usage.model_calls == len(chat.asked)
     assert result.information_gain[:2] == original.information_gain[:2] and len(original.information_gain) == 4
-    assert result.decisions[:2] == original.decisions[:2]
+    assert result.decisions[0] == original.decisions[0]
     assert [word.text for word in result.feedback] == ["Mind the oven."]
     assert any(f"continues from cycle 2 of {run.id}" in note for note in result.notes)
-    assert {key: said for key, said in knowledge.turns.items() if key[0] == run.id} == kept
 
 
 async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
     """A person's outline of the last inherited cycle applies to the fork, which shows earlier findings."""
-    held = Held(MORE)
+    held = Held(plans(search(ASKED[0])))
     chat = script()
-    chat.lines["decider"] = held
+    chat.lines["planner"] = _in_lines(held, says(plans(search(ASKED[1]))))
     limits = REQUEST.limits.model_copy(update={"max_cycles": 2})
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
@@ -177,11 +176,17 @@ async def test_cycles_of_continued_histories_can_be_forked(serving: Serving) -> 
         ]
 
     assert [len(end.information_gains) for end in ends] == [1, 2, 3]
-    assert [end.turns["planner"].number for end in ends] == [1, 2, 3]
     assert all(end.usage.calls == 0 for end in ends)
 
 
-FINISH_LINE = says(FINISH)
+def _in_lines(*lines: Line) -> Line:
+    """Return lines one after the other."""
+    left = list(lines)
+
+    async def line(prompt: str) -> Reply:
+        return await left.pop(0)(prompt)
+
+    return line
 
 
 def _told(request: RunRequest, origin: ForkOrigin, text: str) -> ForkRunRequest:

@@ -21,7 +21,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, search, story
 from workflows.run.agent import AgentWorkflow
 
 pytestmark = slow
@@ -143,7 +143,6 @@ class Meddled(ScriptedChat):
 def model() -> Meddled:
     """Return a model that plans and asks alternately, is never satisfied, and writes according to its story."""
     question = {"action": "ASK_HUMAN", "query": "Which bread?", "expected_output": "any bread"}
-    decisions = [{"needs_more_research": n % 3 < 2, "reasoning": f"Reason {n}.", "key_factors": []} for n in range(9)]
 
     async def planner(prompt: str) -> Any:
         asked = len(re.findall("Mind matter", prompt))
@@ -153,7 +152,7 @@ def model() -> Meddled:
         asks = bool(re.search(r"kitchen \d*[02468]\b", prompt))
         return {"question": "Which kitchen?" if asks else "", "assumption": "any kitchen" if asks else ""}
 
-    return Meddled(story(planner=planner, decider=in_turn(*decisions), clarifier=clarifier))
+    return Meddled(story(planner=planner, clarifier=clarifier))
 
 
 def request(case: int) -> RunRequest:

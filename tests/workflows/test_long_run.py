@@ -14,8 +14,7 @@ from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRe
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.support.tiers import RUN_ALL, slow
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, says, search, story
-from tests.workflows.research.test_spiral import MORE
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, plans, search, story
 
 pytestmark = slow
 
@@ -75,7 +74,7 @@ async def test_long_research_stays_within_its_bounds(serving: Serving) -> None:
         tasks = [search(f"Does dough {n} rise in kitchen {n}-{k}, and why {'x' * k}?") for k in range(TASKS)]
         return plans(*tasks)
 
-    chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
+    chat = ScriptedChat(story(planner=planner))
     limits = RunLimits(
         min_relevance=0.05,
         max_report_revisions=1,

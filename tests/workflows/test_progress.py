@@ -3,12 +3,20 @@
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.conftest import Serving
 from tests.support.tiers import slow
-from tests.support.worlds import ENOUGH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, search, story
+from tests.support.worlds import (
+    FINISH,
+    KITCHEN,
+    MemoryKnowledge,
+    ScriptedChat,
+    in_turn,
+    plans,
+    search,
+    story,
+)
 from workflows.run.agent import AgentWorkflow
 
 pytestmark = slow
 
-MORE = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WINE = {"query": "How is wine made?", "target_outline_topic": "Wine"}
 
 
@@ -17,8 +25,9 @@ async def test_progress_shows_the_current_cycle_and_outline(serving: Serving) ->
     planner = in_turn(
         plans({"action": "ADD_TO_OUTLINE", **WINE}, search("How long does the dough rise?")),
         plans({"action": "DROP_TOPIC", **WINE}, search("What does mould need?", "Cheese")),
+        FINISH,
     )
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
+    chat = ScriptedChat(story(planner=planner))
     limits = RunLimits(min_relevance=0.05, max_report_revisions=0)
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(RunRequest(question="What of bread and cheese?", corpora=("kitchen",), limits=limits))

@@ -7,7 +7,6 @@ from tests.conftest import Serving
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     Held,
@@ -46,7 +45,7 @@ async def test_a_report_is_written_without_a_cache(serving: Serving) -> None:
     """Research, commands, budgets and continue-as-new work as with a cache; every call is made once."""
     held = Held(build_report({"Bread": "All about it [1]."}))
     planner = in_turn(plans(search("How long does the dough rise?", strategy="react")), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(ENOUGH), report_writer=held))
+    chat = ScriptedChat(story(planner=planner, report_writer=held))
     limits = {"max_history_events": 20, "max_calls": 80, "max_call_output": 256}
     request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update=limits)})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:

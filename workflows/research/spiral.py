@@ -1,8 +1,8 @@
-"""SpiralWorkflow: the research loop, cycle by cycle: critique → plan → act → analyze → synthesize → decide.
+"""SpiralWorkflow: the research loop, cycle by cycle: critique and plan → act → analyze → decide.
 
-The decision of a cycle leads the next plan and the next synthesis. The knowledge of all cycles is an immutable state;
-each phase computes the next one, and the workflow continues as new with it when its history becomes long. The planner
-only proposes: pure rules decide which actions are executed, and guards that no model can override decide when to stop.
+The knowledge of all cycles is an immutable state; each phase computes the next one, and the workflow continues as new
+with it when its history becomes long. The planner reads the dossier and only proposes: pure rules decide which actions
+are executed, and guards that no model can override decide when to stop.
 """
 
 import asyncio
@@ -12,15 +12,14 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.cycle_phases.act import execute_steps, needs_another_plan
 from workflows.research.cycle_phases.analyze import (
-    PassageGroups,
     analyze,
     collect_known_passages,
+    extend_dossier,
     request_topic_names,
 )
-from workflows.research.cycle_phases.decide import decide, stop_reason
+from workflows.research.cycle_phases.decide import stop_reason
 from workflows.research.cycle_phases.plan import plan_cycle
 from workflows.research.cycle_phases.research_loop import ResearchLoop
-from workflows.research.cycle_phases.synthesize import synthesize
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
 
@@ -33,7 +32,7 @@ with workflow.unsafe.imports_passed_through():
 
 @workflow.defn
 class SpiralWorkflow(ControllableWorkflow):
-    """Workflow that gathers the findings of a report and their synthesis."""
+    """Workflow that gathers the findings of a report."""
 
     @workflow.init
     def __init__(self, request: SpiralRequest) -> None:
@@ -73,35 +72,26 @@ class SpiralWorkflow(ControllableWorkflow):
         while not (reason := self._stop_reason()):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
+            await extend_dossier(loop)
             candidates = await self._plan_and_act()
-            await self._conclude_cycle(await analyze(loop, candidates))
+            if loop.end_reason and not self._has_searched():
+                # A plan to finish is no cycle: nothing was found, so there is nothing to analyze or to fork from.
+                loop.update(cycle=loop.state.cycle - 1)
+                continue
+            latent = await analyze(loop, candidates)
+            await loop.try_step(request_topic_names(loop, latent), None, "Latent topics could not be named")
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()
         loop.apply_pending_outline()
         loop.add_decision(reason)
 
-    async def _conclude_cycle(self, latent: PassageGroups) -> None:
-        """Synthesize what the cycle has found, name its latent topics, and decide whether another one follows.
-
-        A model is asked neither before a plan that it makes itself nor for a synthesis without a reader.
-        """
-        loop, effort = self.loop, self.loop.request.effort
-        is_decided = effort.decides and (effort.plans_first_cycle or loop.state.cycle > 1)
-        synthesizes = effort.synthesizes and (effort.plans_first_cycle or is_decided) and not self._stop_reason()
-        naming = loop.try_step(request_topic_names(loop, latent), None, "Latent topics could not be named")
-        await asyncio.gather(naming, *([self._try_synthesis()] if synthesizes else []))
-        if is_decided and not self._stop_reason():
-            loop.end_reason = await loop.try_step(decide(loop), "", f"Cycle {loop.state.cycle} was not judged")
-
-    async def _try_synthesis(self) -> None:
-        """Synthesize the findings; the last synthesis stays if that fails."""
-        await self.loop.try_step(synthesize(self.loop), None, "The findings were not drawn together")
-
     async def _plan_and_act(self) -> tuple[CandidatePassage, ...]:
         """Plan and carry the plan out; plan again while that fails, up to the limit of the run."""
         loop = self.loop
         plan = await plan_cycle(loop)
+        if plan.steps and loop.state.cycle > 1:
+            loop.add_decision(f"Cycle {loop.state.cycle - 1}: the research continued. {loop.state.critique}")
         result = await execute_steps(loop, plan)
         candidates = result.candidates
         for _ in range(loop.request.limits.max_replans):
@@ -112,8 +102,15 @@ class SpiralWorkflow(ControllableWorkflow):
             result = await execute_steps(loop, plan)
             candidates += result.candidates
         if (plan.finish or plan.is_empty) and not candidates:
-            loop.end_reason = f"Ended in cycle {loop.state.cycle}: the planner sees nothing more to look for."
+            ended = research_state.count_cycles(loop.state.cycle - (not self._has_searched()))
+            why = loop.state.critique if plan.finish else ""
+            loop.end_reason = f"Ended after {ended}: {why or 'the planner sees nothing more to look for.'}"
         return candidates
+
+    def _has_searched(self) -> bool:
+        """Return whether a query was made in this cycle."""
+        state = self.loop.state
+        return any(executed.cycle == state.cycle for executed in state.executed)
 
     def _stop_reason(self) -> str:
         request = self.loop.request
@@ -138,7 +135,6 @@ class SpiralWorkflow(ControllableWorkflow):
         loop, blank = self.loop, SpiralState()
         return loop.state.model_copy(
             update={
-                "turns": {role: conversation.turn for role, conversation in loop.conversations.items()},
                 "fallbacks": research_state.merge_fallbacks((*loop.state.fallbacks, *loop.clients.record.fallbacks)),
                 "usage": blank.usage,
                 "unused_budget": blank.unused_budget,
@@ -172,7 +168,7 @@ class SpiralWorkflow(ControllableWorkflow):
         state = self.loop.state
         return SpiralResult(
             topics=state.topics,
-            synthesis=state.synthesis,
+            dossier=state.dossier,
             information_gains=state.information_gains,
             strategy_outcomes=state.strategy_outcomes,
             positions=state.positions,

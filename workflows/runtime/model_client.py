@@ -24,7 +24,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.usage import add_call, record_call
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.run.budget import BudgetAmounts, CallBudget
-    from tenure.contracts.run.role_calls import ConversationTurn, RoleReply, RoleRequest
+    from tenure.contracts.run.role_calls import RoleReply, RoleRequest
     from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
     from tenure.roles.base import BaseRole, Evidence, I, R, Role
 
@@ -35,24 +35,6 @@ MODEL_BUDGETS = ("tokens", "money", "calls")
 
 
 NANOSECONDS_PER_MILLISECOND = 1_000_000
-
-
-class Conversation:
-    """Conversation of a workflow with one role; it restarts after a turn that no model answered."""
-
-    def __init__(self, turn: ConversationTurn) -> None:
-        """Continue with a turn."""
-        self.turn = turn
-        self.passages = 0
-        """Passages of the turns that this workflow has asked for."""
-
-    def advance(self, reply: "RoleReply[Any]", passages: int) -> None:
-        """Move to the next turn after a prompt with some passages, or restart if a fallback gave the reply."""
-        saved = reply.saved
-        tokens = reply.tokens_in + reply.tokens_out + saved.tokens_in + saved.tokens_out
-        is_continued = bool(reply.model_calls or saved.answers)
-        self.turn = self.turn.advance(tokens) if is_continued else self.turn.restart()
-        self.passages = passages if is_continued else 0
 
 
 class ModelClient:
@@ -81,7 +63,6 @@ class ModelClient:
         *,
         summary: str,
         for_writing: bool = False,
-        conversation: Conversation | None = None,
         by_rule: bool = False,
     ) -> R:
         """Execute a role and return its reply, as soon as the run is not paused.
@@ -92,7 +73,6 @@ class ModelClient:
             evidence: passages that it may cite, best first.
             summary: description for the web UI.
             for_writing: whether the call may use the part of the budget that is held back for writing the report.
-            conversation: conversation that the call continues; None for an independent call.
             by_rule: whether the fallback decides because a model would add nothing; it costs no budget.
         """
         await self._workflow.wait_while_paused()
@@ -101,16 +81,12 @@ class ModelClient:
             return decided
         limits = self._workflow.apply_budget_revision(self._limits)
         prompt = input.model_dump_json() if limits.has_model_budget else ""
-        turn = conversation.turn if conversation else None
 
         def call_budget(answers: int) -> CallBudget:
-            return budget.compute_call_budget(limits, prompt, len(evidence), answers, turn.tokens if turn else 0)
+            return budget.compute_call_budget(limits, prompt, len(evidence), answers)
 
-        shown = conversation.passages if conversation else 0
         expected = (
-            budget.compute_expected_amounts(
-                budget.count_shown_bytes(input.model_dump()), max(0, len(evidence) - shown), turn.tokens if turn else 0
-            )
+            budget.compute_expected_amounts(budget.count_shown_bytes(input.model_dump()), len(evidence))
             if limits.has_model_budget
             else BudgetAmounts()
         )
@@ -127,15 +103,12 @@ class ModelClient:
             budget=call_budget(answers) if answers else None,
             budget_exhausted=reserved is None,
             by_rule=by_rule,
-            turn=turn,
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
         if not by_rule:
             self._progress.send_soon()
         reply = await self._execute(role, request, summary)
-        if conversation:
-            conversation.advance(reply, len(evidence))
         if reserved is not None and limits.has_model_budget:
             self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
         return reply.output

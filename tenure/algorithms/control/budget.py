@@ -60,9 +60,7 @@ def compute_cost(price: Price, tokens_in: int, tokens_out: int, tokens_cached: i
     return (fresh * price.input + tokens_cached * cached + tokens_out * price.output) / TOKENS_PER_PRICE
 
 
-def compute_call_budget(
-    limits: RunLimits, prompt: str, passages: int, answers: int, conversation_tokens: int = 0
-) -> CallBudget:
+def compute_call_budget(limits: RunLimits, prompt: str, passages: int, answers: int) -> CallBudget:
     """Return the maximum usage of a call.
 
     Args:
@@ -70,9 +68,8 @@ def compute_call_budget(
         prompt: input of the role.
         passages: number of passages in the prompt.
         answers: maximum number of answers, retries included.
-        conversation_tokens: tokens of the earlier turns of the conversation.
     """
-    tokens_in = conversation_tokens + estimate_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
+    tokens_in = estimate_tokens(prompt) + passages * PASSAGE_TOKENS + PROMPT_TOKENS
     return CallBudget(
         calls=answers,
         tokens_in=answers * tokens_in + (answers - 1) * limits.max_call_output,  # a re-ask shows the answer before it
@@ -96,18 +93,15 @@ def count_shown_bytes(value: Any) -> int:
     return sum(map(count_shown_bytes, value)) if isinstance(value, list | tuple) else 0
 
 
-def compute_expected_amounts(shown_bytes: int, passages: int, conversation_tokens: int = 0) -> BudgetAmounts:
+def compute_expected_amounts(shown_bytes: int, passages: int) -> BudgetAmounts:
     """Return the amounts that a call is expected to use.
 
     Args:
         shown_bytes: bytes of the texts of the role's input.
-        passages: number of passages in the prompt, besides those of the earlier turns.
-        conversation_tokens: tokens of the earlier turns of the conversation.
+        passages: number of passages in the prompt.
     """
-    # A turn that continues a conversation does not repeat most of its input.
-    shown = shown_bytes // 2 if conversation_tokens else shown_bytes
-    written = shown // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
-    tokens = conversation_tokens + written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
+    written = shown_bytes // EXPECTED_BYTES_PER_TOKEN + passages * EXPECTED_PASSAGE_TOKENS
+    tokens = written + EXPECTED_INSTRUCTION_TOKENS + EXPECTED_ANSWER_TOKENS
     return BudgetAmounts(tokens=tokens, calls=1)
 
 

@@ -9,7 +9,7 @@ from tenure.contracts.run.run import FallbackRecord, Usage
 
 PREFERENCE_ROLES: Final = frozenset(
     (
-        *("planner", "outliner", "synthesizer", "report_writer", "report_reviewer"),
+        *("planner", "outliner", "report_writer", "report_reviewer"),
         *("test_writer", "coder", "code_reflector"),
     )
 )

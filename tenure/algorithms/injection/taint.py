@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from tenure.algorithms.injection.detection import contains_instructions, contains_orders
+from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.contracts.base import SourceId
@@ -32,15 +32,14 @@ def find_suspicious_sources(passages: Iterable[Passage]) -> tuple[SourceId, ...]
     return tuple(dict.fromkeys(passage.source for passage in passages if has_instructions(passage)))
 
 
-def is_exposed(input: BaseModel, history: Iterable[str] = ()) -> bool:
+def is_exposed(input: BaseModel) -> bool:
     """Return whether foreign text of a prompt, apart from its passages, contains instructions to language models.
 
     Args:
         input: input of the role: observations, drafts, files, results of tools.
-        history: earlier messages of the same conversation.
     """
     texts = (text for name, value in input if name not in OWN_FIELDS for text in _iterate_texts(value))
-    return any(map(contains_instructions, texts)) or any(map(contains_orders, history))
+    return any(map(contains_instructions, texts))
 
 
 def has_tainted_claim(value: object) -> bool:

@@ -16,8 +16,8 @@ from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 
-_WITHOUT_MODEL: Final = dict.fromkeys(("synthesizes", "reasons", "reflects", "evaluates", "compares_sources"), False)
-"""Steps that need a model: nothing is synthesized, reasoned, reviewed or evaluated by rules."""
+_WITHOUT_MODEL: Final = dict.fromkeys(("reasons", "reflects", "evaluates", "compares_sources"), False)
+"""Steps that need a model: nothing is reasoned, reviewed or evaluated by rules."""
 EFFORT_WITHOUT_MODEL: Mapping[Complexity, ResearchEffort] = {
     "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2, dossier_tokens=10_000, **_WITHOUT_MODEL),
     "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4, dossier_tokens=20_000, **_WITHOUT_MODEL),
@@ -33,8 +33,6 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         outlines=False,
         plans_first_cycle=False,
         imagines=False,
-        synthesizes=False,
-        decides=False,
         reasons=False,
         compares_sources=False,
         reflects=False,
@@ -50,8 +48,6 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         sections=3,
         outline_passages=16,
         plans_first_cycle=False,
-        synthesizes=False,
-        decides=False,
         reasons=False,
         compares_sources=False,
         evaluates=False,
@@ -74,7 +70,7 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
 """Effort for a question of each complexity with a model: decisions that rules make as well cost no call.
 
 A simple question is a direct answer: retrieve, write, check. A moderate one has one plan of a model, after the first
-searches have shown what is missing, and one synthesis. A complex one is decided and synthesized cycle by cycle.
+searches have shown what is missing. A complex one is judged and planned cycle by cycle.
 """
 
 

@@ -20,9 +20,8 @@ from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, MAX_HEADIN
 from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE, is_linked
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.base import RunId
 from tenure.contracts.evidence.disputes import PositionEvidence
-from tenure.contracts.evidence.passages import Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     AnalysisReply,
@@ -30,34 +29,25 @@ from tenure.contracts.research.spiral import (
     Finding,
     LatentTopic,
     PlanStep,
-    Reflection,
     ResearchEffort,
     SpiralState,
     SubagentResult,
     TopicState,
 )
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits, SectionPhase, TopicProgress
 
-PLANNER, SYNTHESIZER = "planner", "synthesizer"
-"""Roles whose conversation spans the whole run."""
 MAX_FALLBACK_REASONS = 40
 """Maximum number of fallback records, each of a role and a reason."""
 MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 264, 48
 """Maximum number of passages of all topics together, and of one topic; the fewer topics, the more passages of each."""
 MAX_LINKED_SHARE = 0.5
 """Maximum share of a topic's passages that are reserved for passages reached through links."""
-MAX_NEW_FINDINGS, MAX_NEW_FINDINGS_WITH_MODEL, MAX_UNPROCESSED = 8, 24, 48
-"""Maximum number of findings that wait for the planner without and with a model, and for the synthesizer; the most
-relevant ones are kept."""
-MAX_PLANNED = 72
-"""Maximum number of findings with a number for the planner."""
-MAX_FINDINGS_PER_TURN = 12
-"""Maximum number of findings that the synthesizer receives in one turn."""
+MAX_NEW_FINDINGS = 8
+"""Maximum number of findings that wait for a plan of rules; the most relevant ones are kept."""
 MAX_LATENT_TOPICS = 6
 """Maximum number of latent topics."""
 MAX_TEXT_LENGTH = 600
-"""Maximum characters of a critique, a reasoning or an assessment."""
+"""Maximum characters of a critique."""
 MAX_NOTES, MAX_NOTE_LENGTH = 40, 400
 """Maximum number of log lines (the first and the last ones are kept), and characters of each."""
 MAX_HYPOTHETICAL_LENGTH = 1000
@@ -70,8 +60,6 @@ MAX_QUERIES_PER_FEEDBACK = 8
 """Maximum number of queries recorded for one piece of feedback."""
 MAX_POSITIONS, MAX_PASSAGES_PER_SIDE = 4, 8
 """Maximum number of positions, and of passages for each side of a position."""
-MAX_CONVERSATION_TURNS, MAX_NUMBERED_PASSAGES = 10, 72
-"""Maximum turns of a conversation, and passages in it, before a new conversation starts; this bounds the context."""
 ENTRY_OVERHEAD = 80
 """Characters that a list entry takes in addition to its texts."""
 COVERED_THRESHOLD = 0.97
@@ -80,12 +68,9 @@ COVERED_THRESHOLD = 0.97
 E = TypeVar("E")
 
 
-def create_initial_state(run: RunId, outline: Sequence[Topic], outline_number: int = 0) -> SpiralState:
+def create_initial_state(outline: Sequence[Topic], outline_number: int = 0) -> SpiralState:
     """Return the state before the first cycle; `outline_number` is the revision of an outline set by the user."""
-    turns = {role: ConversationTurn(run=run, number=0) for role in (PLANNER, SYNTHESIZER)}
-    return SpiralState(
-        topics=tuple(TopicState(topic=topic) for topic in outline), turns=turns, outline_number=outline_number
-    )
+    return SpiralState(topics=tuple(TopicState(topic=topic) for topic in outline), outline_number=outline_number)
 
 
 def apply_outline_change(state: SpiralState, change: OutlineChange, number: int) -> SpiralState:
@@ -122,30 +107,7 @@ def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str
     return state.model_copy(update={"topics": tuple(aims)})
 
 
-def select_new_findings(state: SpiralState, *, has_model: bool) -> tuple[PassageRef, ...]:
-    """Return the findings that the planner sees next, with a model in the order of the topics that they serve."""
-    if not has_model:
-        return state.unplanned[:MAX_NEW_FINDINGS]
-    headings = [aim.topic.heading for aim in state.topics]
-    served = list_finding_topics(state, state.unplanned)
-    order = [headings.index(heading) if heading in headings else len(headings) for heading in served]
-    ranked = sorted(range(len(order)), key=lambda n: (order[n], n))
-    return tuple(state.unplanned[n] for n in ranked)
-
-
-def list_finding_topics(state: SpiralState, findings: Sequence[PassageRef]) -> tuple[str, ...]:
-    """Return the heading of the topic that each finding serves; empty for a finding that no topic has kept."""
-    topics = {passage.chunk: aim.topic.heading for aim in reversed(state.topics) for passage in aim.passages}
-    return tuple(topics.get(finding.chunk, "") for finding in findings)
-
-
-def apply_plan(
-    state: SpiralState,
-    plan: ValidatedPlan,
-    critique: str,
-    feedback_count: int,
-    shown: Sequence[PassageRef] | None = None,
-) -> SpiralState:
+def apply_plan(state: SpiralState, plan: ValidatedPlan, critique: str, feedback_count: int) -> SpiralState:
     """Return the state after a plan.
 
     Args:
@@ -153,9 +115,7 @@ def apply_plan(
         plan: the valid part of the plan.
         critique: critique of the planner.
         feedback_count: number of feedback entries that the planner has seen.
-        shown: findings that the planner was shown and that have numbers from now on; None for all that were waiting.
     """
-    seen = state.unplanned if shown is None else shown
     stay = [aim for aim in state.topics if aim.topic.heading not in plan.dropped_topics]
     added = {topic.heading for topic in plan.added_topics}
     return state.model_copy(
@@ -167,8 +127,7 @@ def apply_plan(
             ),
             "critique": shorten(critique, MAX_TEXT_LENGTH),
             "refused_actions": tuple(plan.rejections[:8]),
-            "unplanned": () if seen else state.unplanned,
-            "planned": (*state.planned, *seen)[:MAX_PLANNED],
+            "unplanned": (),
             "questions_asked": (*state.questions_asked, *plan.questions),
             "planner_feedback_count": feedback_count,
         }
@@ -241,18 +200,11 @@ def describe_positions(positions: Sequence[PositionEvidence]) -> tuple[str, ...]
     )
 
 
-def merge_synthesis(before: SynthesisDraft, after: SynthesisDraft) -> SynthesisDraft:
-    """Return a new synthesis in which situation and complication stay as they were if the new one has no situation."""
-    if after.situation.claims:
-        return after
-    return after.model_copy(update={"situation": before.situation, "complication": before.complication})
-
-
 def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bool = False) -> SpiralState:
     """Return the state after the analysis of a cycle's findings; findings before the first cycle are not a gain.
 
-    With a model, the findings that wait for a turn alternate between queries instead of being the most relevant ones:
-    the question of a topic with several subjects resembles one of them most, whose passages would take all places.
+    With a model, the passages of a topic alternate between queries instead of being the most relevant ones: the
+    question of a topic with several subjects resembles one of them most, whose passages would take all places.
     """
     accepted = Counter(finding.query for finding in analysis.accepted)
     limit = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
@@ -262,8 +214,6 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bo
     gain = compute_information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
     )
-    earlier = sum(query.cycle < state.cycle for query in state.executed)
-    choose = partial(_alternate_queries, earlier=earlier) if has_model else _select_best
     executed = (
         query.model_copy(update={"accepted": accepted[query.query]}) if query.cycle == state.cycle else query
         for query in state.executed
@@ -273,8 +223,9 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bo
             "topics": aims,
             "executed": _keep_newest(tuple(executed), _count_characters, MAX_QUERY_HISTORY_LENGTH),
             "information_gains": (*state.information_gains, round(gain, 4)) if state.cycle else (),
-            "unplanned": choose(state.unplanned, analysis.accepted, MAX_NEW_FINDINGS_WITH_MODEL),
-            "unsynthesized": choose(state.unsynthesized, analysis.accepted, MAX_UNPROCESSED),
+            "unplanned": tuple(
+                _deduplicate((*state.unplanned, *(finding.passage for finding in analysis.accepted)))[:MAX_NEW_FINDINGS]
+            ),
         }
     )
 
@@ -322,10 +273,6 @@ def _record_coverage(state: TopicState, cycle: int) -> TopicState:
     before = state.coverage_history[:cycle]
     missing = (before[-1] if before else 0.0,) * (cycle - len(before))
     return state.model_copy(update={"coverage_history": (*before, *missing, state.coverage)})
-
-
-def _select_best(waiting: Sequence[PassageRef], findings: Sequence[Finding], limit: int) -> tuple[PassageRef, ...]:
-    return tuple(_deduplicate((*waiting, *(finding.passage for finding in findings)))[:limit])
 
 
 def _alternate_queries(
@@ -383,39 +330,6 @@ def add_latent_topics(state: SpiralState, topics: Sequence[LatentTopic]) -> Spir
     return state.model_copy(update={"latent_topics": tuple(kept[-MAX_LATENT_TOPICS:])})
 
 
-def number_findings(state: SpiralState, max_new: int = MAX_FINDINGS_PER_TURN) -> tuple[SpiralState, int]:
-    """Return the state with the next findings numbered for the synthesizer, and the number of those it knows already.
-
-    Numbers never change within a conversation. A new conversation starts with the passages that the synthesis cites, as
-    far as there is room.
-    """
-    turn = state.turns[SYNTHESIZER]
-    known = state.numbered_passages
-    if turn.number == turn.first:
-        cited = {
-            c.chunk for draft in split_synthesis(state.synthesis) for claim in draft.claims for c in claim.citations
-        }
-        known = tuple(passage for passage in known if passage.chunk in cited)[: MAX_NUMBERED_PASSAGES - max_new]
-    have = {passage.chunk for passage in known}
-    waiting = [passage for passage in state.unsynthesized if passage.chunk not in have]
-    numbered = (*known, *waiting[:max_new])
-    return state.model_copy(update={"numbered_passages": numbered, "unsynthesized": tuple(waiting[max_new:])}), len(
-        known
-    )
-
-
-def choose_next_turn(state: SpiralState, role: str) -> ConversationTurn:
-    """Return the next turn of a conversation, or the first turn of a new one if the current one is too long."""
-    turn = state.turns[role]
-    full = role == SYNTHESIZER and len(state.numbered_passages) >= MAX_NUMBERED_PASSAGES
-    return turn.restart() if full or turn.number - turn.first >= MAX_CONVERSATION_TURNS else turn
-
-
-def split_synthesis(synthesis: SynthesisDraft) -> tuple[Draft, Draft, Draft]:
-    """Return situation, complication and resolution."""
-    return synthesis.situation, synthesis.complication, synthesis.resolution
-
-
 def format_new_feedback(feedback: Sequence[Feedback], known_count: int) -> tuple[str, ...]:
     """Return the texts of feedback after the first `known_count` entries, each with the topic it names."""
     return tuple(
@@ -442,38 +356,19 @@ def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], st
     return state.model_copy(update={"feedback_queries": dict(kept)})
 
 
+def count_cycles(count: int) -> str:
+    """Return a number of cycles in words."""
+    return f"{count} cycle{'' if count == 1 else 's'}"
+
+
 def find_stop_reason(state: SpiralState, effort: ResearchEffort) -> str:
     """Return the reason why the research ends after this cycle; empty if it may continue."""
-    cycles = f"{state.cycle} cycle{'' if state.cycle == 1 else 's'}"
+    cycles = count_cycles(state.cycle)
     if has_diminishing_returns(state.information_gains):
         return f"Ended after {cycles}: the last cycles had diminishing returns."
     if state.topics and all(aim.coverage >= COVERED_THRESHOLD for aim in state.topics):
         return f"Ended after {cycles}: every topic is covered."
     return f"Ended after {cycles}: the limit of cycles is reached." if state.cycle >= effort.cycles else ""
-
-
-def apply_decision(state: SpiralState, reflection: Reflection) -> SpiralState:
-    """Return the state with the reflection of a decision, which the next plan and the next synthesis follow."""
-    factors = tuple(shorten(factor, MAX_HEADING_LENGTH) for factor in reflection.missing_core_insights[:5])
-    kept = shorten_reflection(reflection.model_copy(update={"missing_core_insights": factors}))
-    return state.model_copy(
-        update={"reflection": kept, "reasoning": kept.depth_assessment, "key_factors": kept.missing_core_insights}
-    )
-
-
-def shorten_reflection(reflection: Reflection) -> Reflection:
-    """Truncate the texts and lists of a reflection."""
-
-    def cut(lines: Sequence[str]) -> tuple[str, ...]:
-        return tuple(shorten(line, MAX_NOTE_LENGTH) for line in lines[:5])
-
-    return Reflection(
-        overall_quality=reflection.overall_quality,
-        depth_assessment=shorten(reflection.depth_assessment, MAX_TEXT_LENGTH),
-        missing_core_insights=cut(reflection.missing_core_insights),
-        logic_issues=cut(reflection.logic_issues),
-        improvement_suggestions=cut(reflection.improvement_suggestions),
-    )
 
 
 def compute_min_relevance(limits: RunLimits) -> float:

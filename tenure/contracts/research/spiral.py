@@ -7,14 +7,14 @@ from pydantic import ConfigDict, Field
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.disputes import PositionEvidence
-from tenure.contracts.evidence.passages import PassageRef, SearchMode, SynthesisDraft
+from tenure.contracts.evidence.passages import PassageRef, SearchMode
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
+from tenure.contracts.research.dossier import Dossier
 from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.report import Topic
 from tenure.contracts.run.budget import BudgetAmounts
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import (
     ControlState,
     FallbackRecord,
@@ -31,7 +31,6 @@ ActionKind = Literal[
     "SEARCH", "READ", "ANALYZE", "COMPARE", "CALCULATE", "ADD_TO_OUTLINE", "DROP_TOPIC", "ASK_HUMAN", "FINISH"
 ]
 GainTrend = Literal["Increasing", "Steady", "Stalling"]
-SynthesisQuality = Literal["excellent", "good", "moderate", "shallow"]
 
 
 class ResearchEffort(Contract):
@@ -53,10 +52,6 @@ class ResearchEffort(Contract):
     """Whether the planner plans the first cycle; otherwise rules search for every topic of the outline."""
     imagines: bool = True
     """Whether hypothetical answers are written for the topics."""
-    synthesizes: bool = True
-    """Whether the findings are synthesized."""
-    decides: bool = True
-    """Whether the decider judges between two cycles; otherwise the planner ends the research by a plan."""
     reasons: bool = True
     """Whether a line of reasoning is written if no person asks for one."""
     compares_sources: bool = True
@@ -392,21 +387,6 @@ class CompletedSearch(Contract):
     """Reason for which it failed."""
 
 
-class Reflection(Contract):
-    """Critical review of the synthesis."""
-
-    overall_quality: SynthesisQuality
-    """Quality of the synthesis."""
-    depth_assessment: str
-    """Assessment of its depth."""
-    missing_core_insights: tuple[str, ...] = ()
-    """Insights that readers would miss."""
-    logic_issues: tuple[str, ...] = ()
-    """Statements that do not follow."""
-    improvement_suggestions: tuple[str, ...] = ()
-    """Suggested improvements."""
-
-
 class SpiralState(Contract):
     """Research state that one cycle passes to the next; its size is bounded whatever the amount of evidence."""
 
@@ -424,30 +404,14 @@ class SpiralState(Contract):
     """Headings of dropped topics."""
     critique: str = ""
     """Last critique of the planner."""
-    reasoning: str = ""
-    """Reason of the last decision to continue."""
-    key_factors: tuple[str, ...] = ()
-    """Missing information at that decision."""
     refused_actions: tuple[str, ...] = ()
     """Actions of the last plan that were refused, with the reasons."""
     unplanned: tuple[PassageRef, ...] = ()
-    """Findings that the planner has not seen."""
-    planned: tuple[PassageRef, ...] = ()
-    """Findings that the planner has seen, in the order of their numbers, which stay the same through the run."""
-    unsynthesized: tuple[PassageRef, ...] = ()
-    """Findings that the synthesizer has not seen."""
-    numbered_passages: tuple[PassageRef, ...] = ()
-    """Passages known to the synthesizer in its current conversation, in order of their numbers."""
-    synthesis: SynthesisDraft = SynthesisDraft()
-    """Synthesis of the findings so far."""
-    reflection: Reflection | None = None
-    """Last review of the synthesis."""
-    turns: dict[str, ConversationTurn] = {}
-    """Current turns of the planner's and the synthesizer's conversations."""
+    """Most relevant findings since the last plan, about whose names rules ask next."""
+    dossier: Dossier = Dossier()
+    """Passages that a model reads which plans; the report is written from them."""
     planner_feedback_count: int = 0
     """Number of feedback items that the planner has received."""
-    synthesizer_feedback_count: int = 0
-    """Number of feedback items that the synthesizer has received."""
     feedback_queries: dict[str, tuple[str, ...]] = {}
     """Queries made because of feedback, by its text."""
     questions_asked: tuple[str, ...] = ()
@@ -514,8 +478,8 @@ class SpiralResult(Contract):
 
     topics: tuple[TopicState, ...]
     """Topics of the outline with their evidence."""
-    synthesis: SynthesisDraft = SynthesisDraft()
-    """Situation, complication and resolution."""
+    dossier: Dossier = Dossier()
+    """Passages that plans were made with."""
     information_gains: tuple[float, ...] = ()
     """Information gain of each cycle."""
     strategy_outcomes: tuple[StrategyOutcome, ...] = ()

@@ -9,7 +9,7 @@ from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
 from tenure.contracts.research.report import Critique
-from tenure.contracts.research.spiral import Finding, PlannedAction, Reflection, ResearchEffort
+from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, SectionPhase, StepProgress, TaskMode
@@ -129,8 +129,6 @@ class TracedPlan(Contract):
     """Feedback given to the planner."""
     critique: str = ""
     """The planner's critique of the research so far."""
-    thought: str = ""
-    """The planner's reasoning."""
     actions: tuple[PlannedAction, ...] = ()
     """Proposed actions."""
     refused: tuple[str, ...] = ()
@@ -150,14 +148,18 @@ class TracedPlan(Contract):
 
 
 class TracedDecision(Contract):
-    """A decision whether to continue the research."""
+    """Judgement of the next plan on the findings of a cycle."""
 
     continues: bool
-    """Whether it continues."""
+    """Whether the research continues."""
     reasoning: str
     """Reason of the decision."""
-    key_factors: tuple[str, ...] = ()
-    """Missing information."""
+    situation: str = ""
+    """Established facts."""
+    complication: str = ""
+    """Conflicts, exceptions and limits."""
+    missing: tuple[str, ...] = ()
+    """Parts without a full answer, each with what is missing."""
 
 
 class TracedCycle(Contract):
@@ -175,14 +177,8 @@ class TracedCycle(Contract):
     """Information gain; None if unknown."""
     latent_topics: tuple[str, ...] = ()
     """Topics of the sources that are missing in the outline."""
-    situation: str = ""
-    """Situation of the synthesis after the cycle."""
-    complication: str = ""
-    """Complication of the synthesis after the cycle."""
-    reflection: Reflection | None = None
-    """Review of the synthesis."""
     decision: TracedDecision | None = None
-    """Decision after the cycle; None if none was needed."""
+    """Decision after the cycle; None if no plan followed."""
     failures: tuple[str, ...] = ()
     """Calls that failed permanently."""
 

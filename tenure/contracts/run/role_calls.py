@@ -4,7 +4,7 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.base import Contract, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.budget import CallBudget
 
@@ -21,29 +21,6 @@ DEFAULT_HEARTBEAT_SECONDS: Final = 30
 """
 
 
-class ConversationTurn(Contract):
-    """Position in a conversation with a model, of one role over a whole run or of several roles on one text."""
-
-    run: RunId
-    """Id of the run."""
-    name: str = ""
-    """Name of a conversation of several roles; empty for that of the role that is asked."""
-    number: int
-    """Number of the turn, from 0."""
-    first: int = 0
-    """Turn with which the current conversation started."""
-    tokens: int = 0
-    """Tokens of the previous turn's prompt and answer; an estimate of what is repeated before this turn."""
-
-    def advance(self, tokens: int) -> "ConversationTurn":
-        """Return the next turn; `tokens` is the size of this turn's prompt and answer."""
-        return self.model_copy(update={"number": self.number + 1, "tokens": tokens})
-
-    def restart(self) -> "ConversationTurn":
-        """Return the same turn as the first of a new conversation."""
-        return self.model_copy(update={"first": self.number, "tokens": 0})
-
-
 class RoleRequest(Contract, Generic[InputT]):
     """Request to a role; evidence travels by reference."""
 
@@ -57,8 +34,6 @@ class RoleRequest(Contract, Generic[InputT]):
     """Whether the run's budget is exhausted, so that the fallback answers."""
     by_rule: bool = False
     """Whether the fallback answers because a model would add nothing, which the report does not mention."""
-    turn: ConversationTurn | None = None
-    """Position in a conversation; None for a single question."""
     language: str = ""
     """Language of the output; empty for that of the question."""
     fresh: bool = False

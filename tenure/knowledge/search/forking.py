@@ -1,6 +1,6 @@
 """Copy the knowledge of a run after a cycle into a new run.
 
-Findings, conversations and web pages up to the cycle are copied; the original stays unchanged. Copies have ids of their
+Findings and web pages up to the cycle are copied; the original stays unchanged. Copies have ids of their
 own that depend only on the original and the new run, so a repeated fork leaves the same rows.
 """
 
@@ -13,7 +13,6 @@ from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter
-from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.pages import readings
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.errors import EmbeddingModelMismatch
@@ -53,10 +52,8 @@ def fork_run(store: Store, writer: CorpusWriter, model: EmbeddingModel, request:
     """
     names = _copy_pages(store, writer, model, request) if request.web else {}
     _copy_findings(store, request, names)
-    conversations, state = Conversations(store), _rename_ids(request.state, names)
-    turns = {role: conversations.copy_turns(role, turn, request.run) for role, turn in state.turns.items()}
     return ForkReply(
-        state=state.model_copy(update={"turns": turns}),
+        state=_rename_ids(request.state, names),
         evidence=tuple(_rename_ids(passage, names) for passage in request.evidence),
     )
 

@@ -61,8 +61,8 @@ def with_schema(messages: Sequence[Message], name: str, schema: Mapping[str, Any
 def with_instruction(messages: Sequence[Message], instruction: str) -> list[Message]:
     """Add the description of the answer format to the end of the prompt.
 
-    Roles with different answers share a conversation. Prompt caches depend on a prefix that does not change between
-    calls, so the description follows everything that they share. It ends the last message, since some chat templates
+    Roles with different answers share the beginning of a prompt, which prompt caches depend on, so the description
+    follows everything that they share. It ends the last message, since some chat templates
     accept no second message of a person.
     """
     *others, last = messages

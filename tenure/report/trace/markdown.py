@@ -8,10 +8,11 @@ from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
 from tenure.contracts.research.learning import KnownFact
-from tenure.contracts.research.spiral import PlannedAction, Reflection
+from tenure.contracts.research.spiral import PlannedAction
 from tenure.contracts.research.trace import (
     Trace,
     TracedCycle,
+    TracedDecision,
     TracedMemory,
     TracedPlan,
     TracedProgram,
@@ -151,13 +152,7 @@ def _cycle(cycle: TracedCycle) -> str:
         accepted = f"{_counted(len(cycle.accepted), 'passage')} of {_counted(sources, 'source')} accepted"
         lines.append(f"**Information gain** {cycle.gain:.2f}: {accepted}.")
     lines += _labelled("Offered in addition to the outline", _quoted(cycle.latent_topics))
-    lines += _labelled("Situation", escape(cycle.situation))
-    lines += _labelled("Complication", escape(cycle.complication))
-    lines += _looked_back(cycle.reflection) if cycle.reflection else []
-    if cycle.decision:
-        verdict = "continue" if cycle.decision.continues else "end the research"
-        lines.append(f"**Decision** to {verdict}: {escape(cycle.decision.reasoning)}")
-        lines += _labelled("Missing", _quoted(cycle.decision.key_factors))
+    lines += _decision(cycle.decision) if cycle.decision else []
     lines += _listed("Failed", cycle.failures)
     return _titled(f"Cycle {cycle.number}", lines)
 
@@ -167,7 +162,6 @@ def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
         yield f"Replanned at {_seconds(plan.at)}."
     yield from _listed("Feedback", plan.feedback)
     yield from _labelled("Critique", escape(plan.critique))
-    yield from _labelled("Thought", escape(plan.thought))
     if plan.actions:
         yield _block("**Plan**", [_action(action) for action in plan.actions])
     yield from _labelled("No plan", escape(plan.failure))
@@ -212,11 +206,12 @@ def _figures(query: TracedQuery) -> str:
     return ", ".join([f"{query.found} found", f"{query.accepted} accepted", *(f"{n} {why}" for n, why in others if n)])
 
 
-def _looked_back(reflection: Reflection) -> Iterator[str]:
-    yield f"**Reflection** {reflection.overall_quality}. {escape(reflection.depth_assessment)}".rstrip()
-    yield from _listed("Missing insights", reflection.missing_core_insights)
-    yield from _listed("Logic issues", reflection.logic_issues)
-    yield from _listed("Suggestions", reflection.improvement_suggestions)
+def _decision(decision: TracedDecision) -> Iterator[str]:
+    yield from _labelled("Situation", escape(decision.situation))
+    yield from _labelled("Complication", escape(decision.complication))
+    yield from _listed("Missing", decision.missing)
+    verdict = "continue" if decision.continues else "end the research"
+    yield f"**Decision** to {verdict}: {escape(decision.reasoning)}".rstrip(" :")
 
 
 def _generations(trace: Trace) -> Iterator[str]:

@@ -15,7 +15,6 @@ from tenure.algorithms.coding import programs
 from tenure.algorithms.research.planning import STEP_KINDS
 from tenure.algorithms.research.research_state import describe_positions
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.passages import SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
@@ -27,13 +26,11 @@ from tenure.contracts.research.spiral import (
     CompletedSearch,
     Finding,
     PlannedAction,
-    Reflection,
     Rejection,
     SpiralRequest,
     SpiralResult,
     SubagentRequest,
     SubagentResult,
-    SynthesisQuality,
 )
 from tenure.contracts.research.trace import (
     ControlRecord,
@@ -78,21 +75,11 @@ class _PlannerAsked(Contract):
 
 
 class _Planned(Contract):
+    situation: str = ""
+    complication: str = ""
+    missing: tuple[str, ...] = ()
     critique: str = ""
-    thought: str = ""
     plan: tuple[PlannedAction, ...] = ()
-
-
-class _DeciderAsked(Contract):
-    gains: tuple[float, ...] = ()
-
-
-class _Decided(Contract):
-    needs_more_research: bool = False
-    reasoning: str = ""
-    key_factors: tuple[str, ...] = ()
-    overall_quality: SynthesisQuality | None = None
-    logic_issues: tuple[str, ...] = ()
 
 
 class _Named(Contract):
@@ -265,7 +252,10 @@ def _count_initial_passages(recorded_events: Sequence[RecordedEvent]) -> tuple[F
 
 
 def _cycles(recorded_events: Sequence[RecordedEvent], gains: Sequence[float]) -> Iterator[TracedCycle]:
-    """Yield the cycles; each begins with the first call of its planner."""
+    """Yield the cycles; each begins with the first call of its planner, which judges the cycle before.
+
+    A plan that only ends the research is the decision of that cycle, and no cycle of its own.
+    """
     starts = [n for n, h in enumerate(recorded_events) if h.kind == "call" and h.name == "planner"]
     parts = [recorded_events[start:end] for start, end in pairwise([*starts, len(recorded_events)])]
     asked = [_input(part[0], _PlannerAsked) for part in parts]
@@ -276,9 +266,32 @@ def _cycles(recorded_events: Sequence[RecordedEvent], gains: Sequence[float]) ->
         analysis = _find_last_call(within, "analyze_candidates")
         judged = AnalysisReply.model_validate(analysis.result) if analysis else None
         plans = [_plan(parts[n], asked[n], later[n], judged) for n in members]
+        if number > 1 and _ends_research(parts[members[0]]):
+            continue
         following = later[members[-1]]
+        then = parts[members[-1] + 1] if following else ()
         known = gains[number - 1] if len(gains) >= number else following.gain if following else None
-        yield _cycle(number, within, plans, judged, known)
+        yield _cycle(number, within, plans, judged, known, _read_decision(then))
+
+
+def _ends_research(part: Sequence[RecordedEvent]) -> bool:
+    """Return whether a plan has ended the research without another search."""
+    finishes = any(action.action == "FINISH" for action in _output(part[0], _Planned).plan)
+    return finishes and _find_last_call(part, "analyze_candidates") is None
+
+
+def _read_decision(part: Sequence[RecordedEvent]) -> TracedDecision | None:
+    """Return the judgement with which a plan begins; None if there is none."""
+    if not part or not part[0].result:
+        return None
+    said = _output(part[0], _Planned)
+    return TracedDecision(
+        continues=all(action.action != "FINISH" for action in said.plan),
+        reasoning=said.critique,
+        situation=said.situation,
+        complication=said.complication,
+        missing=said.missing,
+    )
 
 
 def _cycle(
@@ -287,36 +300,20 @@ def _cycle(
     plans: Sequence[TracedPlan],
     judged: AnalysisReply | None,
     gain: float | None,
+    decision: TracedDecision | None,
 ) -> TracedCycle:
-    synthesis = _output(_find_last_call(recorded_events, "synthesizer"), SynthesisDraft)
-    decider = _find_last_call(recorded_events, "decider")
-    gains = _input(decider, _DeciderAsked).gains if decider else ()
-    decided = _output(decider, _Decided)
-    decision = TracedDecision(
-        continues=decided.needs_more_research, reasoning=decided.reasoning, key_factors=decided.key_factors
-    )
     return TracedCycle(
         number=number,
         plans=tuple(plans),
         accepted=judged.accepted if judged else (),
         coverage=_coverage(recorded_events),
-        gain=gain if gain is not None else gains[-1] if gains else None,
+        gain=gain,
         latent_topics=tuple(
             topic.heading for topic in _output(_find_last_call(recorded_events, "topic_namer"), _Named).topics
         ),
-        situation=synthesis.situation.text,
-        complication=synthesis.complication.text,
-        reflection=_read_reflection(decided),
-        decision=decision if decider else None,
+        decision=decision,
         failures=tuple(f"{h.name}: {h.failure}" for h in recorded_events if h.kind == "call" and h.failure),
     )
-
-
-def _read_reflection(decided: _Decided) -> Reflection | None:
-    """Return the judgement of a decision on the synthesis; None without a decision."""
-    if decided.overall_quality is None:
-        return None
-    return Reflection(overall_quality=decided.overall_quality, depth_assessment="", logic_issues=decided.logic_issues)
 
 
 def _coverage(recorded_events: Sequence[RecordedEvent]) -> dict[str, float]:
@@ -351,8 +348,7 @@ def _plan(
     return TracedPlan(
         at=planner.at,
         feedback=asked.feedback,
-        critique=said.critique,
-        thought=said.thought,
+        critique=said.critique if asked.cycle == 1 else "",
         actions=said.plan,
         refused=then.not_executed if then else (),
         unassigned=_list_unplanned_queries(said.plan, tasks) if after is not None else (),

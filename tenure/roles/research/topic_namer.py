@@ -90,7 +90,7 @@ def render(input: TopicNamerInput, evidence: Evidence) -> list[Message]:
     bounds = list(_iterate_bounds(input.group_sizes))
     themed = {number: bounds[number - 1] for number in find_themed_groups(input, evidence.passages)}
     user = join_parts(
-        *(mark_passages(evidence.passages[:last], first, 1) for first, last in themed.values()),
+        *(mark_passages(evidence.passages[first:last], first + 1) for first, last in themed.values()),
         wrap_in_tag("question", input.question),
         wrap_in_tag("outline", render_list("Outline", input.outline)),
         "\n".join(f"Group {n}: passages {first + 1} to {last}" for n, (first, last) in themed.items()),

@@ -11,7 +11,6 @@ from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
 from tenure.knowledge.answers import delete_answers
-from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
@@ -101,7 +100,7 @@ def import_runs(settings: Settings, path: Path, check_id: Callable[[str], object
 def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
     """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
 
-    The cached answers of models in these runs are deleted as well, and the conversations with them.
+    The cached answers of models in these runs are deleted as well.
 
     Raises:
         ArchiveUnreadable: the archive cannot be written, or the run belongs to another owner.
@@ -112,9 +111,7 @@ def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
         described = runs.describe_related_runs(run_id) if runs else []
         if runs:
             runs.delete_runs([run.execution for run in described])
-            store = Store(settings.knowledge_uri)
-            delete_answers(store, run_id)
-            Conversations(store).delete_run(run_id)
+            delete_answers(Store(settings.knowledge_uri), run_id)
         return tuple(dict.fromkeys(run.id for run in described))
 
 

@@ -40,10 +40,9 @@ def draw(
 
 def test_the_expected_usage_is_below_the_largest() -> None:
     """A call is expected to use one answer and fewer tokens than the most that it can use."""
-    expected = compute_expected_amounts(1300, 12, 500)
-    most = compute_reservation(RunLimits(), compute_call_budget(RunLimits(), "What is rye? " * 100, 12, 1, 500))
+    expected = compute_expected_amounts(1300, 12)
+    most = compute_reservation(RunLimits(), compute_call_budget(RunLimits(), "What is rye? " * 100, 12, 1))
 
-    assert compute_expected_amounts(1300, 12).tokens > expected.tokens - 500
     assert expected.calls == 1
     assert 12 * 200 < expected.tokens < most.tokens
 
@@ -75,10 +74,6 @@ def test_call_budget_covers_retries() -> None:
     assert one == CallBudget(calls=1, tokens_in=101 + 800 + 2000, tokens_out=1000, priced=True)
     three = compute_call_budget(limits, "x" * 300, 2, MAX_ANSWERS_PER_CALL)
     assert three == CallBudget(calls=3, tokens_in=3 * 2901 + 2000, tokens_out=3000, priced=True)
-    assert (
-        compute_call_budget(limits, "x" * 300, 2, MAX_ANSWERS_PER_CALL, conversation_tokens=500).tokens_in
-        == three.tokens_in + 3 * 500
-    )
     assert compute_reservation(limits, one) == BudgetAmounts(
         tokens=3901, cost_usd=(2901 * 2 + 1000 * 10) / 1e6, calls=1
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.algorithms.injection.detection import contains_instructions, fold_text
+from tenure.algorithms.injection.detection import contains_instructions, contains_orders, fold_text
 from tenure.algorithms.injection.taint import find_suspicious_sources, is_exposed
 from tenure.sources.parsers.parse import parse_file
 from tests.injection.attacks import ATTACKS
@@ -137,7 +137,7 @@ def test_our_own_prompts_are_no_instruction(name: str) -> None:
     case = CASES[name]
     history = [message.content for message in case.role.prompt(case.input, case.evidence)[1:]]
 
-    assert not is_exposed(case.input, history)
+    assert not is_exposed(case.input) and not any(map(contains_orders, history))
     assert not find_suspicious_sources(case.evidence.passages)
 
 

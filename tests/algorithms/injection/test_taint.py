@@ -57,12 +57,6 @@ def test_foreign_text_exposes_a_model_and_own_text_does_not(input: Observed, exp
     assert is_exposed(input) == exposed
 
 
-def test_an_earlier_message_exposes_a_model() -> None:
-    """In a conversation, passages of earlier messages are in the prompt, too."""
-    assert is_exposed(Observed(), [f"<passage>{ORDER}</passage>"])
-    assert not is_exposed(Observed(), ["<passage>Bread rises.</passage>"])
-
-
 def test_all_statements_but_quotes_are_marked_wherever_they_are() -> None:
     """Statements are marked in drafts, syntheses and lists; a verbatim quote of an honest source is not."""
     draft = Draft(blocks=(Block(claims=(FREE, QUOTED)),))

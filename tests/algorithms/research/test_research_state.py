@@ -16,17 +16,11 @@ from tenure.algorithms.research.planning import (
     ValidatedPlan,
     validate_plan,
 )
-from tenure.algorithms.research.research_state import (
-    MAX_CONVERSATION_TURNS,
-    MAX_FINDINGS_PER_TURN,
-    MAX_NUMBERED_PASSAGES,
-    PLANNER,
-    SYNTHESIZER,
-)
 from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.base import ChunkId, RunId, SourceId
-from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.dossier import Dossier
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     AnalysisReply,
@@ -36,23 +30,20 @@ from tenure.contracts.research.spiral import (
     LatentTopic,
     PlannedAction,
     PlanStep,
-    Reflection,
     ResearchEffort,
     SpiralState,
     SubagentResult,
     TopicState,
 )
 from tenure.contracts.run.control import OutlineTopic
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.contracts.run.run import FallbackRecord, Feedback, RunLimits
-from tenure.roles.research.synthesizer import MAX_PART_CHARACTERS
 from tests.support.passages import held, passage, reference
 from tests.support.tiers import slow
 
 RUN = RunId("run-1")
 BREAD = Topic(heading="Making bread", question="How is bread made?")
 CHEESE = Topic(heading="Ripening of cheese", question="How does cheese ripen?")
-BEGUN = research_state.create_initial_state(RUN, (BREAD, CHEESE)).model_copy(update={"cycle": 1})
+BEGUN = research_state.create_initial_state((BREAD, CHEESE)).model_copy(update={"cycle": 1})
 
 
 def finding(passage: PassageRef, topic: str = "Making bread", query: str = "q", novelty: float = 1.0) -> Finding:
@@ -67,24 +58,14 @@ def latent(heading: str, cycle: int = 1) -> LatentTopic:
     return LatentTopic(heading=heading, question=f"{heading}?", passages=3, cycle=cycle)
 
 
-def citing(*chunks: str) -> SynthesisDraft:
-    """Return a synthesis that cites chunks."""
-    cited = tuple(Citation(source=SourceId("s"), chunk=ChunkId(c), start=0, end=1, quote="q") for c in chunks)
-    return SynthesisDraft(situation=Draft(blocks=(Block(claims=(Claim(text="It is so.", citations=cited),)),)))
-
-
 def chunks(passages: Sequence[PassageRef]) -> list[str]:
     return [passage.chunk for passage in passages]
 
 
 def test_initial_state() -> None:
-    """Before the first cycle no topic is covered, and both conversations are new."""
-    begun = research_state.create_initial_state(RUN, (BREAD, CHEESE))
+    """Before the first cycle no topic is covered."""
+    begun = research_state.create_initial_state((BREAD, CHEESE))
     assert begun.topics == (TopicState(topic=BREAD), TopicState(topic=CHEESE))
-    assert begun.turns == {
-        PLANNER: ConversationTurn(run=RUN, number=0),
-        SYNTHESIZER: ConversationTurn(run=RUN, number=0),
-    }
     assert (begun.cycle, begun.information_gains) == (0, ())
 
 
@@ -161,7 +142,7 @@ def test_analysis_updates_coverage_and_gain() -> None:
     assert [aim.coverage for aim in after.topics] == pytest.approx([0.3, 0.0])
     assert after.information_gains == pytest.approx((0.3 / 2 + 0.2 * 0.5,))
     assert [e.accepted for e in after.executed] == [1, 0]
-    assert after.topics[0].passages == after.unplanned == after.unsynthesized == (reference(0.5),)
+    assert after.topics[0].passages == after.unplanned == (reference(0.5),)
 
 
 def test_empty_analysis_has_no_gain() -> None:
@@ -176,7 +157,7 @@ def test_empty_analysis_has_no_gain() -> None:
 def test_coverage_is_recorded_per_cycle() -> None:
     """Index 0 is before the first cycle; a new topic has 0 for earlier cycles."""
     at_hand = research_state.apply_analysis(
-        research_state.create_initial_state(RUN, (BREAD,)), AnalysisReply(accepted=(finding(reference(0.5)),))
+        research_state.create_initial_state((BREAD,)), AnalysisReply(accepted=(finding(reference(0.5)),))
     )
     second = at_hand.model_copy(update={"cycle": 2, "topics": (*at_hand.topics, TopicState(topic=CHEESE))})
     after = research_state.apply_analysis(second, AnalysisReply())
@@ -188,7 +169,7 @@ def test_coverage_is_recorded_per_cycle() -> None:
 def test_findings_before_the_first_cycle_are_no_gain() -> None:
     """Findings before the first cycle are no gain."""
     at_hand = research_state.apply_analysis(
-        research_state.create_initial_state(RUN, (BREAD, CHEESE)), AnalysisReply(accepted=(finding(reference(0.9)),))
+        research_state.create_initial_state((BREAD, CHEESE)), AnalysisReply(accepted=(finding(reference(0.9)),))
     )
 
     assert (at_hand.information_gains, at_hand.unplanned) == ((), (reference(0.9),))
@@ -211,14 +192,12 @@ def test_most_relevant_findings_wait() -> None:
     found = [finding(reference(n / 100, chunk=f"c{n:02}")) for n in range(1, 61)]
     after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=(*found, finding(reference(0.6, chunk="c60")))))
 
-    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 36, -1)]
-    assert research_state.select_new_findings(after, has_model=False) == after.unplanned[:8]
-    assert chunks(after.unsynthesized) == [f"c{n}" for n in range(60, 12, -1)]
+    assert chunks(after.unplanned) == [f"c{n}" for n in range(60, 52, -1)]
     assert len(after.topics[0].passages) == research_state.MAX_PASSAGES_PER_TOPIC
 
 
-def test_with_a_model_every_query_has_findings_that_wait() -> None:
-    """Findings of a query that are less relevant than all others wait too, and new ones do not replace earlier ones."""
+def test_with_a_model_every_query_has_passages_of_a_topic() -> None:
+    """Passages of a query that are less relevant than all others have places too, and the newest come first."""
     rye = [finding(reference(0.9 - n / 100, chunk=f"rye{n:02}")) for n in range(40)]
     wheat = [
         finding(reference(0.3 - n / 100, chunk=f"wheat{n}")).model_copy(update={"query": "wheat"}) for n in range(3)
@@ -228,11 +207,9 @@ def test_with_a_model_every_query_has_findings_that_wait() -> None:
     better = finding(reference(0.95, chunk="rye01"))
     second = research_state.apply_analysis(first, AnalysisReply(accepted=(spelt, better)), has_model=True)
 
-    assert chunks(first.unplanned)[:7] == ["rye00", "wheat0", "rye01", "wheat1", "rye02", "wheat2", "rye03"]
-    assert (len(first.unplanned), len(first.unsynthesized)) == (24, 43)
-    assert chunks(second.unsynthesized)[:4] == ["spelt", "rye01", "rye00", "wheat0"]
-    assert second.unsynthesized[1].relevance == 0.95
-    assert [chunks(aim.passages)[:3] for aim in second.topics[:1]] == [["spelt", "rye01", "rye00"]]
+    assert chunks(first.topics[0].passages)[:7] == ["rye00", "wheat0", "rye01", "wheat1", "rye02", "wheat2", "rye03"]
+    assert chunks(second.topics[0].passages)[:4] == ["spelt", "rye01", "rye00", "wheat0"]
+    assert second.topics[0].passages[1].relevance == 0.95
 
 
 def test_linked_passages_have_reserved_places() -> None:
@@ -279,66 +256,6 @@ def waiting(count: int, first: int = 0) -> tuple[PassageRef, ...]:
     return tuple(reference(0.5, chunk=f"c{n:03}") for n in range(first, first + count))
 
 
-def test_findings_are_numbered_in_batches() -> None:
-    """Earlier findings keep their numbers within a conversation."""
-    first, known = research_state.number_findings(BEGUN.model_copy(update={"unsynthesized": waiting(30)}))
-    turns = {**first.turns, SYNTHESIZER: first.turns[SYNTHESIZER].advance(9)}
-    second, before = research_state.number_findings(first.model_copy(update={"turns": turns}))
-
-    assert (known, first.numbered_passages, first.unsynthesized) == (
-        0,
-        waiting(MAX_FINDINGS_PER_TURN),
-        waiting(18, MAX_FINDINGS_PER_TURN),
-    )
-    assert (before, second.numbered_passages) == (MAX_FINDINGS_PER_TURN, waiting(2 * MAX_FINDINGS_PER_TURN))
-
-
-def test_finding_is_numbered_once() -> None:
-    """Finding is numbered once."""
-    turns = {**BEGUN.turns, SYNTHESIZER: ConversationTurn(run=RUN, number=1)}
-    state = BEGUN.model_copy(update={"turns": turns, "numbered_passages": waiting(3), "unsynthesized": waiting(5)})
-    after, known = research_state.number_findings(state)
-
-    assert (known, after.numbered_passages, after.unsynthesized) == (3, waiting(5), ())
-
-
-def test_new_conversation_keeps_cited_findings() -> None:
-    """New conversation keeps cited findings."""
-    state = BEGUN.model_copy(update={"numbered_passages": waiting(5), "synthesis": citing("c003", "c001", "gone")})
-    after, known = research_state.number_findings(state)
-
-    assert (known, chunks(after.numbered_passages)) == (2, ["c001", "c003"])
-
-
-def test_numbered_findings_are_limited() -> None:
-    """A synthesis that cites everything leaves room for new findings."""
-    every = waiting(200)
-    state = BEGUN.model_copy(
-        update={"numbered_passages": every, "synthesis": citing(*chunks(every)), "unsynthesized": waiting(20, 200)}
-    )
-    after, known = research_state.number_findings(state)
-
-    assert (known, len(after.numbered_passages)) == (
-        MAX_NUMBERED_PASSAGES - MAX_FINDINGS_PER_TURN,
-        MAX_NUMBERED_PASSAGES,
-    )
-
-
-def test_long_conversation_restarts() -> None:
-    """After a number of turns, and for the synthesizer after a number of passages."""
-    long = {role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS, tokens=5) for role in (PLANNER, SYNTHESIZER)}
-    short = {
-        role: ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS - 1, tokens=5) for role in (PLANNER, SYNTHESIZER)
-    }
-    anew = ConversationTurn(run=RUN, number=MAX_CONVERSATION_TURNS, first=MAX_CONVERSATION_TURNS)
-    full = BEGUN.model_copy(update={"turns": short, "numbered_passages": waiting(MAX_NUMBERED_PASSAGES)})
-
-    assert research_state.choose_next_turn(BEGUN.model_copy(update={"turns": long}), PLANNER) == anew
-    assert research_state.choose_next_turn(BEGUN.model_copy(update={"turns": short}), SYNTHESIZER) == short[SYNTHESIZER]
-    assert research_state.choose_next_turn(full, PLANNER) == short[PLANNER]
-    assert research_state.choose_next_turn(full, SYNTHESIZER) == short[SYNTHESIZER].restart()
-
-
 def test_only_new_feedback_is_formatted() -> None:
     """Only new feedback is formatted."""
     wishes = (Feedback(text="Be short."), Feedback(text="More rye.", topic="Bread"), Feedback(text="Less salt."))
@@ -366,11 +283,11 @@ def test_queries_are_recorded_for_feedback() -> None:
 def test_open_points_are_listed() -> None:
     """Questions to the user and latent topics are listed."""
     latent = (LatentTopic(heading="Rye", question="What is rye?", passages=3, cycle=1),)
-    state = research_state.create_initial_state(RunId("r"), []).model_copy(
+    state = research_state.create_initial_state([]).model_copy(
         update={"questions_asked": ("Which oven? Assumed: any",), "latent_topics": latent}
     )
 
-    assert research_state.list_open_points(research_state.create_initial_state(RunId("r"), [])) == ()
+    assert research_state.list_open_points(research_state.create_initial_state([])) == ()
     assert research_state.list_open_points(state) == (
         "Question to the user: Which oven? Assumed: any",
         "The sources also cover these topics, which are not part of the report: “Rye”.",
@@ -399,33 +316,6 @@ def covered(*shares: float, **others: object) -> SpiralState:
 def test_stop_reasons(state: SpiralState, why: str) -> None:
     """Diminishing returns, coverage and the limit of cycles end the research."""
     assert research_state.find_stop_reason(state, ResearchEffort(cycles=3, subagents=2, hops=1, sections=2)) == why
-
-
-def test_decision_is_truncated() -> None:
-    """Decision is truncated."""
-    judged = Reflection(
-        overall_quality="good", depth_assessment="because " * 200, missing_core_insights=("factor " * 50,) * 9
-    )
-    after = research_state.apply_decision(BEGUN, judged)
-
-    assert len(after.reasoning) <= research_state.MAX_TEXT_LENGTH
-    assert len(after.key_factors) == 5 and all(len(factor) <= MAX_HEADING_LENGTH for factor in after.key_factors)
-
-
-def test_reflection_is_truncated() -> None:
-    """At most five entries per list; short texts stay unchanged."""
-    long = Reflection(
-        overall_quality="good",
-        depth_assessment="deep " * 500,
-        missing_core_insights=("insight " * 500,) * 9,
-        logic_issues=("short",),
-    )
-    short = research_state.shorten_reflection(long)
-
-    assert len(short.depth_assessment) <= research_state.MAX_TEXT_LENGTH
-    assert len(short.missing_core_insights) == 5
-    assert all(len(line) <= research_state.MAX_NOTE_LENGTH for line in short.missing_core_insights)
-    assert (short.overall_quality, short.logic_issues, short.improvement_suggestions) == ("good", ("short",), ())
 
 
 def test_min_relevance_of_a_finding() -> None:
@@ -537,21 +427,6 @@ def found_by(state: SpiralState, number: int) -> SubagentResult:
     )
 
 
-def worst_synthesis(known: Sequence[PassageRef]) -> SynthesisDraft:
-    """Return a synthesis with the maximum length and citations of each part."""
-
-    def cited(passage: PassageRef) -> Citation:
-        return Citation(source=passage.source, chunk=passage.chunk, start=10**6, end=10**6 + 1, quote="q" * 95)
-
-    def part(first: int) -> Draft:
-        groups = (known[n : n + 4] for n in range(first, first + 48, 4))
-        claims = tuple(Claim(text="t" * 20, citations=tuple(map(cited, group))) for group in groups)
-        assert sum(len(claim.model_dump_json()) for claim in claims) <= MAX_PART_CHARACTERS
-        return Draft(blocks=(Block(claims=claims),))
-
-    return SynthesisDraft(situation=part(0), complication=part(24))
-
-
 def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
     """Apply the largest possible cycle to a state."""
     state = state.model_copy(update={"cycle": state.cycle + 1})
@@ -585,28 +460,22 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
         )
         for n in range(3)
     ]
-    turn = research_state.choose_next_turn(state, SYNTHESIZER)
-    state = research_state.add_latent_topics(state, named).model_copy(
-        update={"turns": {**state.turns, SYNTHESIZER: turn}}
-    )
-    state, _ = research_state.number_findings(state)
-    reflection = Reflection(
-        overall_quality="moderate",
-        depth_assessment="d" * LONG,
-        missing_core_insights=("m" * LONG,) * 8,
-        logic_issues=("l" * LONG,) * 8,
-        improvement_suggestions=("i" * LONG,) * 8,
-    )
+    state = research_state.add_latent_topics(state, named)
+    passages = tuple(candidate.passage for candidate in found) * 4
     line = distinct(state.cycle, "line")
-    state = state.model_copy(
+    return state.model_copy(
         update={
-            "turns": {**state.turns, SYNTHESIZER: turn.advance(10**6)},
-            "synthesis": worst_synthesis(state.numbered_passages),
+            # Of a dossier that is full of short passages, of which every part has all.
+            "dossier": Dossier(
+                passages=passages,
+                parts={heading: tuple(range(1, len(passages) + 1)) for heading in headings},
+                tokens=10**6,
+                omitted=tuple(passage.chunk for passage in passages[: research_state.MAX_PASSAGES]),
+            ),
             "decisions": research_state.append_log(state.decisions, line),
             "notes": research_state.append_log(research_state.append_log(state.notes, line), line),
         }
     )
-    return research_state.apply_decision(state, reflection)
 
 
 @slow
@@ -617,14 +486,13 @@ def test_state_size_is_bounded() -> None:
         for n in range(12)
     ]
     effort = ResearchEffort(cycles=100, subagents=4, hops=2, sections=12)
-    state = research_state.create_initial_state(RUN, outline)
+    state = research_state.create_initial_state(outline)
     sizes = []
     for _ in range(50):
         state = cycle_of(state, effort)
         sizes.append(len(state.model_dump_json().encode()))
 
     assert (state.cycle, len(state.topics), len(state.dropped)) == (50, 12, research_state.MAX_DROPPED_TOPICS)
-    assert len(state.numbered_passages) == MAX_NUMBERED_PASSAGES
     assert max(sizes) < LIMIT
 
 
@@ -648,7 +516,7 @@ def test_fallbacks_are_merged_by_role_and_reason() -> None:
 def test_findings_stay_with_topics_of_a_users_outline() -> None:
     """A renamed topic keeps its passages, a dropped one cannot return, a new one is empty."""
     outline = (Topic(heading="Bread", question="?"), Topic(heading="Cheese", question="?"))
-    state = research_state.create_initial_state(RunId("r"), outline)
+    state = research_state.create_initial_state(outline)
     known = state.topics[0].model_copy(update={"coverage": 0.5, "passages": (reference(0.5, "bread"),)})
     state = state.model_copy(update={"topics": (known, state.topics[1])})
     lines = (OutlineTopic(heading="Wine"), OutlineTopic(heading="Loaves", renamed_from="Bread"))
@@ -661,7 +529,7 @@ def test_findings_stay_with_topics_of_a_users_outline() -> None:
 
 def test_answered_question_loses_its_assumption() -> None:
     """Answered question loses its assumption."""
-    state = research_state.create_initial_state(RunId("r"), ()).model_copy(
+    state = research_state.create_initial_state(()).model_copy(
         update={"questions_asked": (f"Which?{ASSUMPTION_SEPARATOR}any", f"Whose?{ASSUMPTION_SEPARATOR}ours")}
     )
 
@@ -696,34 +564,6 @@ def test_positions_are_limited() -> None:
     assert len(merged[0].supporting) == research_state.MAX_PASSAGES_PER_SIDE
 
 
-def test_findings_of_a_model_are_ordered_by_topic() -> None:
-    """With a model the findings come topic by topic; those that no topic has kept come last."""
-    found = [finding(reference(n / 10, chunk=f"c{n}"), topic=BEGUN.topics[n % 2].topic.heading) for n in range(1, 5)]
-    after = research_state.apply_analysis(BEGUN, AnalysisReply(accepted=tuple(found)))
-    stray = reference(0.95, chunk="stray")
-    after = after.model_copy(update={"unplanned": (stray, *after.unplanned)})
-    headings = [topic.topic.heading for topic in BEGUN.topics]
-
-    shown = research_state.select_new_findings(after, has_model=True)
-
-    assert chunks(shown) == ["c4", "c2", "c3", "c1", "stray"]
-    assert research_state.list_finding_topics(after, shown) == (*[headings[0]] * 2, *[headings[1]] * 2, "")
-
-
-def test_findings_keep_their_numbers() -> None:
-    """Findings that a planner was shown get the next numbers; those that rules planned with wait for a model."""
-    waiting = BEGUN.model_copy(update={"unplanned": (reference(0.9, chunk="a"), reference(0.8, chunk="b"))})
-    by_rule = research_state.apply_plan(waiting, ValidatedPlan(), "", 0, shown=())
-    shown = research_state.apply_plan(waiting, ValidatedPlan(), "", 0)
-    later = research_state.apply_plan(
-        shown.model_copy(update={"unplanned": (reference(0.7, chunk="c"),)}), ValidatedPlan(), "", 0
-    )
-
-    assert (chunks(by_rule.unplanned), by_rule.planned) == (["a", "b"], ())
-    assert (shown.unplanned, chunks(shown.planned)) == ((), ["a", "b"])
-    assert chunks(later.planned) == ["a", "b", "c"]
-
-
 def test_open_parts_follow_the_analysis() -> None:
     """A topic has the open parts of the last analysis; a new question has none yet."""
     first = BEGUN.topics[0].topic
@@ -738,15 +578,3 @@ def test_open_parts_follow_the_analysis() -> None:
     assert [topic.open_parts for topic in after.topics][:2] == [("rye",), None]
     assert research_state.align_topics(after.topics, asked_anew)[0].open_parts is None
     assert research_state.align_topics(after.topics, same)[0].open_parts == ("rye",)
-
-
-def test_an_ending_without_a_situation_keeps_the_situation_before() -> None:
-    """The last turn may write recommendations and gaps alone."""
-    draft = Draft(blocks=(Block(claims=(Claim(text="Bread rises."),)),))
-    ending = Draft(blocks=(Block(claims=(Claim(text="So wait."),)),))
-    before = SynthesisDraft(situation=draft, complication=draft)
-
-    merged = research_state.merge_synthesis(before, SynthesisDraft(resolution=ending))
-
-    assert merged == SynthesisDraft(situation=draft, complication=draft, resolution=ending)
-    assert research_state.merge_synthesis(before, SynthesisDraft(situation=ending)).complication == Draft()

@@ -117,7 +117,7 @@ def test_inventions_are_planted_in_prose(model: PeerModel) -> None:
     assert all(f"{text.removesuffix('.')} [4]." in answer for text in INVENTIONS.values())
 
 
-@pytest.mark.parametrize("name", ["synthesizer", "answerer"])
+@pytest.mark.parametrize("name", ["reasoner", "answerer"])
 def test_planted_answers_fit_the_roles_of_tenure(model: PeerModel, name: str) -> None:
     """A planted answer is valid, so that no correction removes it."""
     model.begin_run(QUESTIONS[0], Behaviour(plants=True))

@@ -12,10 +12,7 @@ import pytest
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveRequest
-from tenure.contracts.messages import Message
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.role_calls import ConversationTurn
-from tenure.knowledge.memory.conversations import Conversations
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.store import Store
 from tenure.temporal import connection
@@ -206,17 +203,12 @@ def test_a_deleted_run_is_gone_everywhere(running: CommandLine) -> None:
     assert running("ask", "gone-1", "And who made it?").returncode == 0
     assert running("start", "wait a while", "--id", "gone-2", "--detach").returncode == 0
     archive(running, "gone-1", "gone-1/ask", deleted=False)
-    conversations = Conversations(Store(running.settings.knowledge_uri))
-    turn = ConversationTurn(run=RunId("gone-1"), number=0)
-    said = [Message(role="user", content="What is this?")]
-    conversations.save_turn("planner", turn, said, starts_conversation=True)
     done, open_run, unknown = (running("delete", f"gone-{n}") for n in (1, 2, 3))
     running("cancel", "gone-2")
     runs = ArchivedRuns.open(running.settings.knowledge_uri)
 
     assert (done.returncode, open_run.returncode, unknown.returncode) == (0, 1, 2)
     assert runs is not None and runs.describe_related_runs("gone-1") == []
-    assert conversations.load_turns("planner", turn.advance(0)) == ()
     assert "there is no run gone-1" in error_line(running("report", "gone-1").stderr)
     assert "is still running" in error_line(open_run.stderr)
 

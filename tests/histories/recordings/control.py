@@ -19,7 +19,7 @@ from tests.histories.recorder import (
     wait_for_question,
     wait_for_signal,
 )
-from tests.histories.recordings.reports import MORE, WRITTEN
+from tests.histories.recordings.reports import WRITTEN
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
@@ -42,9 +42,9 @@ GREEDY = {"effort": "complex", "has_model": True, "max_report_revisions": 10, "m
 
 
 def greedy() -> ScriptedChat:
-    """Return a model whose planner and decider always request more, each time something else."""
+    """Return a model whose planner always requests more, each time something else."""
     plan = in_turn(*(plans(search(f"What is flour number{n} word{n} made of?")) for n in range(50)))
-    chat = ScriptedChat(story(planner=plan, decider=says(MORE)), bill=TokenUsage(tokens_in=2000, tokens_out=200))
+    chat = ScriptedChat(story(planner=plan), bill=TokenUsage(tokens_in=2000, tokens_out=200))
     chat.prices = dict.fromkeys(chat.lines, PRICE)
     return chat
 

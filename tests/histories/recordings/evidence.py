@@ -383,8 +383,7 @@ async def read_further(recorder: Recorder) -> None:
         search("What follows from Mars?", "Cheese", id="c", depends_on=["b"]),
     )
     reading = {"action": "READ", "query": "sourdough", "target_outline_topic": "Bread", "passage": 1, "id": "r"}
-    more = {"needs_more_research": True, "reasoning": "More is missing.", "key_factors": []}
-    chat = ScriptedChat(story(planner=in_turn(first, plans(reading), FINISH), decider=says(more)))
+    chat = ScriptedChat(story(planner=in_turn(first, plans(reading), FINISH)))
     await recorder.run(chat, limit(REQUEST, min_relevance=0.2, effort="complex", max_cycles=2))
 
 

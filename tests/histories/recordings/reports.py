@@ -1,7 +1,6 @@
 """Record research runs: outline, cycles, sections, revisions, and the commands of people to them."""
 
 import asyncio
-from typing import Any
 
 from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, flood
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
@@ -10,7 +9,6 @@ from tenure.contracts.run.run import Feedback
 from tenure.models.errors import RequestRejected
 from tests.histories.recorder import REQUEST, SHORT, Handle, Recorder, limit, tell, wait_for_signal
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     ROUTE,
@@ -31,7 +29,6 @@ from tests.workflows.test_long_run import Endless
 from workflows.run.agent import AgentWorkflow
 from workflows.run.signal_queue import MAX_QUEUED_SIGNALS, MAX_SIGNALS_PER_TASK
 
-MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "Mould is missing.", "key_factors": ["mould"]}
 WRITTEN = build_report({"Bread": "This is all about bread [1].", "Cheese": "This is all about cheese [2]."})
 COMPLEX = {**ROUTE, "complexity": "complex"}
 
@@ -64,7 +61,6 @@ async def fallback(recorder: Recorder) -> None:
 
 async def cycles(recorder: Recorder) -> None:
     """Record a research of two cycles; feedback during the first decision reaches the second plan."""
-    held = Held(MORE)
     added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
     first = plans(
         search("How long does the dough rise?", id="a"),
@@ -77,7 +73,8 @@ async def cycles(recorder: Recorder) -> None:
         search("What does the mould of blue cheese need?", "Cheese", id="d"),
         {"action": "DROP_TOPIC", "target_outline_topic": "Wine"},
     )
-    chat = ScriptedChat(story(planner=in_turn(first, second), decider=_first(held, says(ENOUGH))))
+    held = Held({**second, "critique": "Mould is missing.", "missing": ["Cheese: open – mould"]})
+    chat = ScriptedChat(story(planner=_in_lines([says(first), held, says(FINISH)])))
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()
@@ -231,7 +228,7 @@ async def replanned(recorder: Recorder) -> None:
         *(search(f"Who rules number{n} planet{n}?", id=f"n{n}", strategy="direct") for n in range(3)),
     )
     more = plans(search("Which sourdough is in rye bread?", id="c"))
-    chat = ScriptedChat(story(planner=in_turn(circle, more, nothing, plans(), FINISH), decider=says(MORE)))
+    chat = ScriptedChat(story(planner=in_turn(circle, more, nothing, plans(), FINISH)))
     await recorder.run(chat, limit(REQUEST, min_relevance=0.2, effort="complex", max_cycles=3))
 
 
@@ -262,7 +259,7 @@ async def failed_search(recorder: Recorder) -> None:
 async def failed_research(recorder: Recorder) -> None:
     """Record a research that ends with what it has, since a step of its second cycle fails."""
     planner: list[Line] = [says(plans(search("How long does the dough rise?"))), refuse]
-    chat = ScriptedChat(story(planner=_in_lines(planner), decider=says(MORE)))
+    chat = ScriptedChat(story(planner=_in_lines(planner)))
     await recorder.run(chat)
 
 
@@ -300,16 +297,15 @@ async def direct_answer(recorder: Recorder) -> None:
 async def effort_by_worth(recorder: Recorder) -> None:
     """Record a run of complex effort with a model: rules plan the first cycle, the model the others."""
     planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
-    decider = says({**MORE, "overall_quality": "moderate", "logic_issues": ["It does not follow."]})
-    chat = ScriptedChat(story(planner=planner, decider=decider))
+    chat = ScriptedChat(story(planner=planner))
     await recorder.run(chat, limit(REQUEST, effort="complex", has_model=True))
 
 
 async def outline_set(recorder: Recorder) -> None:
     """Record an outline that is set before the research, and an outline that replaces it between two cycles."""
     route = Held({"mode": "RESEARCH", "complexity": "moderate", "query_type": "factual", "reason": "asked so"})
-    decision = Held(ENOUGH)
-    planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
+    decision = Held(FINISH)
+    planner = _in_lines([says(plans(search("How long does the dough rise?"))), decision, says(FINISH)])
 
     async def act(handle: Handle) -> None:
         await route.reached.wait()
@@ -321,7 +317,7 @@ async def outline_set(recorder: Recorder) -> None:
         await wait_for_signal(recorder.client.get_workflow_handle(f"{handle.id}/spiral"), "update_control")
         decision.released.set()
 
-    await recorder.run(ScriptedChat(story(router=route, planner=planner, decider=decision)), act=act)
+    await recorder.run(ScriptedChat(story(router=route, planner=planner)), act=act)
 
 
 async def outline_changed(recorder: Recorder) -> None:
@@ -356,7 +352,7 @@ async def continued(recorder: Recorder) -> None:
     """Record a research that is continued as new after each cycle."""
     asked = ("What is bread made of?", "How does cheese ripen?", "Which sourdough is in rye bread?")
     planner = in_turn(*(plans(search(query)) for query in asked), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
+    chat = ScriptedChat(story(planner=planner))
     request = limit(REQUEST, max_history_events=20, effort="complex", max_cycles=3)
     await recorder.run(chat, request)
 
@@ -369,7 +365,7 @@ async def many_tasks(recorder: Recorder) -> None:
         n = next(numbers)
         return plans(*(search(f"Does dough {n} rise in kitchen {n}-{k}, and why {'x' * k}?") for k in range(4)))
 
-    chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
+    chat = ScriptedChat(story(planner=planner))
     request = limit(SHORT, effort="complex", max_cycles=2, subagents=4)
     await recorder.run(chat, request, knowledge=Endless(dict(KITCHEN)))
 

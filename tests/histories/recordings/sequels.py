@@ -23,9 +23,8 @@ from tests.histories.recorder import (
     tell,
     wait_for_question,
 )
-from tests.histories.recordings.reports import MORE, refuse
+from tests.histories.recordings.reports import refuse
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     ROUTE,
@@ -56,7 +55,7 @@ async def fork(recorder: Recorder) -> None:
     """Record a run of two cycles, and a fork that continues after the first with feedback and a search of the web."""
     asked = ("What is bread made of?", "How does cheese ripen?", "Which sourdough is in rye bread?")
     planner = in_turn(*(plans(search(query)) for query in asked), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH, ENOUGH)))
+    chat = ScriptedChat(story(planner=planner))
     request = limit(SHORT, effort="complex", max_cycles=2).model_copy(update={"ingest": ()})
     outside = Outside()
     knowledge = Reticent(dict(KITCHEN), pages=dict(PAGES), whole=QUESTION)

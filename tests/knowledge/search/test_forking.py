@@ -9,10 +9,8 @@ import pytest
 from tenure.contracts.base import RunId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.evidence.web import FetchedPage, ProviderOutcome, ReadPagesRequest
-from tenure.contracts.messages import Message
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import SpiralState, TopicState
-from tenure.contracts.run.role_calls import ConversationTurn
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.cache import PageCache
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, UnknownCorpus
@@ -140,26 +138,6 @@ def test_findings_of_later_cycles_are_new_to_a_fork(knowledge: KnowledgeBase, in
         ).accepted
         == ()
     )
-
-
-@slow
-def test_conversation_continues_from_its_turn(knowledge: KnowledgeBase) -> None:
-    """The fork has the messages before its next turn, and its own messages do not appear in the origin."""
-    for number in range(3):
-        message = Message(role="user", content=f"turn {number}")
-        knowledge.conversations.save_turn(
-            "planner", ConversationTurn(run=OLD, number=number), [message], starts_conversation=number == 0
-        )
-    state = SpiralState(cycle=2, turns={"planner": ConversationTurn(run=OLD, number=2)})
-    turn = forked(knowledge, 2, state=state).state.turns["planner"]
-    knowledge.conversations.save_turn(
-        "planner", turn, [Message(role="user", content="another")], starts_conversation=False
-    )
-
-    assert turn == ConversationTurn(run=NEW, number=2)
-    assert [said.content for said in knowledge.conversations.load_turns("planner", turn)] == ["turn 0", "turn 1"]
-    old = knowledge.conversations.load_turns("planner", ConversationTurn(run=OLD, number=3))
-    assert [said.content for said in old] == ["turn 0", "turn 1", "turn 2"]
 
 
 def _found(knowledge: KnowledgeBase, ingest: Ingest, folder: Path) -> dict[str, PassageRef]:

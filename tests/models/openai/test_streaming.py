@@ -29,9 +29,7 @@ SSE = {"content-type": "text/event-stream"}
 def question(**fields: Any) -> ChatRequest:
     """Return a request with a streamed answer."""
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-    return ChatRequest(
-        "synthesizer", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields
-    )
+    return ChatRequest("reasoner", "main", (Message(role="user", content="Write."),), schema, streamed=True, **fields)
 
 
 def stream(*events: Any, done: bool = True) -> Fault:
@@ -51,7 +49,7 @@ BILL = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 22}}
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
     with ModelServer() as running:
-        running.on("synthesizer", SAID)
+        running.on("reasoner", SAID)
         yield running
 
 
@@ -96,10 +94,10 @@ async def test_a_complete_answer_keeps_its_connection(
 
     async with httpx.AsyncClient(event_hooks={"response": [note]}) as client:
         chat = OpenAIChat(routes("m"), base_url=server.base_url, http_client=client)
-        server.on("synthesizer", first)
+        server.on("reasoner", first)
         with suppress(UnusableAnswer):
             await ask(chat)
-        server.on("synthesizer", SAID)
+        server.on("reasoner", SAID)
         await ask(chat)
 
     assert len(ports) == 2 and len(set(ports)) == connections
@@ -131,7 +129,7 @@ async def receive(call: ModelCall) -> PartialAnswer:
 
 async def test_an_answer_is_read_while_it_arrives(server: ModelServer, chat: OpenAIChat) -> None:
     """Its first part is known while the server delays the others."""
-    with server.hold("synthesizer", after_events=3) as gate:
+    with server.hold("reasoner", after_events=3) as gate:
         call = ModelCall()
         asked = asyncio.create_task(ask(chat, call))
         first = await receive(call)
@@ -241,7 +239,7 @@ async def test_an_error_event_is_classified(server: ModelServer, chat: OpenAICha
 async def test_a_silent_stream_fails(server: ModelServer) -> None:
     """A silence after the first token ends the call, long before its time limit."""
     chat = OpenAIChat(routes("m"), base_url=server.base_url, idle_timeout=0.2)
-    with server.hold("synthesizer", after_events=3):
+    with server.hold("reasoner", after_events=3):
         error = await failure(chat)
     await chat.aclose()
 
@@ -252,7 +250,7 @@ async def test_a_silent_stream_fails(server: ModelServer) -> None:
 async def test_the_whole_call_has_a_time_limit(server: ModelServer) -> None:
     """A stream that exceeds the time limit is a failed call."""
     chat = OpenAIChat(routes("m"), base_url=server.base_url, timeout=0.3)
-    with server.hold("synthesizer", after_events=3):
+    with server.hold("reasoner", after_events=3):
         error = await failure(chat)
     await chat.aclose()
 
@@ -290,7 +288,7 @@ async def test_tokens_are_estimated_without_usage(server: ModelServer, chat: Ope
 
 async def test_cancelling_closes_the_connection(server: ModelServer, chat: OpenAIChat) -> None:
     """A call that is cancelled during its stream closes the connection."""
-    with server.hold("synthesizer", after_events=3):
+    with server.hold("reasoner", after_events=3):
         call = ModelCall()
         asked = asyncio.create_task(ask(chat, call))
         await receive(call)

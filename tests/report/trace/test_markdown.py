@@ -9,7 +9,7 @@ from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
 from tenure.contracts.research.report import Critique
-from tenure.contracts.research.spiral import Finding, PlannedAction, Reflection, ResearchEffort
+from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.research.trace import (
     ControlRecord,
     Trace,
@@ -63,7 +63,6 @@ CYCLE = TracedCycle(
             at="t1",
             feedback=("Look at costs",),
             critique="Too little.",
-            thought="More.",
             actions=(SEARCH,),
             refused=("“old” was not searched: it was searched before",),
             unassigned=("old",),
@@ -75,11 +74,13 @@ CYCLE = TracedCycle(
     coverage={"Causes": 0.5},
     gain=0.25,
     latent_topics=("Effects",),
-    situation="It is so.",
-    reflection=Reflection(
-        overall_quality="shallow", depth_assessment="Facts only.", missing_core_insights=("a reason",)
+    decision=TracedDecision(
+        continues=True,
+        reasoning="Causes are missing.",
+        situation="It is so.",
+        complication="It was not.",
+        missing=("Causes: open – the first one",),
     ),
-    decision=TracedDecision(continues=True, reasoning="Causes are missing.", key_factors=("causes",)),
     failures=("topic_namer: it failed",),
 )
 TRACE = Trace(
@@ -138,8 +139,8 @@ def test_a_cycle_reads_from_the_plan_to_the_decision() -> None:
         "Information gain",
         "Offered in addition to the outline",
         "Situation",
-        "Reflection",
-        "Missing insights",
+        "Complication",
+        "Missing",
         "Decision",
         "Failed",
     ]

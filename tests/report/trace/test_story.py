@@ -15,7 +15,7 @@ from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
 from tenure.roles.reasoning import thought_evaluator
-from tenure.roles.research import decider, planner, router, topic_namer
+from tenure.roles.research import planner, router, topic_namer
 from tenure.roles.writing import report_reviewer
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.histories import collect_events
@@ -69,18 +69,17 @@ async def test_what_was_at_hand_stands_before_the_first_cycle() -> None:
     assert found.passage.chunk not in {f.passage.chunk for cycle in trace.cycles for f in cycle.accepted}
 
 
-async def test_coverage_gain_synthesis_and_decision_stand_with_their_cycle() -> None:
-    """The figures after a cycle, the look back and the decision belong to it and not to the next one."""
+async def test_coverage_gain_and_decision_stand_with_their_cycle() -> None:
+    """The figures after a cycle and the judgement of the next plan belong to it; an end is no cycle of its own."""
     first, second = (await cycles()).cycles
 
     assert (list(first.coverage), list(second.coverage)) == (["Bread", "Cheese", "Wine"], ["Bread", "Cheese"])
     assert first.coverage["Cheese"] == 0.0 < second.coverage["Cheese"]
     assert first.gain and second.gain
-    assert build_trace(await told("effort_by_worth")).cycles[1].situation == "Bread rises."
-    assert first.reflection and first.reflection.overall_quality == "moderate"
     assert first.decision and second.decision
-    assert (first.decision.continues, first.decision.key_factors) == (True, ("mould",))
-    assert (second.decision.continues, second.decision.reasoning) == (False, "It is enough.")
+    assert (first.decision.continues, first.decision.missing) == (True, ("Cheese: open – mould",))
+    assert first.decision.reasoning == "Mould is missing."
+    assert (second.decision.continues, second.decision.reasoning) == (False, "It is early.")
 
 
 async def test_feedback_is_shown_with_the_next_plan() -> None:
@@ -271,8 +270,6 @@ def test_every_reasoning_call_is_listed() -> None:
     [
         (story._PlannerAsked, planner.PlannerInput),
         (story._Planned, planner.PlannerOutput),
-        (story._DeciderAsked, decider.DeciderInput),
-        (story._Decided, decider.DeciderOutput),
         (story._Named, topic_namer.TopicNamerOutput),
         (story._Routed, router.RouterOutput),
         (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),

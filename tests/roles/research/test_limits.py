@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tenure.algorithms.retrieval.decomposition import MAX_SUB_QUESTIONS
-from tenure.roles.research import decider, decomposer, hypothetical_document
+from tenure.roles.research import decomposer, hypothetical_document
 
 NUMBERS = {"five": 5, "six": 6}
 CHARACTERS_PER_WORD = 10
@@ -15,8 +15,6 @@ CHARACTERS_PER_WORD = 10
 @pytest.mark.parametrize(
     ("prompt", "pattern", "limit"),
     [
-        (decider.SYSTEM, r"at most (\w+) short phrases", decider.MAX_FACTORS),
-        (decider.SYSTEM, r"at most (\w+),\s+none", decider.MAX_FACTORS),
         (decomposer.SYSTEM, r"Between one and (\w+) sub-questions", MAX_SUB_QUESTIONS),
     ],
 )

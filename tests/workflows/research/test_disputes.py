@@ -163,8 +163,7 @@ async def test_both_sides_of_a_position_are_read_and_printed(serving: Serving) -
 
     lines: dict[str, Line] = {"planner": plan, "report_writer": write, "stance_judge": judge}
     outline = {"topics": [{"heading": "Kneading", "question": "Does kneading make bread better?"}]}
-    more = {"needs_more_research": True, "reasoning": "More.", "key_factors": []}
-    script = story(**lines, outliner=says(outline), decider=says(more))
+    script = story(**lines, outliner=says(outline))
     limits = LIMITS.model_copy(update={"effort": "moderate", "max_cycles": 2})
     result = await run(serving, build_debate(), POSITION.model_copy(update={"limits": limits}), ScriptedChat(script))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     Held,
@@ -24,6 +24,7 @@ from tests.support.worlds import (
     MemoryKnowledge,
     Reticent,
     ScriptedChat,
+    Source,
     in_turn,
     plans,
     says,
@@ -36,7 +37,8 @@ pytestmark = pytest.mark.timeout(120)
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100
-MORE: dict[str, Any] = {"needs_more_research": True, "reasoning": "The oven is missing.", "key_factors": ["ovens"]}
+MORE: dict[str, Any] = {"critique": "The oven is missing.", "missing": ["Bread: open – ovens"]}
+"""Judgement of a plan that continues."""
 
 
 def build_request(cycles: int = 4, **limits: Any) -> RunRequest:
@@ -52,21 +54,41 @@ async def run_research(serving: Serving, chat: ScriptedChat, request: RunRequest
 
 
 def script_planner(planner: Line, **lines: Line) -> ScriptedChat:
-    """Return a model that always wants another cycle."""
-    return ScriptedChat(story(planner=planner, decider=says(MORE), **lines))
+    """Return a model with a planner."""
+    return ScriptedChat(story(planner=planner, **lines))
 
 
 @slow
 async def test_decisions_reach_the_next_plan(serving: Serving) -> None:
-    """Reasoning and key factors of the decision are in the next planner's prompt, and the report lists the decision."""
-    planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
+    """A decision is in the next planner's prompt and in the report, and a plan to finish is no cycle."""
+    second = {**plans(search("How does cheese ripen?", "Cheese")), **MORE}
+    planner = in_turn(plans(search("What is flour?")), second, {**FINISH, "critique": "It is enough."})
+    chat = ScriptedChat(story(planner=planner))
     result = await run_research(serving, chat)
-    second = [prompt for role, prompt in chat.asked if role == "planner"][1]
-    assert "The oven is missing." in second and "- ovens" in second
-    assert result.decisions[0] == "Cycle 1: the research continued. The oven is missing."
-    assert "It is enough." in result.decisions[1]
+    last = [prompt for role, prompt in chat.asked if role == "planner"][2]
+    assert "The oven is missing. Bread: open – ovens" in last
+    assert result.decisions[:2] == (
+        "Cycle 1: the research continued. The oven is missing. Bread: open – ovens",
+        "Ended after 2 cycles: It is enough.",
+    )
     assert len(result.information_gain) == 2
+
+
+@slow
+async def test_a_plan_reads_the_passages_that_the_report_is_written_from(serving: Serving) -> None:
+    """With a model, plans and the report are made from one dossier: whole passages that keep their numbers."""
+    long = " ".join(f"Flour number {n} is in the bread of shelf {n}." for n in range(40))
+    flour = Source(uri="flour.md", title="Flour", text=long)
+    planner = in_turn(plans(search("What is flour?")), plans(search("How does cheese ripen?", "Cheese")), FINISH)
+    chat = ScriptedChat(story(planner=planner))
+    async with serving(chat, MemoryKnowledge({**KITCHEN, "flour": flour})) as stage:
+        run = await stage.start(build_request(has_model=True))
+        await asyncio.wait_for(run.result(), PATIENCE)
+
+    roles = ("planner", "report_writer", "report_reviewer")
+    beginnings = {role: prompt.rpartition("</document>")[0] for role, prompt in chat.asked if role in roles}
+    assert tuple(beginnings) == roles and "Flour number 39" in beginnings["planner"]
+    assert all(after.startswith(before) for before, after in pairwise(beginnings.values()))
 
 
 @slow
@@ -76,8 +98,8 @@ async def test_a_repeated_query_ends_the_research(serving: Serving) -> None:
     result = await run_research(serving, chat, build_request(9))
     told = "\n".join(prompt for role, prompt in chat.asked if role == "planner")
     assert "“What is bread made of?” was not searched: it was searched before" in told
-    assert len(result.information_gain) == 2
-    assert "Ended in cycle 2: the planner sees nothing more to look for." in result.decisions
+    assert len(result.information_gain) == 1
+    assert "Ended after 1 cycle: the planner sees nothing more to look for." in result.decisions
     assert result.sections
 
 
@@ -161,7 +183,10 @@ async def test_an_empty_plan_ends_the_research(serving: Serving) -> None:
     result = await run_research(serving, script_planner(says(plans())), build_request(6))
     assert any("it has no valid step" in note for note in result.notes)
     assert [section.topic for section in result.sections] == ["Bread", "Cheese"]
-    assert len(result.information_gain) == 1
+    assert (result.information_gain, result.decisions[0]) == (
+        (),
+        "Ended after 0 cycles: the planner sees nothing more to look for.",
+    )
 
 
 @slow
@@ -222,7 +247,7 @@ async def test_feedback_changes_the_next_plan_and_is_accounted_for(serving: Serv
             return plans(search("What is bread made of?"))
         return plans(search("Which sourdough is in rye bread?")) if "Say more on rye" in prompt else FINISH
 
-    chat = ScriptedChat(story(planner=planner, decider=says(MORE)))
+    chat = ScriptedChat(story(planner=planner))
     async with serving(chat, Reticent(KITCHEN)) as stage:
         run = await stage.start(build_request())
         await held.reached.wait()
@@ -242,7 +267,7 @@ async def test_continue_as_new_keeps_the_research_state(serving: Serving) -> Non
         n = next(numbers)
         return plans(search(f"{list(KITCHEN.values())[n % 2].text.split()[n]} {n} of number{n}?"))
 
-    chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, MORE, ENOUGH)))
+    chat = ScriptedChat(story(planner=planner))
     result = await run_research(serving, chat, build_request(6, max_history_events=20))
     assert result.usage.model_calls == len(chat.asked)
     assert len(result.information_gain) >= 2
@@ -260,7 +285,7 @@ async def test_the_same_answers_give_identical_states(serving: Serving) -> None:
             plans(search("How does cheese ripen?", "Cheese"), search("Which sourdough is in rye bread?")),
             FINISH,
         )
-        chat = ScriptedChat(story(planner=planner, decider=in_turn(MORE, ENOUGH)))
+        chat = ScriptedChat(story(planner=planner))
         async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
             run = await stage.start(build_request(max_history_events=10))
             await asyncio.wait_for(run.result(), PATIENCE)

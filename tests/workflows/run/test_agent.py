@@ -26,7 +26,6 @@ from tests.support.worlds import (
     review_if_asked,
     says,
     story,
-    synthesis,
     writes,
 )
 from workflows.run.agent import AgentWorkflow
@@ -270,8 +269,7 @@ async def test_repeated_sentences_are_removed(serving: Serving) -> None:
 async def test_invented_passage_numbers_are_rejected(serving: Serving) -> None:
     """A citation of an unknown passage never becomes a source."""
     wrong = writes(("A fact from nowhere.", 99), answer="A fact from nowhere [99].")
-    synthesizer = says(synthesis("A fact from nowhere.", passage=99))
-    chat = ScriptedChat(story(report_writer=wrong, synthesizer=synthesizer))
+    chat = ScriptedChat(story(report_writer=wrong))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         result = await (await stage.start(REQUEST)).result()
 

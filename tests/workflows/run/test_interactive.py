@@ -13,12 +13,12 @@ from tenure.contracts.run.run import Feedback, RunLimits
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import (
-    ENOUGH,
     FINISH,
     KITCHEN,
     Held,
     Line,
     MemoryKnowledge,
+    Reply,
     ScriptedChat,
     build_report,
     in_turn,
@@ -126,9 +126,18 @@ async def test_outline_is_set_before_the_research(serving: Serving) -> None:
 @slow
 async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
     """Topics are added, removed and renamed between two cycles, and the research continues with the new ones."""
-    held = Held(ENOUGH)
-    planner = in_turn(plans(search("How long does the dough rise?")), plans(search("What is wine?", "Wine")), FINISH)
-    chat = ScriptedChat(story(planner=planner, decider=held))
+    held = Held(FINISH)
+    lines: list[Line] = [
+        says(plans(search("How long does the dough rise?"))),
+        held,
+        says(plans(search("What is wine?", "Wine"))),
+        says(FINISH),
+    ]
+
+    async def planner(prompt: str) -> Reply:
+        return await lines.pop(0)(prompt)
+
+    chat = ScriptedChat(story(planner=planner))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(limited(has_model=False))
         await held.reached.wait()
@@ -138,7 +147,7 @@ async def test_outline_is_changed_during_the_research(serving: Serving) -> None:
         result = await run.result()
 
     assert affects == "The outline will have 2 topics: 1 new, 1 dropped."
-    assert chat.count("planner") == 2
+    assert chat.count("planner") == 3
     assert [section.topic for section in result.sections] == ["Loaves", "Wine"]
     assert "“Cheese” was taken out of the outline by a person." in result.notes
 
@@ -407,8 +416,7 @@ async def test_commands_during_continue_as_new_are_applied(serving: Serving) -> 
     async def planner(prompt: str) -> Any:
         return plans(search(f"How long does dough {next(numbers)} rise?"))
 
-    more = {"needs_more_research": True, "reasoning": "More.", "key_factors": []}
-    chat = ScriptedChat(story(planner=planner, decider=says(more)))
+    chat = ScriptedChat(story(planner=planner))
     limits = RunLimits(min_relevance=0.05, max_report_revisions=0, max_cycles=6, max_history_events=1)
     texts = [f"Mind matter {n} of the dough." for n in range(40)]
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:

@@ -47,7 +47,6 @@ from tests.support.worlds import (
     ScriptedChat,
     in_turn,
     plans,
-    says,
     search,
     story,
 )
@@ -173,7 +172,7 @@ async def test_related_run_searches_less_and_finds_the_same(serving: Serving) ->
 
     The recall of the first run fails, which costs it a note and does not prevent it from storing its memories.
     """
-    await two_related_runs(serving, ScriptedChat(story(planner=three_searches, decider=says(GO_ON))))
+    await two_related_runs(serving, ScriptedChat(story(planner=three_searches)))
 
 
 @exhaustive

@@ -1,1 +1,1 @@
-"""The phases of one cycle of the research loop: plan, act, analyze, synthesize, decide."""
+"""The phases of one cycle of the research loop: plan, act, analyze, decide."""

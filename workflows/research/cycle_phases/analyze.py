@@ -1,4 +1,7 @@
-"""Analyze what a cycle found: accept relevant new passages, measure the gain, name topics that the outline lacks."""
+"""Analyze what a cycle found: accept relevant new passages, measure the gain, name topics that the outline lacks.
+
+Accepted passages are added to the dossier before a model plans, which reads the passages themselves.
+"""
 
 from collections.abc import Sequence
 
@@ -11,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import build_inherited_candidates, record_outcomes
     from tenure.algorithms.research import research_state
     from tenure.contracts.evidence.passages import PassageRef
+    from tenure.contracts.research.dossier import DossierRequest, PartPassages
     from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, LatentTopic
     from tenure.roles.research import topic_namer
     from tenure.roles.research.topic_namer import TopicNamerInput
@@ -55,6 +59,33 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
     loop.report_progress(research_state.describe_cycle(loop.state))
     is_named = loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop)
     return analysis.latent if is_named else ()
+
+
+async def extend_dossier(loop: ResearchLoop) -> None:
+    """Add the passages of all topics to the dossier, unless rules plan, which read no passages.
+
+    A cycle fills half of the room that is left, so that later ones, whose searches are for what is missing, and the
+    searches of the report have room as well.
+    """
+    if loop.is_planned_by_rule or not loop.request.limits.has_model:
+        return
+    dossier = loop.state.dossier
+    room = loop.request.effort.dossier_tokens - dossier.tokens
+    parts = (
+        (topic.topic.heading, (*loop.state.calculated.get(topic.topic.heading, ()), *topic.passages))
+        for topic in loop.state.topics
+    )
+    found = tuple(PartPassages(heading=heading, passages=passages) for heading, passages in parts if passages)
+    if not found or room < 2:
+        return
+    # All passages are offered again, so the new list of omitted ones is complete.
+    request = DossierRequest(
+        dossier=dossier.model_copy(update={"omitted": ()}), found=found, max_tokens=dossier.tokens + room // 2
+    )
+    extended = await loop.clients.execute_activity(
+        KnowledgeActivities.extend_dossier, request, summary=f"cycle {loop.state.cycle}"
+    )
+    loop.update(dossier=extended)
 
 
 def _can_add_topics(loop: ResearchLoop) -> bool:

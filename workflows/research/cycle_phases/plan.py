@@ -12,13 +12,13 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.information_gain import classify_trend
     from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, ValidatedPlan, validate_plan
-    from tenure.algorithms.research.research_state import PLANNER
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.spiral import PlannedAction
     from tenure.contracts.run.control import InputRequest
     from tenure.contracts.run.run import Feedback
+    from tenure.roles.plan_entries import PlannerOutput
     from tenure.roles.research import planner
-    from tenure.roles.research.planner import PlannerInput, PlannerOutput
+    from tenure.roles.research.planner import PlannerInput
     from workflows.research.strategy_registry import STRATEGIES
 
 
@@ -34,27 +34,24 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     """Have a plan proposed and return what of it is valid."""
     loop.report_progress("planning what to look for")
     state, feedback = loop.state, list(loop.parent.feedback_items)
-    by_rule = loop.is_planned_by_rule
-    findings = research_state.select_new_findings(state, has_model=loop.request.limits.has_model)
-    proposal = await _call_planner(loop, findings, by_rule=by_rule)
+    evidence = state.dossier.passages or state.unplanned
+    proposal = await _call_planner(loop, evidence)
     plan = validate_plan(
         [_drop_unknown_strategy(action) for action in proposal.plan],
         state,
         loop.request.effort,
         loop.max_topics,
-        (*state.planned, *findings),
+        evidence,
     )
-    # A model has not seen what rules have planned with, so its first plan begins with those findings and without their
-    # critique, which describes the state before the first search.
-    shown, critique = ((), "") if by_rule else (findings, proposal.critique)
-    loop.state = research_state.apply_plan(loop.state, plan, critique, len(feedback), shown)
+    # The critique of rules describes the state before the first search, which a model need not read.
+    critique = "" if loop.is_planned_by_rule else " ".join((proposal.critique, *proposal.missing))
+    loop.state = research_state.apply_plan(loop.state, plan, critique, len(feedback))
     new = feedback[state.planner_feedback_count :]
     loop.state = research_state.record_feedback_queries(loop.state, new, plan.steps)
     return plan
 
 
-async def _call_planner(loop: ResearchLoop, findings: Sequence[PassageRef], *, by_rule: bool) -> PlannerOutput:
-    conversation = loop.open_conversation(PLANNER)
+async def _call_planner(loop: ResearchLoop, evidence: Sequence[PassageRef]) -> PlannerOutput:
     request, state = loop.request, loop.state
     return await loop.clients.models.ask(
         planner.ROLE,
@@ -63,8 +60,6 @@ async def _call_planner(loop: ResearchLoop, findings: Sequence[PassageRef], *, b
             cycle=state.cycle,
             max_cycles=request.effort.cycles,
             max_searches=request.effort.subagents,
-            first_finding=len(state.planned) + 1,
-            finding_topics=research_state.list_finding_topics(state, findings),
             max_topics=loop.max_topics,
             outline=loop.measure_coverage(),
             trend=classify_trend(state.information_gains),
@@ -74,8 +69,7 @@ async def _call_planner(loop: ResearchLoop, findings: Sequence[PassageRef], *, b
             positions=research_state.describe_positions(state.positions),
             not_executed=state.refused_actions,
             critique=state.critique,
-            reasoning=state.reasoning,
-            key_factors=state.key_factors,
+            omitted=len(state.dossier.omitted),
             feedback=research_state.format_new_feedback(loop.parent.feedback_items, state.planner_feedback_count),
             advice=request.experience.advice,
             facts=tuple(f"{fact.text} ({describe_origin(fact)})" for fact in request.experience.facts),
@@ -83,10 +77,9 @@ async def _call_planner(loop: ResearchLoop, findings: Sequence[PassageRef], *, b
             running_low=loop.parent.control.running_low,
             strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
         ),
-        findings,
+        evidence,
         summary=f"cycle {state.cycle}",
-        conversation=conversation,
-        by_rule=by_rule,
+        by_rule=loop.is_planned_by_rule,
     )
 
 

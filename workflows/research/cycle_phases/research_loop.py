@@ -7,7 +7,6 @@ from temporalio import workflow
 
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
-from workflows.runtime.model_client import Conversation
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
@@ -15,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import append_log
+    from tenure.algorithms.writing.manuscript import rename_parts
     from tenure.contracts.research.spiral import CompletedSearch, ExecutedQuery, SpiralRequest
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
@@ -35,17 +35,16 @@ class ResearchLoop:
         self.parent = parent
         self.request = request
         self.state = request.state or research_state.add_hypothetical_passages(
-            research_state.create_initial_state(request.run, request.outline, request.outline_number),
+            research_state.create_initial_state(request.outline, request.outline_number),
             request.hypothetical_answers,
         )
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
-        self.conversations = {role: Conversation(turn) for role, turn in self.state.turns.items()}
         self.searched_tasks: list[CompletedTask] = []
         self.completed_searches: list[CompletedSearch] = []
         self.steps: tuple[StepProgress, ...] = ()
         self.end_reason = ""
-        """Reason of the planner or the decider to end; empty while they want another cycle."""
+        """Reason of the planner to end; empty while it wants another cycle."""
 
     @property
     def pending_outline(self) -> OutlineRevision | None:
@@ -70,6 +69,7 @@ class ResearchLoop:
             return
         edit = apply_outline([topic.topic for topic in self.state.topics], outline)
         self.state = research_state.apply_outline_change(self.state, edit, outline.number)
+        self.update(dossier=rename_parts(self.state.dossier, edit))
         self.end_reason = ""
         for line in describe_dropped_topics(edit):
             self.add_note(line)
@@ -95,14 +95,6 @@ class ResearchLoop:
         """Record that a query is made in this cycle."""
         executed = ExecutedQuery(query=query, topic=topic, cycle=self.state.cycle)
         self.state = research_state.record_queries(self.state, [executed])
-
-    def open_conversation(self, role: str) -> Conversation:
-        """Return the conversation with a role; a conversation that became too long starts again."""
-        conversation = self.conversations[role]
-        self.update(turns={**self.state.turns, role: conversation.turn})
-        conversation.turn = research_state.choose_next_turn(self.state, role)
-        self.update(turns={**self.state.turns, role: conversation.turn})
-        return conversation
 
     def measure_coverage(self) -> tuple[TopicCoverage, ...]:
         """Return the outline with the coverage of each topic, as roles read it."""

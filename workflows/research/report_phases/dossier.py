@@ -23,14 +23,15 @@ MAX_GAP_SEARCHES = 8
 
 
 async def open_dossier(context: ReportContext) -> None:
-    """Search for every part of the question and open the dossier with what the run has found."""
+    """Search for every part of the question, and fill the dossier with what this and the run have found."""
     state = context.state
     context.report_progress("write", "collecting the passages for the report", "retrieving")
     decisive = (*manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
     feedback = [entry.text for entry in context.parent.feedback_items]
     searched = await _search_all(context, feedback)
-    await _extend(context, [*parts, PartPassages(heading="", passages=decisive), *_group(context, feedback, searched)])
+    found = [*parts, PartPassages(heading="", passages=decisive), *_group(context, feedback, searched)]
+    await _extend(context, found, context.effort.dossier_tokens)
 
 
 async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
@@ -110,13 +111,13 @@ async def _search(context: ReportContext, query: str, k: int, hypothetical_answe
     )
 
 
-async def _extend(context: ReportContext, found: Sequence[PartPassages]) -> None:
-    """Add passages to the dossier: those of the opening fill it, each later addition may take a quarter of that."""
-    dossier, limit = context.state.dossier, context.effort.dossier_tokens
+async def _extend(context: ReportContext, found: Sequence[PartPassages], max_tokens: int | None = None) -> None:
+    """Add passages to the dossier, up to some tokens; without a limit a quarter of a full dossier."""
+    dossier = context.state.dossier
     request = DossierRequest(
         dossier=dossier,
         found=tuple(part for part in found if part.passages),
-        max_tokens=dossier.tokens + limit // 4 if dossier.passages else limit,
+        max_tokens=max_tokens or dossier.tokens + context.effort.dossier_tokens // 4,
     )
     if not request.found:
         return

@@ -104,7 +104,8 @@ class ReportState:
         """Return the state with the result of the research loop, which may have changed the outline."""
         return replace(
             self,
-            research=research,
+            research=research.model_copy(update={"dossier": Dossier()}),
+            dossier=research.dossier,
             topics=tuple(topic.topic for topic in research.topics),
             outline_number=research.outline_number,
             failure=research.failure,
