@@ -22,6 +22,7 @@ from tenure.algorithms.injection.taint import (
     mark_claims,
 )
 from tenure.contracts.base import SourceId
+from tenure.contracts.run.budget import BUDGET_USED_UP
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 from tenure.models.chat import OFFLINE, ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
@@ -99,7 +100,7 @@ class RoleActivities:
             answers = self._answers.select_run(asking, fresh=request.fresh) if self._answers else None
             return await execute_role(role, request.input, evidence, self._chat, in_flight, request.budget, answers)
         decided = await execute_role(role, request.input, evidence, None)
-        return replace(decided, fallback_reason="the budget was used up")
+        return replace(decided, fallback_reason=BUDGET_USED_UP)
 
     async def _load_evidence(self, request: RoleRequest[I]) -> Evidence:
         passages = await asyncio.to_thread(load_existing_passages, self._knowledge, request.evidence)

@@ -95,12 +95,13 @@ def test_workflows_call_no_slow_function() -> None:
 
 
 def test_answers_in_text_are_parsed_by_no_slow_function() -> None:
-    """A report and a review of every shape are read in time, since a heartbeat waits for them."""
+    """A report, a review and a plan of every shape are read in time, since a heartbeat waits for them."""
     parsers = [TextFunction(role.parse_text) for role in load_roles().values() if role.parse_text]
 
     assert {parser.name for parser in parsers} == {
         "roles.report_markdown.parse_report",
         "roles.report_edits.parse_review",
+        "roles.plan_entries.parse_plan",
     }
     assert find_slow((*COMMON_SHAPES, *ANSWER_SHAPES), parsers) == []
 

@@ -18,8 +18,7 @@ from tenure.roles.registry import list_role_names
 from tests.injection.attacks import make_claim
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages, read_schema
-from tests.support.plan_answers import render_plan
-from tests.support.report_answers import list_headings
+from tests.support.report_answers import list_headings, render_plan
 from tests.support.schema_instance import Json, instance
 
 TOPICS = {

@@ -1,6 +1,8 @@
 """Answers of a test server to roles that answer in text: a report for its outline, its review, and a plan."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from tests.support.schema_instance import MARKER
 
@@ -8,6 +10,14 @@ _OUTLINE = re.compile(r"<outline>\n(.*?)\n</outline>", re.DOTALL)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 _ONLY = re.compile(r"Write only their sections.*?\n((?:## .+\n?)+)", re.DOTALL)
 _TASK = re.compile(r'<task name="(\w+)">')
+_KEYWORDS = {"ADD_TO_OUTLINE": "ADD", "DROP_TOPIC": "DROP", "ASK_HUMAN": "ASK"}
+_OPTIONS = {
+    "or": "alternative",
+    "or by": "alternative_strategy",
+    "by": "strategy",
+    "mode": "search_mode",
+    "assumed": "expected_output",
+}
 
 
 def find_text_role(prompt: str) -> str:
@@ -39,3 +49,29 @@ def build_text(role: str, prompt: str, about: str) -> str:
     if "Write only their sections" in prompt:
         return sections
     return f"# {MARKER} {about} title\n\n{MARKER} {about} answers the question [1].\n\n{sections}\n"
+
+
+def render_plan(plan: Mapping[str, Any]) -> str:
+    """Return a plan, given by the fields of a planner's output, as entries."""
+    actions = plan.get("plan", ())
+    choice = "FINISH" if any(action["action"] == "FINISH" for action in actions) else "CONTINUE"
+    lines = [f"{name.upper()}: {plan[name]}" for name in ("situation", "complication") if plan.get(name)]
+    lines += [f"PART {missing}" for missing in plan.get("missing", ())]
+    lines += [f"DECISION: {choice} – {plan.get('critique', 'It is early.')}"]
+    for action in actions:
+        lines += _render_action(action) if action["action"] != "FINISH" else []
+    return "\n".join(lines)
+
+
+def _render_action(action: Mapping[str, Any]) -> list[str]:
+    after = f"after {', '.join(action['depends_on'])}" if action.get("depends_on") else ""
+    topic = action.get("target_outline_topic", "")
+    head = (
+        _KEYWORDS.get(action["action"], action["action"]),
+        action.get("id", ""),
+        str(action.get("passage") or ""),
+        after,
+        f"[{topic}]" if topic else "",
+    )
+    options = [f"  {name}: {action[field]}" for name, field in _OPTIONS.items() if action.get(field)]
+    return [f"{' '.join(filter(None, head))}: {action.get('query', '')}", *options]

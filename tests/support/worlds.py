@@ -49,8 +49,7 @@ from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
-from tests.support.plan_answers import render_plan
-from tests.support.report_answers import list_headings
+from tests.support.report_answers import list_headings, render_plan
 
 DIMENSIONS = 512
 

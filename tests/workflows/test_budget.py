@@ -14,6 +14,7 @@ from tenure.models.usage import TokenUsage
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
+    FINISH,
     KITCHEN,
     Held,
     MemoryKnowledge,
@@ -92,7 +93,7 @@ async def test_budget_ends_a_model_that_always_requests_more(
     request = asked(**limits)
     result = await research_endlessly(serving, chat, **limits)
     assert result.status == "finished_early"
-    assert result.decisions[-1] == f"Ended because the budget of {name} was used up."
+    assert result.decisions[-1].startswith(f"Ended because the budget of {name} was used up. Missing: further searches")
     assert result.sections
     assert result.usage.model_calls == len(chat.asked)
     assert result.usage.model_calls <= (request.limits.max_calls or 10**6)
@@ -102,11 +103,28 @@ async def test_budget_ends_a_model_that_always_requests_more(
 
 
 async def test_writing_reserve_pays_for_the_report(serving: Serving) -> None:
-    """When a budget ends the research, the model still writes the report."""
+    """When a budget ends the research, the model still writes and reviews the report, and only searches are missing."""
     chat = greedy()
     result = await research_endlessly(serving, chat, max_calls=24)
-    assert chat.count("report_writer") == 1
-    assert "report_writer" not in {call.role for call in result.fallbacks}
+    assert (chat.count("report_writer"), chat.count("report_reviewer")) == (1, 1)
+    assert not {"report_writer", "report_reviewer"} & {call.role for call in result.fallbacks}
+    assert result.decisions[-1] == "Ended because the budget of 24 model calls was used up. Missing: further searches."
+
+
+async def test_a_budget_that_ends_after_the_work_ends_nothing_early(serving: Serving) -> None:
+    """If the budget is used up when report and review are written, nothing is missing and the run is done."""
+    complete = ScriptedChat(story(planner=in_turn(plans(search("How long does the dough rise?")), FINISH)))
+    limits = {"effort": "complex", "has_model": True}
+    await finished(serving, complete, asked(**limits))
+    roles = [role for role, _ in complete.asked]
+    calls = roles.index("report_reviewer") + 2
+    assert roles[calls - 1] == "self_evaluator"
+
+    chat = ScriptedChat(story(planner=in_turn(plans(search("How long does the dough rise?")), FINISH)))
+    result = await finished(serving, chat, asked(**limits, max_calls=calls))
+
+    assert (result.status, chat.count("report_reviewer"), chat.count("self_evaluator")) == ("done", 1, 0)
+    assert not any("used up" in line for line in result.decisions)
 
 
 async def test_budget_below_one_call_leaves_the_fallbacks(serving: Serving) -> None:
@@ -116,7 +134,7 @@ async def test_budget_below_one_call_leaves_the_fallbacks(serving: Serving) -> N
     assert (chat.asked, result.usage.model_calls) == ([], 0)
     assert result.sections
     assert {call.reason for call in result.fallbacks} == {"the budget was used up"}
-    assert result.decisions[-1] == "Ended because the budget of 1,000 tokens was used up."
+    assert result.decisions[-1].startswith("Ended because the budget of 1,000 tokens was used up. Missing: further")
 
 
 async def test_cost_limit_needs_a_price(serving: Serving) -> None:
@@ -142,8 +160,8 @@ async def test_reviewer_is_informed_of_a_low_budget(serving: Serving) -> None:
     chats = [greedy() for _ in range(2)]
     limits = {"max_cycles": 4, "max_report_revisions": 1}
     await research_endlessly(serving, chats[0], **limits)
-    before = [role for role, _ in chats[0].asked].index("report_reviewer")
-    await research_endlessly(serving, chats[1], max_calls=before + 1 + WRITING_RESERVE_CALLS, **limits)
+    before = [role for role, _ in chats[0].asked].index("report_writer")
+    await research_endlessly(serving, chats[1], max_calls=before + WRITING_RESERVE_CALLS, **limits)
 
     told = [["Most of the budget" in prompt for role, prompt in c.asked if role == "report_reviewer"] for c in chats]
     assert told == [[False], [True]]
@@ -170,6 +188,6 @@ async def test_deadline_ends_a_hanging_call(serving: Serving) -> None:
     result = await finished(serving, chat, asked(max_seconds=2.0, grace_seconds=0.5))
     held.released.set()
     assert result.status == "finished_early"
-    assert result.decisions[-1] == "Ended because the time of 2 s was used up."
+    assert result.decisions[-1].startswith("Ended because the time of 2 s was used up.")
     assert result.sections
     assert "report_writer" in {call.role for call in result.fallbacks}

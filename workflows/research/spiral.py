@@ -41,6 +41,7 @@ class SpiralWorkflow(ControllableWorkflow):
         self.feedback_items = list(request.feedback)
         self.loop = ResearchLoop(self, request)
         self.failure = ""
+        self.is_cut = False
 
     @property
     def cycle(self) -> int:
@@ -74,7 +75,7 @@ class SpiralWorkflow(ControllableWorkflow):
             loop.apply_pending_outline()
             await extend_dossier(loop)
             candidates = await self._plan_and_act()
-            if loop.end_reason and not self._has_searched():
+            if (loop.end_reason or self.is_finishing) and not self._has_searched():
                 # A plan to finish is no cycle: nothing was found, so there is nothing to analyze or to fork from.
                 loop.update(cycle=loop.state.cycle - 1)
                 continue
@@ -83,6 +84,8 @@ class SpiralWorkflow(ControllableWorkflow):
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()
+        own_end = loop.end_reason or research_state.find_stop_reason(loop.state, loop.request.effort)
+        self.is_cut = self.is_finishing and not own_end
         loop.apply_pending_outline()
         loop.add_decision(reason)
 
@@ -101,7 +104,7 @@ class SpiralWorkflow(ControllableWorkflow):
             plan = await plan_cycle(loop)
             result = await execute_steps(loop, plan)
             candidates += result.candidates
-        if (plan.finish or plan.is_empty) and not candidates:
+        if (plan.finish or plan.is_empty) and not candidates and not self.is_finishing:
             ended = research_state.count_cycles(loop.state.cycle - (not self._has_searched()))
             why = loop.state.critique if plan.finish else ""
             loop.end_reason = f"Ended after {ended}: {why or 'the planner sees nothing more to look for.'}"
@@ -179,5 +182,6 @@ class SpiralWorkflow(ControllableWorkflow):
             feedback_queries=state.feedback_queries,
             outline_number=state.outline_number,
             failure=self.failure,
+            is_cut=self.is_cut,
             fallbacks=(*state.fallbacks, *self.loop.clients.record.fallbacks),
         )

@@ -16,8 +16,10 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import (
         RUNNING_LOW_THRESHOLD,
         BudgetAccount,
+        add_amounts,
         compute_used_amounts,
         compute_used_shares,
+        compute_writing_reserve,
         describe_limit,
     )
     from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
@@ -129,9 +131,9 @@ class RunBudget:
         """
         if self._run.control.running_low or self._run.control.budget_revision.by_effort:
             return
-        for resource, share in compute_used_shares(
-            self.account.limits, self.account.committed_amounts, self.seconds
-        ).items():
+        limits = self.account.limits
+        amounts = add_amounts(self.account.committed_amounts, compute_writing_reserve(limits))
+        for resource, share in compute_used_shares(limits, amounts, self.seconds).items():
             if share >= RUNNING_LOW_THRESHOLD:
                 await self._warn(resource)
                 return

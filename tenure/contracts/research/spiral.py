@@ -500,6 +500,8 @@ class SpiralResult(Contract):
     """Number of the last outline revision followed; 0 for none."""
     failure: str = ""
     """Reason for the permanent failure of a step, if that ended the research."""
+    is_cut: bool = False
+    """Whether a person or a limit ended it before its plans and guards did."""
     fallbacks: tuple[FallbackRecord, ...] = ()
     """Calls answered by a fallback."""
     progress: ProgressUpdate | None = None

@@ -31,6 +31,8 @@ class CallBudget(Contract):
     """Whether cost is limited, so that a model without a price must not be called."""
 
 
+BUDGET_USED_UP = "the budget was used up"
+"""Reason for an answer of a fallback instead of a model that the budget does not allow."""
 BudgetResource = Literal["tokens", "money", "calls", "searches", "time"]
 """Resource that a budget limits."""
 

@@ -72,12 +72,12 @@ class EffortCost(NamedTuple):
 MAX_RETRIEVED_PASSAGES: Final = 24
 """Passages retrieved for the question as a whole."""
 
-# Typical figures are means of `python -m benchmarks.model_cost` over nine of its twelve questions on the manual, with a
-# server whose answers have the shape of a careful model's.
+# Typical figures are those of `python -m benchmarks.model_cost --questions 1` on the manual, with a server whose
+# answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(2, 6_600, 800, 2, max_calls=8, max_tokens=30_000),
-    "moderate": EffortCost(5, 27_300, 1_800, 5, max_calls=16, max_tokens=160_000),
-    "complex": EffortCost(14, 60_400, 4_100, 13, max_calls=40, max_tokens=320_000),
+    "simple": EffortCost(2, 6_400, 800, 2, max_calls=8, max_tokens=30_000),
+    "moderate": EffortCost(5, 33_500, 2_000, 5, max_calls=16, max_tokens=160_000),
+    "complex": EffortCost(12, 88_700, 3_900, 12, max_calls=40, max_tokens=320_000),
 }
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())

@@ -30,8 +30,7 @@ from tenure.report.render.references import render_quotes, render_references
 
 STATUS_LINES: dict[ResultStatus, str] = {
     "done": "",
-    "finished_early": "The research ended before it was complete, at a limit or because a person asked for the report; "
-    "the last part gives the reason.",
+    "finished_early": "The run ended before it was complete, at a limit or because a person asked for the report.",
     "cancelled": "The run was cancelled; these are the results up to then.",
     "no_evidence": "",
     "failing_tests": "No program passed its tests; this is the best of them.",
@@ -82,11 +81,17 @@ def render_markdown(result: Result, base: PurePath | None = None, style: Citatio
     return remove_control_characters(text)
 
 
+def explain_status(result: Result) -> str:
+    """Return the first remark of a report; that of a report which ended early has the reason and what is missing."""
+    is_explained = result.status == "finished_early" and result.mode == "RESEARCH" and result.decisions
+    return result.decisions[-1] if is_explained else STATUS_LINES[result.status]
+
+
 def _parts(result: Result, base: PurePath | None, style: CitationStyle) -> Iterator[str]:
     yield f"# {escape(result.title)}"
     asked = "Task" if result.mode == "CODE" else "Question"
     yield f"> **{asked}:** {escape(result.question)}"
-    if line := STATUS_LINES[result.status]:
+    if line := explain_status(result):
         yield f"*{line}*"
     if told := render_news(result):
         yield f"## {HEADING}\n\n{told}"

@@ -31,7 +31,7 @@ from tenure.report.render.markdown import (
     FILES_NOTE,
     QUOTES_NOTE,
     SHORT_ANSWER,
-    STATUS_LINES,
+    explain_status,
     render_feedback,
     render_no_evidence,
 )
@@ -102,7 +102,7 @@ def build_page(result: Result, base: PurePath | None = None, style: CitationStyl
     return ReportPage(
         title=flatten(result.title),
         question=_choose_question(result),
-        remark=STATUS_LINES[result.status],
+        remark=explain_status(result),
         summary=_summary(result),
         opening=named.opening,
         between=named.between,

@@ -113,7 +113,7 @@ def test_a_refusal_names_a_limited_resource() -> None:
 
 def test_settling_frees_unused_amounts() -> None:
     """Settling frees unused amounts."""
-    account, _ = BudgetAccount(limits=RunLimits(max_tokens=1000)).grant(draw(BudgetAmounts(tokens=800)))
+    account, _ = BudgetAccount(limits=RunLimits(max_tokens=1000)).grant(draw(BudgetAmounts(tokens=550)))
     assert account.grant(draw(BudgetAmounts(tokens=100), reporter="b"))[1].exhausted == "tokens"
     account = account.settle("a", Usage(tokens_in=90, tokens_out=10))
     assert account.compute_remaining(for_writing=True).tokens == 900
@@ -121,13 +121,13 @@ def test_settling_frees_unused_amounts() -> None:
 
 
 def test_writing_reserve() -> None:
-    """Fifteen percent of tokens and money, and two calls, are reserved for title and abstract."""
-    account = BudgetAccount(limits=RunLimits(max_tokens=1000, max_calls=4, max_cost_usd=1.0))
-    assert account.compute_remaining() == BudgetAmounts(tokens=850, calls=2, cost_usd=0.85)
-    assert account.compute_remaining(for_writing=True) == BudgetAmounts(tokens=1000, calls=4, cost_usd=1.0)
+    """Two fifths of tokens and money, and three calls, are reserved for the report and its review."""
+    account = BudgetAccount(limits=RunLimits(max_tokens=1000, max_calls=6, max_cost_usd=1.0))
+    assert account.compute_remaining() == BudgetAmounts(tokens=600, calls=3, cost_usd=0.6)
+    assert account.compute_remaining(for_writing=True) == BudgetAmounts(tokens=1000, calls=6, cost_usd=1.0)
     assert account.grant(draw(BudgetAmounts(tokens=900)))[1].exhausted == "tokens"
     assert account.grant(draw(BudgetAmounts(tokens=900), closing=True))[1].exhausted is None
-    assert BudgetAccount(limits=RunLimits(max_calls=3)).compute_remaining().calls == 3
+    assert BudgetAccount(limits=RunLimits(max_calls=5)).compute_remaining().calls == 5
 
 
 @slow
@@ -213,7 +213,7 @@ def test_new_limits_cancel_unused_grants() -> None:
     account = account.change_limits(RunLimits(max_calls=10), {"a": Usage(model_calls=3)})
 
     assert account.committed_amounts == BudgetAmounts(calls=3)
-    assert account.compute_remaining() == BudgetAmounts(calls=5)
+    assert account.compute_remaining() == BudgetAmounts(calls=4)
 
 
 def test_first_request_under_new_limits_reports_usage() -> None:
@@ -235,7 +235,7 @@ def test_first_request_under_new_limits_reports_usage() -> None:
 
 def test_announced_calls_replace_what_was_announced_before() -> None:
     """A part has used and expects what it announces last; granted searches stay, and too much names its resource."""
-    account = BudgetAccount(limits=RunLimits(max_calls=8, max_tokens=100_000, max_searches=3))
+    account = BudgetAccount(limits=RunLimits(max_calls=9, max_tokens=100_000, max_searches=3))
     account, _ = account.grant(draw(BudgetAmounts(searches=2)))
 
     announced = account.announce("a", BudgetAmounts(), BudgetAmounts(calls=1, tokens=4_000))

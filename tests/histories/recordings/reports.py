@@ -60,7 +60,7 @@ async def fallback(recorder: Recorder) -> None:
 
 
 async def cycles(recorder: Recorder) -> None:
-    """Record a research of two cycles; feedback during the first decision reaches the second plan."""
+    """Record a research of two cycles; feedback during the first plan reaches the second one."""
     added = {"action": "ADD_TO_OUTLINE", "query": "How is wine made?", "target_outline_topic": "Wine"}
     first = plans(
         search("How long does the dough rise?", id="a"),
@@ -73,8 +73,9 @@ async def cycles(recorder: Recorder) -> None:
         search("What does the mould of blue cheese need?", "Cheese", id="d"),
         {"action": "DROP_TOPIC", "target_outline_topic": "Wine"},
     )
-    held = Held({**second, "critique": "Mould is missing.", "missing": ["Cheese: open – mould"]})
-    chat = ScriptedChat(story(planner=_in_lines([says(first), held, says(FINISH)])))
+    held = Held(first)
+    judged = says({**second, "critique": "Mould is missing.", "missing": ["Cheese: open – mould"]})
+    chat = ScriptedChat(story(planner=_in_lines([held, judged, says(FINISH)])))
 
     async def act(handle: Handle) -> None:
         await held.reached.wait()

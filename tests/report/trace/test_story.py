@@ -14,6 +14,7 @@ from tenure.report.trace import story
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
+from tenure.roles.plan_entries import PlannerOutput
 from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import planner, router, topic_namer
 from tenure.roles.writing import report_reviewer
@@ -44,11 +45,12 @@ async def test_each_cycle_has_its_plan_and_tasks() -> None:
     assert [task.queries[0].query for task in plan.tasks] == ["How long does the dough rise?", "Which milk curdles?"]
 
 
-async def test_a_query_that_nobody_was_sent_for_is_named_without_a_reason() -> None:
-    """The planner is not asked after the last cycle, so what was refused then is known by its absence only."""
+async def test_a_query_that_nobody_was_sent_for_has_a_reason() -> None:
+    """The plan that ends the research reads what was refused in the last cycle."""
     last = (await cycles()).cycles[-1].plans[0]
 
-    assert (last.refused, last.unassigned) == ((), ("How long does dough rise?",))
+    assert last.refused == ("“How long does dough rise?” was not searched: it was searched before",)
+    assert last.unassigned == ("How long does dough rise?",)
 
 
 async def test_each_query_counts_its_passages() -> None:
@@ -203,14 +205,14 @@ async def test_feedback_of_a_run_under_way_has_no_outcome_yet() -> None:
 
 
 async def test_a_replanned_cycle_shares_its_judgement() -> None:
-    """Both plans of a cycle are listed, each with its tasks and their accepted passages."""
+    """All plans of a cycle are listed, each with its tasks and their accepted passages; the last one ends it."""
     run, research, spiral, *sections = await told("cycles")
     judgement = next(h for h in spiral.recorded_events if h.name == "analyze_candidates")
     one_cycle = [_of_cycle_one(h) for h in spiral.recorded_events if h is not judgement]
     trace = build_trace([run, research, spiral.model_copy(update={"recorded_events": tuple(one_cycle)}), *sections])
 
     (cycle,) = trace.cycles
-    assert [len(plan.tasks) for plan in cycle.plans] == [2, 1]
+    assert [len(plan.tasks) for plan in cycle.plans] == [2, 1, 0]
     assert all(query.judged for plan in cycle.plans for task in plan.tasks for query in task.queries)
     assert "Replanned at" in render_trace(trace)
 
@@ -269,7 +271,7 @@ def test_every_reasoning_call_is_listed() -> None:
     ("partial", "whole"),
     [
         (story._PlannerAsked, planner.PlannerInput),
-        (story._Planned, planner.PlannerOutput),
+        (story._Planned, PlannerOutput),
         (story._Named, topic_namer.TopicNamerOutput),
         (story._Routed, router.RouterOutput),
         (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),

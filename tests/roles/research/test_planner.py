@@ -7,11 +7,11 @@ import pytest
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic
 from tenure.roles.base import Evidence
+from tenure.roles.plan_entries import PlannerOutput
 from tenure.roles.research import planner
 from tenure.roles.research.planner import (
     RUNNING_LOW_RULE,
     PlannerInput,
-    PlannerOutput,
     TopicCoverage,
     describe_coverage,
     fallback,

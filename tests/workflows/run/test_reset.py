@@ -80,7 +80,7 @@ async def test_a_reset_during_the_research_repeats_it(serving: Serving, tmp_path
     """
     held = Held(build_report({"Bread": "All about it [1]."}))
     chat = ScriptedChat(story(report_writer=held))
-    limits = REQUEST.limits.model_copy(update={"max_calls": 10})
+    limits = REQUEST.limits.model_copy(update={"max_calls": 14})
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()

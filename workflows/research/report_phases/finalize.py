@@ -3,7 +3,6 @@
 from temporalio import workflow
 
 from workflows.research.report_phases.report_context import ReportContext
-from workflows.research.report_phases.report_state import ReportState
 from workflows.research.verification import verify_drafts
 from workflows.runtime.progress import UNHEARD
 
@@ -18,7 +17,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.research.spiral import SpiralResult
     from tenure.contracts.result.result import ResultStatus
-    from tenure.contracts.run.run import ControlState, RunLimits
+    from tenure.contracts.run.budget import BUDGET_USED_UP
+    from tenure.contracts.run.run import RunLimits
 
 
 async def finalize(context: ReportContext) -> ReportDraft:
@@ -92,13 +92,13 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         positions=research.positions,
         evaluation=state.evaluation,
         critiques=state.critiques,
-        decisions=(*research.decisions, *_describe_positions(research), describe_end(state, parent.control, limits)),
+        decisions=(*research.decisions, *_describe_positions(research), describe_end(context, limits)),
         feedback=manuscript.build_feedback_outcomes(
             parent.feedback_items, state.considered_feedback, state.followed_feedback, research.feedback_queries
         ),
         fallbacks=tuple(context.clients.record.fallbacks),
         notes=tuple(dict.fromkeys(state.notes)),
-        status=choose_status(state, parent.control),
+        status=choose_status(context),
     )
 
 
@@ -107,25 +107,43 @@ def _describe_positions(research: SpiralResult) -> tuple[str, ...]:
     return tuple(f"Passages for and against {sides}." for sides in describe_positions(research.positions))
 
 
-def choose_status(state: ReportState, control: ControlState) -> ResultStatus:
+def choose_status(context: ReportContext) -> ResultStatus:
     """Return the status of the result."""
+    state, control = context.state, context.parent.control
     if state.cancelled:
         return "cancelled"
     if state.failure:
         return "failed"
-    if control.finishing:
+    if control.finishing and (control.exhausted is None or list_missing(context)):
         return "finished_early"
     return "done" if state.text.claims else "no_evidence"
 
 
-def describe_end(state: ReportState, control: ControlState, limits: RunLimits) -> str:
-    """Return the reason that the work on the report ended, as a sentence for its readers."""
+def list_missing(context: ReportContext) -> tuple[str, ...]:
+    """Return the parts of the work that an ended run lacks."""
+    state, exhausted = context.state, context.parent.control.exhausted
+    lacking = {record.role for record in context.clients.record.fallbacks if record.reason == BUDGET_USED_UP}
+    is_reviewed = state.is_reviewed and "report_reviewer" not in lacking
+    missing = {
+        "further searches": state.research.is_cut or exhausted == "searches",
+        "an answer": not state.text.claims,
+        "an answer of the model": "report_writer" in lacking,
+        "a review of the report": context.effort.reflects and not is_reviewed,
+    }
+    return tuple(name for name, is_missing in missing.items() if is_missing)
+
+
+def describe_end(context: ReportContext, limits: RunLimits) -> str:
+    """Return the reason that the work on the report ended and what it lacks, as a sentence for its readers."""
+    state, control = context.state, context.parent.control
     if state.cancelled:
         return "Ended because a person cancelled the run."
     if state.failure:
         return f"Ended because a step failed permanently: {state.failure}"
-    if control.exhausted:
-        return f"Ended because {describe_limit(limits, control.exhausted)} was used up."
-    if control.finishing:
-        return "Ended because a person asked to finish."
+    missing = list_missing(context)
+    lacks = f" Missing: {', '.join(missing)}." if missing else ""
+    if control.exhausted and missing:
+        return f"Ended because {describe_limit(limits, control.exhausted)} was used up.{lacks}"
+    if control.finishing and not control.exhausted:
+        return f"Ended because a person asked to finish.{lacks}"
     return manuscript.describe_stop_reason(state.revisions, state.has_no_critique)

@@ -7,6 +7,7 @@ from temporalio import workflow
 from workflows.research.report_phases.disputes import resolve_disputes
 from workflows.research.report_phases.report_context import ReportContext
 from workflows.research.report_phases.write import review, write_generation
+from workflows.runtime.model_client import MODEL_BUDGETS
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.writing import manuscript
@@ -19,7 +20,7 @@ with workflow.unsafe.imports_passed_through():
 
 async def reflect(context: ReportContext) -> tuple[Critique, ...]:
     """Request a review of the report; return its requests, and feedback that no version considers."""
-    if context.parent.is_finishing or not context.state.text.claims:
+    if not context.state.text.claims or (context.parent.is_finishing and not _has_reserve(context)):
         return ()
     context.report_progress("reflect", topics="reviewing")
     if not context.state.is_reviewed and (context.effort.reflects or context.state.first_new):
@@ -29,6 +30,12 @@ async def reflect(context: ReportContext) -> tuple[Critique, ...]:
     critiques = (*state.open_critiques, *feedback)
     context.update(open_critiques=(), has_no_critique=not critiques and state.is_reviewed)
     return critiques
+
+
+def _has_reserve(context: ReportContext) -> bool:
+    """Return whether a budget of the model has ended the run, of which a part is kept for the report and its review."""
+    control = context.parent.control
+    return control.exhausted in MODEL_BUDGETS and not control.deadline_exceeded
 
 
 async def evaluate(context: ReportContext) -> None:
