@@ -130,7 +130,7 @@ class SearchSession:
             task: subject of the search; empty for the query of the task.
         """
         has_model = self.task.limits.has_model
-        by_rule = purpose in PURPOSES_OF_RULES or self.task.refined_by_rule
+        by_rule = has_model and purpose in PURPOSES_OF_RULES
         refined = await self.clients.models.ask(
             query_refiner.ROLE,
             QueryRefinerInput(
@@ -138,11 +138,11 @@ class SearchSession:
                 task=task or self.task.step.query,
                 queries=tuple(self.queries),
                 purpose=purpose,
-                only_open_parts=has_model and purpose not in PURPOSES_OF_RULES,
+                only_open_parts=has_model and not by_rule,
             ),
             passages[:MAX_REFINER_PASSAGES],
             summary=f"{self.task.step.query}, after {len(self.queries)}",
-            by_rule=has_model and by_rule,
+            by_rule=by_rule,
         )
         query = refined.query.strip()
         return "" if refined.complete or any(is_same_query(query, made) for made in self.queries) else query

@@ -155,6 +155,8 @@ def choose_strategy(
     arms: Sequence[RetrievalStrategy],
     seed: str,
     number: int,
+    *,
+    is_planned: bool = False,
 ) -> StrategyChoice:
     """Choose the retrieval strategy of a task: `effort.resolve_strategy`, unless past outcomes suggest a better one.
 
@@ -169,8 +171,9 @@ def choose_strategy(
         arms: strategies that the bandit may choose.
         seed: seed of the run's draws.
         number: number of the task.
+        is_planned: whether a model plans the next searches with what this task finds: one search is then suggested.
     """
-    suggested = resolve_strategy(step, hops, requested)
+    suggested = resolve_strategy(step, 1 if is_planned else hops, requested)
     if step.read_passage or requested or step.strategy or hops == 1:
         return StrategyChoice(suggested, "")
     if suggested != "direct" and is_known_query(step.query, experience.queries):

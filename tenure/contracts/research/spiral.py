@@ -329,8 +329,6 @@ class SubagentRequest(Contract):
     """Retrieval strategy."""
     strategy_reason: str = ""
     """Reason for the strategy, if experience chose it."""
-    refined_by_rule: bool = False
-    """Whether rules write its further queries, because a model that plans reads the findings."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1

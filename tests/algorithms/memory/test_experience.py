@@ -199,6 +199,26 @@ def test_requested_strategies_are_kept() -> None:
     assert choose_strategy(step, 1, None, experience, ARMS, "seed", 1) == ("direct", "")
 
 
+def test_planned_task_makes_one_search() -> None:
+    """If a model plans further searches, only a choice of the user, the plan or the records makes more."""
+    step = PlanStep(
+        id="s1", query="Who was the composer of the opera that the last king of the valley ordered?", topic="t"
+    )
+    chosen = step.model_copy(update={"strategy": "iterative"})
+    records = [
+        StrategyRecord(query_type="factual", strategy=strategy, episodes=40, score=score)
+        for strategy, score in (("direct", 2.0), ("multi_hop", 39.0))
+    ]
+
+    assert choose_strategy(step, 3, None, Experience(), ARMS, "seed", 1).strategy != "direct"
+    assert choose_strategy(step, 3, None, Experience(), ARMS, "seed", 1, is_planned=True) == ("direct", "")
+    assert choose_strategy(chosen, 3, None, Experience(), ARMS, "seed", 1, is_planned=True).strategy == "iterative"
+    assert "multi_hop" in {
+        choose_strategy(step, 3, None, experienced(0, records=records), ARMS, "run", n, is_planned=True).strategy
+        for n in range(60)
+    }
+
+
 def test_strong_records_change_the_strategy() -> None:
     """Only for every second task."""
     records = [

@@ -236,6 +236,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         SELECTABLE_STRATEGIES,
         seed,
         len(loop.state.executed),
+        is_planned=_is_planned_by_model(loop),
     )
     return SubagentRequest(
         run=request.run,
@@ -243,7 +244,6 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         step=step,
         strategy=choice.strategy,
         strategy_reason=choice.reason,
-        refined_by_rule=_is_refined_by_rule(loop, step),
         hypothetical_answer=hypothetical.get(step.topic, ""),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),
         corpora=request.corpora,
@@ -253,14 +253,13 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     )
 
 
-def _is_refined_by_rule(loop: ResearchLoop, step: PlanStep) -> bool:
-    """Return whether a model that plans knows more than a refiner of this task, and no strategy was asked for.
+def _is_planned_by_model(loop: ResearchLoop) -> bool:
+    """Return whether a model has planned the tasks with the findings, or plans the next cycle with those of the tasks.
 
-    It has planned the task with the findings, or plans the next cycle with what this task finds.
+    It knows more than a refiner of the queries of one task.
     """
-    request = loop.request
-    is_planned = not loop.is_planned_by_rule or loop.state.cycle < request.effort.cycles
-    return request.limits.has_model and is_planned and not (step.strategy or request.limits.strategy)
+    is_planned = not loop.is_planned_by_rule or loop.state.cycle < loop.request.effort.cycles
+    return loop.request.limits.has_model and is_planned
 
 
 def choose_contrastive(loop: ResearchLoop, step: PlanStep) -> StrategyChoice | None:
