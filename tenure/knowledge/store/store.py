@@ -352,16 +352,25 @@ class Store:
             for gone in indexes.find_obsolete_indexes(tuple(present.values()), want):
                 self._retry(name, lambda gone=gone: table.drop_index(gone))  # type: ignore[misc]
             built = [
-                index for index in want if index.name not in present or not index.is_satisfied_by(present[index.name])
+                index
+                for index in want
+                if (index.name not in present or not index.is_satisfied_by(present[index.name]))
+                and (index.column != "vector" or self._has_vectors_to_index(name))
             ]
             is_grown = any(index.num_unindexed_rows for index in present.values())
             if is_grown or (built and self.describe_table(name).files > _MAX_UNMERGED_FILES):
                 self.compact(name)
             for index in built:
                 self._retry(name, lambda i=index: table.create_index(i.column, config=i.config))  # type: ignore[misc]
-        if any(index.column == "vector" for index in want):
-            self._measure_probes(name, is_new=any(index.column == "vector" for index in built))
+        is_new = any(index.column == "vector" for index in built)
+        if is_new or any(index.column == "vector" and index.name in present for index in want):
+            self._measure_probes(name, is_new=is_new)
         return len(built)
+
+    def _has_vectors_to_index(self, name: str) -> bool:
+        """Return whether a vector index can be trained: a large folder is stored before its vectors are computed."""
+        vectors = self.count_rows(name, "vector IS NOT NULL")
+        return indexes.choose_vector_family(vectors, self._vector_index) != "flat"
 
     def _measure_probes(self, name: str, *, is_new: bool) -> None:
         """Choose how many partitions of its vector index a search of a table reads, unless that is known."""

@@ -97,6 +97,22 @@ def test_each_family_finds_the_nearest(uri: str, setting: VectorIndex) -> None:
     assert store.refresh_indexes(CHUNKS) == 0
 
 
+def test_vector_index_is_built_when_there_are_vectors(uri: str) -> None:
+    """Rows that wait for their vectors get the other indexes, and the vector index after the vectors."""
+    store, rows = Store(uri, "ivf_flat"), chunks(ROWS)
+    absent = pa.nulls(ROWS, rows.schema.field("vector").type)
+    store.upsert(
+        CHUNKS, rows.set_column(rows.schema.get_field_index("vector"), rows.schema.field("vector"), absent), "id"
+    )
+    built = [store.refresh_indexes(CHUNKS)]
+    store.update_columns(CHUNKS, rows.select(["id", "vector"]), "id")
+    built.append(store.refresh_indexes(CHUNKS))
+    found = store.search_vectors(CHUNKS, ["id"], np.array(rows["vector"][5].as_py(), dtype=np.float32), "", 3)
+
+    assert built == [len(plan_indexes(CHUNKS, ROWS, "flat")), 1]
+    assert found["id"][0].as_py() == "i5"
+
+
 def test_changed_setting_takes_effect_at_the_next_refresh(uri: str) -> None:
     """Another family replaces the existing index; `flat` removes it."""
     Store(uri).upsert(CHUNKS, chunks(ROWS), "id")
