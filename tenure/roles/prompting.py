@@ -87,7 +87,7 @@ class WrittenBlock(BaseModel):
     """
     heading: str = Field(default="", max_length=120)
     """Sub-heading above the block; empty for none."""
-    sentences: tuple[WrittenSentence, ...] = Field(default=(), max_length=15)
+    sentences: Annotated[tuple[WrittenSentence, ...], SchemaLimit(15)] = ()
     """Its sentences in reading order; empty for a table and for definitions."""
     columns: tuple[Annotated[str, SchemaLimit(200)], ...] = Field(default=(), max_length=10)
     """Names of the columns of a table, without that of the row names; else empty."""

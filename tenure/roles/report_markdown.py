@@ -59,8 +59,8 @@ MAX_HEADING_CHARACTERS = 120
 MAX_PREVIEW_CHARACTERS = 60_000
 """Maximum length of a preview: the longest report has 4,000 words, about 30,000 characters with its marks, and four
 bytes for each keep a heartbeat below the 256 KB at which a Temporal server warns."""
-MAX_BLOCK_SENTENCES, MAX_TABLE_ROWS, MAX_TABLE_COLUMNS = 15, 20, 10
-"""Limits of a block; longer ones are divided."""
+MAX_TABLE_ROWS, MAX_TABLE_COLUMNS = 20, 10
+"""Limits of a table; longer ones are divided."""
 
 
 class WrittenPart(BaseModel):
@@ -160,9 +160,8 @@ class _Parts:
             self.add_sentences("paragraph", _read_sentences(text, "gap" if kind == "gaps" else None))
 
     def add_sentences(self, kind: ClaimBlockKind, sentences: Sequence[WrittenSentence]) -> None:
-        for start in range(0, len(sentences), MAX_BLOCK_SENTENCES):
-            part = tuple(sentences[start : start + MAX_BLOCK_SENTENCES])
-            self.add_block(WrittenBlock(kind=kind, sentences=part))
+        if sentences:
+            self.add_block(WrittenBlock(kind=kind, sentences=tuple(sentences)))
 
     def read_item(self, text: str) -> WrittenSentence | None:
         is_gap = self._current[0] == "gaps"

@@ -9,7 +9,6 @@ from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.contracts.evidence.passages import ClaimKind
 from tenure.roles.prompting import NOT_STATED, WrittenBlock
 from tenure.roles.report_markdown import (
-    MAX_BLOCK_SENTENCES,
     MAX_SENTENCE_CHARACTERS,
     MAX_SHORT_ANSWER_CHARACTERS,
     MAX_TABLE_ROWS,
@@ -301,13 +300,22 @@ def test_wrappings_of_a_model_are_removed(answer: str) -> None:
     )
 
 
-def test_long_lists_tables_and_sentences_are_divided_or_shortened() -> None:
-    """Blocks keep to the limits of their schema without a loss of items or rows."""
-    items = "".join(f"- Item {n} [1]\n" for n in range(MAX_BLOCK_SENTENCES + 1))
-    rows = "".join(f"| Row {n} | a [1] |\n" for n in range(MAX_TABLE_ROWS + 1))
-    blocks = parse_blocks(f"{items}\n| A | B |\n|---|---|\n{rows}\n{'y' * 3000} [1]\n")
+def test_long_lists_are_one_block() -> None:
+    """A list of more than fifteen items is not divided, since its numbers would begin again."""
+    (block,) = parse_blocks("".join(f"{n}. Step {n} [1]\n" for n in range(1, 22)))
 
-    assert [len(block.sentences or block.rows) for block in blocks] == [MAX_BLOCK_SENTENCES, 1, 1, MAX_TABLE_ROWS, 1]
+    assert (block.kind, [sentence.text for sentence in block.sentences]) == (
+        "numbered",
+        [f"Step {n}" for n in range(1, 22)],
+    )
+
+
+def test_long_tables_and_sentences_are_divided_or_shortened() -> None:
+    """Blocks keep to the limits of their schema without a loss of rows."""
+    rows = "".join(f"| Row {n} | a [1] |\n" for n in range(MAX_TABLE_ROWS + 1))
+    blocks = parse_blocks(f"| A | B |\n|---|---|\n{rows}\n{'y' * 3000} [1]\n")
+
+    assert [len(block.sentences or block.rows) for block in blocks] == [MAX_TABLE_ROWS, 1, 1]
     assert len(blocks[2].sentences[0].text) == MAX_SENTENCE_CHARACTERS
 
 
