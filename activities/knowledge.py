@@ -18,6 +18,7 @@ from tenure.contracts.evidence.corpora import (
     IngestProgress,
     IngestReport,
     IngestRequest,
+    QuestionEmbedRequest,
 )
 from tenure.contracts.evidence.disputes import SourceStanding, SourceStandingReply, SourceStandingRequest
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
@@ -59,6 +60,12 @@ class KnowledgeActivities:
         """Compute the vectors that a corpus lacks; the heartbeat's details are an `IngestProgress`."""
         with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as heartbeat:
             return self._knowledge.corpora.embed(request, heartbeat.update, activity.is_cancelled)
+
+    @activity.defn
+    def embed_for_question(self, request: QuestionEmbedRequest) -> EmbedReport:
+        """Compute the vectors that a question needs first; the heartbeat's details are an `IngestProgress`."""
+        with translate_errors(), HeartbeatThread(IngestProgress(stage="embedding")) as heartbeat:
+            return self._knowledge.corpora.embed_for_question(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
     def read_pages(self, request: ReadPagesRequest) -> ReadPagesReply:

@@ -281,7 +281,9 @@ class Settings(BaseSettings, LimitFields):
     """Target length of a chunk in tokens of the embedding model; the built-in model reads at most 256."""
 
     cold_start_chunks: int = Field(default=512, ge=0, le=100_000)
-    """Number of chunks up to which ingestion computes all vectors; with more, they are computed in the background."""
+    """Number of chunks up to which ingestion computes all vectors; with more, a run waits half a minute for those that
+    its question needs, and the others are computed in the background.
+    """
 
     ingest_seconds: float = Field(default=900.0, gt=0, le=86_400)
     """Seconds of computing time that one ingestion may spend on slow files beyond what their sizes explain; the files

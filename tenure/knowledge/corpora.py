@@ -11,6 +11,7 @@ from tenure.contracts.evidence.corpora import (
     IngestProgress,
     IngestReport,
     IngestRequest,
+    QuestionEmbedRequest,
 )
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest, WebReport, WebScope
@@ -27,6 +28,7 @@ from tenure.knowledge.ingestion.web_pages import WebPageIngestion
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.pages import readings
 from tenure.knowledge.search.forking import fork_run
+from tenure.knowledge.search.needed_chunks import list_needed_chunks
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.knowledge.store.metrics import SearchMetrics
@@ -116,6 +118,23 @@ class Corpora:
         model = BackgroundModel(self._model)
         cache = EmbeddingCache(self._store, model, self._metrics)
         return EmbeddingBackfill(self._store, model, cache, request.corpus, report, cancelled).run()
+
+    def embed_for_question(
+        self,
+        request: QuestionEmbedRequest,
+        report: Callable[[IngestProgress], None],
+        cancelled: Callable[[], bool] = is_never_cancelled,
+    ) -> EmbedReport:
+        """Compute the missing vectors that a question needs first, and all others if there is time for them.
+
+        Raises:
+            UnknownCorpus: the corpus was never ingested.
+            EmbeddingModelMismatch: its vectors come from another model.
+            EmbeddingCancelled: `cancelled` returned True.
+        """
+        backfill = EmbeddingBackfill(self._store, self._model, self._cache, request.corpus, report, cancelled)
+        needed = list_needed_chunks(self._store, self._model.dimensions, request.corpus, request.question)
+        return backfill.embed_first(needed, request.seconds)
 
     def read_pages(
         self,

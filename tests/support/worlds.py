@@ -28,6 +28,7 @@ from tenure.contracts.evidence.corpora import (
     IngestProgress,
     IngestReport,
     IngestRequest,
+    QuestionEmbedRequest,
     StoreStats,
 )
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
@@ -253,6 +254,12 @@ class MemoryKnowledge:
     ) -> EmbedReport:
         report(IngestProgress(stage="embedding", embedded=2, to_embed=2))
         return EmbedReport(corpus=request.corpus, chunks=2, embedded=2)
+
+    def embed_for_question(
+        self, request: QuestionEmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> EmbedReport:
+        report(IngestProgress(stage="embedding", embedded=1, to_embed=2))
+        return EmbedReport(corpus=request.corpus, chunks=1, embedded=1, pending=1)
 
     def read_pages(
         self, request: ReadPagesRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]

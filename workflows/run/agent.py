@@ -29,7 +29,7 @@ from workflows.runtime.failures import describe_failure
 from workflows.runtime.model_client import MODEL_BUDGETS
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 from workflows.upkeep.archive import start_archiving
-from workflows.upkeep.embed import embed_in_background
+from workflows.upkeep.embed import embed_for_question, embed_in_background
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
@@ -50,7 +50,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
     from tenure.contracts.base import RunId
-    from tenure.contracts.evidence.corpora import SkippedFile
+    from tenure.contracts.evidence.corpora import IngestReport, SkippedFile
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.research.fork import (
         CycleCheckpoint,
@@ -172,7 +172,8 @@ class AgentWorkflow(InteractiveRun):
         await self._retrieve()
 
     async def _ingest(self) -> None:
-        """Read the documents of the request."""
+        """Read the documents of the request, and wait for vectors of their passages."""
+        reports: list[IngestReport] = []
         for ingest in self.request.ingest:
             self._publish(phase="ingest", last=f"reading {', '.join(ingest.paths)}")
             report = await self.clients.execute_activity(
@@ -180,6 +181,11 @@ class AgentWorkflow(InteractiveRun):
             )
             self.skipped.extend(report.skipped)
             self.notes.append(describe_ingestion(report))
+            reports.append(report)
+        if not self.is_finishing:
+            await embed_for_question(
+                reports, self.request.question, lambda line: self._publish(last=line), self.notes.append
+            )
 
     async def _retrieve(self) -> None:
         """Search corpora and tables for the question as a whole."""
@@ -193,17 +199,11 @@ class AgentWorkflow(InteractiveRun):
             await self._search()
 
     async def _search(self) -> None:
-        limits = self.request.limits
-        searching = self.clients.knowledge.search(
-            SearchRequest(
-                query=self.request.question,
-                corpora=self.corpora,
-                k=MAX_RETRIEVED_PASSAGES,
-                max_per_source=limits.max_per_source,
-            ),
-            limits.min_relevance,
-            summary=self.request.question,
+        question, limits = self.request.question, self.request.limits
+        request = SearchRequest(
+            query=question, corpora=self.corpora, k=MAX_RETRIEVED_PASSAGES, max_per_source=limits.max_per_source
         )
+        searching = self.clients.knowledge.search(request, limits.min_relevance, summary=question)
         querying = self._try(self.tables.query(), (), "The tables could not be queried")
         self.query_results, passages = await asyncio.gather(querying, searching)
         self.notes += [f"Query for “{query.shows}”: `{query.sql}`" for query in self.tables.completed_queries]

@@ -115,6 +115,10 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         _config(SEARCH_QUEUE, timedelta(minutes=30), **_BRIEF),
         (MemoryActivities.forget_memories, MemoryActivities.list_memories, MemoryActivities.write_memory),
     ),
+    (
+        _config(SEARCH_QUEUE, timedelta(minutes=1), retry_policy=RETRY_BRIEFLY),
+        (KnowledgeActivities.embed_for_question,),
+    ),
     (_config(INGEST_QUEUE, timedelta(minutes=30)), (TableActivities.export_query,)),
     (_config(INGEST_QUEUE, timedelta(hours=1)), (TableActivities.find_tables,)),
     (_config(INGEST_QUEUE, timedelta(hours=24)), (KnowledgeActivities.ingest_corpus,)),

@@ -4,18 +4,23 @@ The workflow id is derived from the corpus: runs that read the same corpus share
 that started it, can be paused and resumed, and continues after an interruption with the chunks that are left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, WorkflowAlreadyStartedError, is_cancelled_exception
 from temporalio.workflow import ParentClosePolicy
 
-from workflows.runtime.activity_options import ACTIVITY_OPTIONS
+from workflows.runtime.activity_options import ACTIVITY_OPTIONS, execute_activity
+from workflows.runtime.optional_step import run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
-    from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest
+    from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest, IngestReport, QuestionEmbedRequest
+
+_FIRST_SEARCH_WAIT = timedelta(seconds=30)
+"""Time for which the first search waits for vectors; an embedding that hangs costs twice the time."""
 
 
 @workflow.defn
@@ -68,3 +73,29 @@ async def embed_in_background(corpora: Sequence[str]) -> None:
             )
         except WorkflowAlreadyStartedError:
             workflow.logger.info("corpus %s is being embedded already", corpus)
+
+
+async def embed_for_question(
+    reports: Sequence[IngestReport], question: str, show: Callable[[str], object], add_note: Callable[[str], object]
+) -> None:
+    """Wait for the vectors that a question needs first, and for all others if they are soon computed.
+
+    Args:
+        reports: reports of the ingestions of the run.
+        question: question of the run.
+        show: displays a line of progress.
+        add_note: receives the note on an embedding that failed.
+    """
+    corpora = dict.fromkeys(report.corpus for report in reports if report.pending)
+    for corpus in corpora:
+        show("waiting for vectors of passages, those that the question needs first")
+        seconds = _FIRST_SEARCH_WAIT.total_seconds() / len(corpora)
+        embedding = execute_activity(
+            KnowledgeActivities.embed_for_question,
+            QuestionEmbedRequest(corpus=corpus, question=question, seconds=seconds),
+            summary=f"embed what the question needs of {corpus}",
+        )
+        failure = f"Not all passages of “{corpus}” that the question needs have vectors"
+        report = await run_optional_step(embedding, None, failure, add_note, 2 * _FIRST_SEARCH_WAIT)
+        if report is not None and report.pending:
+            show(f"continuing without the vectors of {report.pending:,} passages, which take longer")

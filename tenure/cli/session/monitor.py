@@ -20,7 +20,7 @@ from tenure.installation import PROGRAM
 from tenure.temporal.stack import local
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus")
+INGESTION_ACTIVITIES = ("ingest_corpus", "embed_corpus", "embed_for_question")
 """Activities that ingest documents and report progress in the same format."""
 
 

@@ -102,6 +102,17 @@ class EmbedRequest(Contract):
     """Name of the corpus."""
 
 
+class QuestionEmbedRequest(Contract):
+    """Request to compute the vectors that the first search for a question needs."""
+
+    corpus: str
+    """Name of the corpus."""
+    question: str
+    """The question."""
+    seconds: float = Field(gt=0)
+    """Time that the run waits; the other missing vectors are computed too if the measured speed allows it."""
+
+
 class EmbedReport(Contract):
     """Result of computing missing vectors."""
 
@@ -111,6 +122,8 @@ class EmbedReport(Contract):
     """Number of chunks that received a vector."""
     embedded: int = 0
     """Number of vectors computed rather than found in the cache."""
+    pending: int = 0
+    """Number of chunks of the corpus that are still without a vector."""
     seconds: float = 0.0
     """Duration of the successful attempt."""
 

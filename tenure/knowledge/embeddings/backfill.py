@@ -25,6 +25,9 @@ from tenure.models.embedding import EmbeddingModel
 
 _COMMIT_VECTORS = 512
 """Vectors computed between two commits to the cache: ten seconds on two cores."""
+_PART_SECONDS, _MIN_PART = 2.0, 16
+"""Time of a part of an embedding that a run waits for, and its smallest size: a server that computes a vector in two
+seconds still returns one part within half a minute."""
 _MAX_COPIES = 20
 """Maximum number of copies into rows for a large corpus."""
 _REPORT_SECONDS = 0.5
@@ -59,9 +62,7 @@ class EmbeddingBackfill:
 
     def run(self) -> EmbedReport:
         """Embed all chunks under a lock; see `Corpora.embed`."""
-        record = catalogue.load_corpus(self._store, self._corpus)
-        if record.model != self._model.name:
-            raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
+        self._check_model()
         with process_lock(
             self._store.folder, f"embedding of {self._corpus}", lambda: self._report_progress(force=True)
         ):
@@ -78,6 +79,45 @@ class EmbeddingBackfill:
         return EmbedReport(
             corpus=self._corpus, chunks=self._written, embedded=self._computed, seconds=time.monotonic() - started
         )
+
+    def embed_first(self, needed: Sequence[str], seconds: float) -> EmbedReport:
+        """Embed some chunks first, and all others if the measured speed lets them end within `seconds` as well.
+
+        The lock of the backfill is not taken: a backfill that runs at the same time shares the cache, and copies only
+        the vectors that are still missing.
+        """
+        self._check_model()
+        started = time.monotonic()
+        missing = catalogue.list_unembedded_chunks(self._store, self._model.dimensions, self._corpus)
+        known = set(missing)
+        first = [chunk for chunk in needed if chunk in known]
+        order = list(dict.fromkeys([*first, *missing]))
+        texts: dict[str, str] = {}
+        done, elapsed, size = 0, 0.0, _MIN_PART
+        while done < len(order) and elapsed < seconds:
+            if done >= len(first) and elapsed * len(order) > seconds * done:
+                break
+            self._report_progress(force=True, to_embed=len(first) if done < len(first) else len(order))
+            part = order[done : done + size]
+            texts |= self._compute_vectors(part)
+            done, elapsed = done + len(part), time.monotonic() - started
+            size = max(_MIN_PART, int(_PART_SECONDS * done / max(elapsed, 0.01)))
+        self._write_vectors(texts)
+        pending = len(missing) - done
+        if not pending:
+            self._store.refresh_indexes(self._chunks.table)
+        return EmbedReport(
+            corpus=self._corpus,
+            chunks=self._written,
+            embedded=self._computed,
+            pending=pending,
+            seconds=time.monotonic() - started,
+        )
+
+    def _check_model(self) -> None:
+        record = catalogue.load_corpus(self._store, self._corpus)
+        if record.model != self._model.name:
+            raise EmbeddingModelMismatch(self._corpus, record.model, self._model.name)
 
     def _embed(self, chunks: Sequence[str]) -> None:
         self._report_progress(force=True, to_embed=self._progress.embedded + len(chunks))

@@ -204,7 +204,7 @@ class Retrievers:
 
     def retrieve_sparse(self) -> list[_Hit]:
         """Return the best chunks by BM25, best first."""
-        words = _drop_stop_words(self.request.query)
+        words = drop_stop_words(self.request.query)
         return self._to_sparse(self.store.search_text(self.chunks.table, _COLUMNS, words, self._condition, self.depth))
 
     def _to_sparse(self, rows: pa.Table) -> list[_Hit]:
@@ -215,7 +215,7 @@ class Retrievers:
 
         A sparse result that was embedded on demand also counts as a dense result.
         """
-        words = _drop_stop_words(self.request.query)
+        words = drop_stop_words(self.request.query)
         near_rows, worded_rows = self.store.search_vectors_and_text(
             self.chunks.table, _COLUMNS, self.vector, words, self._condition, self.depth
         )
@@ -258,7 +258,7 @@ class Retrievers:
         return rows.filter(pc.is_in(rows["corpus"], pa.array(self.request.corpora)))
 
 
-def _drop_stop_words(query: str) -> str:
+def drop_stop_words(query: str) -> str:
     """Return a query without stop words; unchanged if it contains a phrase or nothing else."""
     content = [word for word in query.split() if word.strip(".,;:?!()").lower() not in STOP_WORDS]
     return " ".join(content) if content and '"' not in query else query

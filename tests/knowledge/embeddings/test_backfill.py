@@ -3,19 +3,28 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import ChunkId, RunId, SourceId
-from tenure.contracts.evidence.corpora import EmbedRequest, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence.corpora import (
+    EmbedRequest,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    QuestionEmbedRequest,
+)
 from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.base import KnowledgeBase
+from tenure.knowledge.embeddings import backfill
 from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMismatch, UnknownCorpus
 from tenure.knowledge.store.schema import CACHE, build_chunk_table_name
@@ -86,6 +95,51 @@ def test_small_folder_is_embedded_during_ingestion(cold: KnowledgeBase, docs: Pa
 
     assert (report.pending, report.embedded) == (0, report.chunks)
     assert _search(cold, "bees").embedded_share == 1.0
+
+
+class TimedVectors(WordVectors):
+    """Embedding model that takes a given time for each text, on a clock of its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, texts_per_second: float) -> None:
+        super().__init__()
+        self.now, self._speed = 0.0, texts_per_second
+        monkeypatch.setattr(backfill, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.now += len(texts) / self._speed
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize(
+    ("texts_per_second", "pending", "seconds"),
+    [
+        pytest.param(20.0, 0, 15.0, id="everything is soon done"),
+        pytest.param(8.0, 252, 6.0, id="only what the question needs"),
+        pytest.param(0.5, 284, 32.0, id="not even that"),
+    ],
+)
+def test_run_waits_for_what_the_question_needs_and_for_all_that_is_soon_done(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts_per_second: float, pending: int, seconds: float
+) -> None:
+    """The measured speed decides which vectors are computed in half a minute; searches use those."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(10):
+        paragraphs = (f"Document {number} tells in part {n}: " + f"topic{number} " * 24 + "." for n in range(30))
+        (folder / f"{number}.md").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    knowledge = KnowledgeBase(uri, WordVectors(), 32, cold_start_chunks=10)
+    total = _read(knowledge, folder).pending
+    Store(uri).delete_rows(CACHE, "true")  # vectors of the sample for the baseline
+    timed = KnowledgeBase(uri, TimedVectors(monkeypatch, texts_per_second), 32)
+    heard: list[IngestProgress] = []
+    request = QuestionEmbedRequest(corpus="c", question="What of topic7?", seconds=30)
+    report = timed.corpora.embed_for_question(request, heard.append)
+
+    assert (total, report.pending, report.seconds) == (300, pending, seconds)
+    assert sum(vector is not None for vector in _vectors(uri).values()) == 300 - pending
+    assert _search(knowledge, "topic7").embedded_share == pytest.approx(1 - pending / 300)
+    assert (heard[-1].embedded, heard[0].to_embed) == (300 - pending, 39)
+    assert heard[-1].to_embed == (39 if pending else 300)
 
 
 STRATEGIES = ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive")

@@ -50,6 +50,7 @@ ROWS = {
     "searches, analysis, memories": ("search_passages", "analyze_candidates", "recall_experience", "store_memories"),
     "SQL queries": ("query_tables",),
     "ingestion": ("ingest_corpus",),
+    "vectors that a question needs": ("embed_for_question",),
     "background embedding": ("embed_corpus",),
     "web search, pages, storing of answers of MCP tools": ("search_web", "fetch_pages", "store_mcp_answer"),
     "pages with scripts": ("render_pages",),

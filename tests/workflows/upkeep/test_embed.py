@@ -8,10 +8,18 @@ from uuid import uuid4
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
 
-from tenure.contracts.evidence.corpora import EmbedReport, EmbedRequest, IngestProgress, IngestReport, IngestRequest
+from tenure.contracts.evidence.corpora import (
+    EmbedReport,
+    EmbedRequest,
+    IngestProgress,
+    IngestReport,
+    IngestRequest,
+    QuestionEmbedRequest,
+)
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.store.errors import EmbeddingCancelled
+from tenure.models.errors import RequestRejected, TransportError
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive
 from tests.support.worlds import KITCHEN, MemoryKnowledge
@@ -28,6 +36,7 @@ class ColdKnowledge(MemoryKnowledge):
         self.begun = threading.Semaphore(0)
         self.released = threading.Event()
         self.embeddings: list[str] = []
+        self.questions: list[tuple[str, float, int]] = []
 
     def search(self, request: SearchRequest) -> SearchReply:
         return super().search(request).model_copy(update={"embedded_share": 0.429})
@@ -36,6 +45,12 @@ class ColdKnowledge(MemoryKnowledge):
         self, request: IngestRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
     ) -> IngestReport:
         return IngestReport(corpus=request.corpus, files=2, added=2, chunks=9, pending=9, seconds=1.0)
+
+    def embed_for_question(
+        self, request: QuestionEmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
+    ) -> EmbedReport:
+        self.questions.append((request.question, request.seconds, len(self.searches)))
+        return EmbedReport(corpus=request.corpus, chunks=4, embedded=4, pending=5)
 
     def embed(
         self, request: EmbedRequest, report: Callable[[IngestProgress], None], cancelled: Callable[[], bool]
@@ -84,6 +99,35 @@ async def test_runs_share_one_embedding_without_waiting(serving: Serving) -> Non
     assert report.chunks == 9
     assert all(result.sections and result.usage.embedded_share == 0.429 for result in results)
     assert all("Only 42 % of the passages had vectors" in " ".join(result.notes) for result in results)
+
+
+async def test_first_search_waits_for_the_vectors_that_the_question_needs(serving: Serving) -> None:
+    """They are computed between the reading and the first search, within half a minute for all corpora together."""
+    knowledge = ColdKnowledge()
+    request = _request(uuid4().hex[:8])
+    other = IngestRequest(corpus=uuid4().hex[:8], paths=("/cellar",))
+    async with serving(None, knowledge) as stage:
+        await (await stage.start(request.model_copy(update={"ingest": (*request.ingest, other)}))).result()
+        knowledge.released.set()
+
+    assert knowledge.questions == [(request.question, 15.0, 0)] * 2
+
+
+@pytest.mark.parametrize("error", [RequestRejected("the key expired"), TransportError("the server is away")])
+async def test_run_continues_with_words_if_the_embedding_fails(serving: Serving, error: Exception) -> None:
+    """A failed embedding costs a note with its reason."""
+
+    class FailingKnowledge(ColdKnowledge):
+        def embed_for_question(self, *arguments: object) -> EmbedReport:
+            raise error
+
+    knowledge, corpus = FailingKnowledge(), uuid4().hex[:8]
+    async with serving(None, knowledge) as stage:
+        result = await (await stage.start(_request(corpus))).result()
+        knowledge.released.set()
+
+    assert result.sections
+    assert f"Not all passages of “{corpus}” that the question needs have vectors: {error}." in result.notes
 
 
 async def test_paused_embedding_continues_after_the_resume(serving: Serving) -> None:
