@@ -112,12 +112,12 @@ async def _count_chunks_to_embed(client: Client, description: WorkflowExecutionD
 
 
 async def _ingestion(client: Client, description: WorkflowExecutionDescription) -> IngestProgress | None:
-    """Read the ingestion's progress from the heartbeat of a pending activity."""
+    """Read the ingestion's progress from the heartbeat of a pending activity; None before that of an embedding."""
     for activity in description.raw_description.pending_activities:
         if activity.activity_type.name in INGESTION_ACTIVITIES:
             payloads = activity.heartbeat_details.payloads
             if not payloads:
-                return IngestProgress()
+                return IngestProgress() if activity.activity_type.name == "ingest_corpus" else None
             details: list[IngestProgress] = await client.data_converter.decode(payloads, [IngestProgress])
             return details[0]
     return None

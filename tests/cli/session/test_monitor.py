@@ -1,5 +1,12 @@
 """Test what commands see of a running workflow, against a real server and the stub worker."""
 
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tenure.cli.session.monitor import _ingestion
+from tenure.contracts.evidence.corpora import IngestProgress
 from tests.cli.conftest import CommandLine
 from tests.cli.session.test_diagnostics import said_until, terminate
 
@@ -13,3 +20,20 @@ def test_embedding_in_the_background_is_shown(running: CommandLine) -> None:
 
     assert len([line for line in said if words in line]) == 1
     assert any(words in line for line in again)
+
+
+@pytest.mark.parametrize(
+    ("activity", "progress"),
+    [("ingest_corpus", IngestProgress()), ("embed_for_question", None), ("search_passages", None)],
+)
+async def test_embedding_without_a_heartbeat_is_not_shown_as_reading(
+    activity: str, progress: IngestProgress | None
+) -> None:
+    """Only the reading of documents starts with a look for them."""
+    pending = SimpleNamespace(
+        activity_type=SimpleNamespace(name=activity), heartbeat_details=SimpleNamespace(payloads=())
+    )
+    description: Any = SimpleNamespace(raw_description=SimpleNamespace(pending_activities=[pending]))
+    client: Any = None
+
+    assert await _ingestion(client, description) == progress
