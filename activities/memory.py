@@ -57,7 +57,8 @@ class MemoryActivities:
     def recall_experience(self, request: ExperienceRequest) -> Experience:
         """Return the knowledge of earlier runs with which a run starts."""
         with translate_errors(), HeartbeatThread():
-            return recall_experience(self._knowledge.memories, self._knowledge.retrieval, request)
+            knowledge = self._knowledge
+            return recall_experience(knowledge.memories, knowledge.retrieval, knowledge.results, request)
 
     @activity.defn
     def list_memories(self, request: MemoriesRequest) -> MemoriesReply:

@@ -6,8 +6,10 @@ from tenure.algorithms.memory import experience, known_facts
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.memory import MemorySearchReply
 from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritReply
+from tenure.knowledge.personal_passages import is_personal_statement, store_personal_passages
 
 if TYPE_CHECKING:
+    from tenure.knowledge.ingestion.results import StoredResults
     from tenure.knowledge.memory.memories import Memories
     from tenure.knowledge.search.retrieval import Retrieval
 
@@ -15,7 +17,9 @@ MAX_RECALLED_MEMORIES: Final = 40
 """Memories of earlier runs, not counting the facts they found."""
 
 
-def recall_experience(memories: "Memories", retrieval: "Retrieval", request: ExperienceRequest) -> Experience:
+def recall_experience(
+    memories: "Memories", retrieval: "Retrieval", results: "StoredResults", request: ExperienceRequest
+) -> Experience:
     """Return the knowledge of earlier runs with which a run starts.
 
     Raises:
@@ -36,6 +40,9 @@ def recall_experience(memories: "Memories", retrieval: "Retrieval", request: Exp
     if request.findings is not None and request.inherits and runs:
         inherited = retrieval.inherit_findings(request.findings.model_copy(update={"runs": runs}))
     queries = experience.select_inherited_queries(recalled.memories, related, inherited)
+    best = sorted((*recalled.memories, *facts.memories), key=lambda one: (-one.score, one.memory.id))
+    corpus = request.personal_corpus
+    personal = store_personal_passages(results, (one.memory for one in best), corpus, search.query) if corpus else ()
     return Experience(
         repeated=repeated,
         related=related,
@@ -43,7 +50,10 @@ def recall_experience(memories: "Memories", retrieval: "Retrieval", request: Exp
         queries=queries if request.repeats_queries else (),
         records=recalled.strategies,
         advice=experience.select_advice(recalled.memories),
-        facts=known_facts.select_known_facts(facts.memories),
+        facts=known_facts.select_known_facts(
+            one for one in facts.memories if not (corpus and is_personal_statement(one.memory))
+        ),
+        personal=personal,
         preferences=tuple(memory.text for memory in recalled.preferences),
     )
 

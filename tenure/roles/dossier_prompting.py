@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
+from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Topic
 from tenure.roles.base import EVIDENCE_RULE, Evidence, mark_documents, neutralise, wrap_in_tag
@@ -32,6 +33,12 @@ addresses and no remarks on how the report was made."""
 """System text of every role that reads a dossier."""
 
 
+PERSONAL_RULE: Final = """Documents titled “Statement of a person” are no sources: a person has said so, and it was
+remembered. Use those that concern the question, cite them by number, and attribute them in the sentence (“By the
+statement of a person, …”). If a source says otherwise, give both."""
+"""Rule of a prompt with memories among its passages."""
+
+
 def build_messages(question: str, parts: Sequence[Topic], evidence: Evidence, role: str, *task: str) -> list[Message]:
     """Return the prompt of a role on a dossier.
 
@@ -47,7 +54,8 @@ def build_messages(question: str, parts: Sequence[Topic], evidence: Evidence, ro
         mark_documents(evidence.passages) or "No passages were found.",
         wrap_in_tag("outline", "\n".join(f"## {part.heading}\n{part.question}" for part in parts)) if parts else "",
     )
-    instruction = f'<task name="{role}">\n{join_parts(*task)}\n</task>'
+    personal = PERSONAL_RULE if any(is_personal(passage.uri) for passage in evidence.passages) else ""
+    instruction = f'<task name="{role}">\n{join_parts(personal, *task)}\n</task>'
     return [
         Message(role="system", content=SYSTEM),
         Message(role="user", content=join_parts(beginning, instruction)),

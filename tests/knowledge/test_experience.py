@@ -54,7 +54,7 @@ def recall(knowledge: KnowledgeBase, *corpora: str, **options: bool) -> Experien
     search = MemorySearchRequest(query=QUESTION, corpora=corpora, now=NOW, used_by="two")
     findings = InheritRequest(question=QUESTION, corpora=corpora, min_relevance=0.3) if corpora else None
     request = ExperienceRequest(run=RunId("two"), memories=search, findings=findings, **options)
-    return recall_experience(knowledge.memories, knowledge.retrieval, request)
+    return recall_experience(knowledge.memories, knowledge.retrieval, knowledge.results, request)
 
 
 def test_a_run_recalls_related_runs(earlier: KnowledgeBase, found: dict[str, PassageRef]) -> None:

@@ -49,6 +49,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.usage import sum_run_usage
     from tenure.algorithms.research.research_state import build_topic_progress
     from tenure.algorithms.retrieval.query_type import choose_query_type
+    from tenure.algorithms.writing.manuscript import add_new_passages
     from tenure.contracts.base import RunId
     from tenure.contracts.evidence.corpora import IngestReport, SkippedFile
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
@@ -110,6 +111,7 @@ class AgentWorkflow(InteractiveRun):
         self.calculation = ""
         self.query_results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
+        self.experience = Experience()
         self.cycles = 0
         self.skipped: list[SkippedFile] = []
         self.draft: ReportDraft | None = None
@@ -157,6 +159,8 @@ class AgentWorkflow(InteractiveRun):
             if answered:
                 return answered
             await self._compute()
+            self.experience = await self.run_memory.recall()
+            self.evidence = add_new_passages(self.run_memory.statements, self.evidence)
             if not self.evidence:
                 return self._end_early("no_evidence", "No passage was found that is relevant enough to the question.")
         await self.wait_while_paused()
@@ -211,7 +215,7 @@ class AgentWorkflow(InteractiveRun):
             self.notes.append(f"No query of the tables answers a part of the question: {self.tables.unexpressed}.")
         if self.clients.record.usage.embedded_share < 1:
             await embed_in_background(self.corpora)
-        self.evidence = tuple({passage.chunk: passage for passage in (*self.query_results, *passages)}.values())
+        self.evidence = add_new_passages(self.query_results, passages)
 
     async def _ask_router(self) -> RouterOutput | None:
         """Ask for the path and the complexity of the question; None for a requested program."""
@@ -272,8 +276,7 @@ class AgentWorkflow(InteractiveRun):
         if found.record:
             self.parts.tasks = (*self.parts.tasks, found.record)
         self.query_results = (*found.results, *self.query_results)
-        ordered = (*found.results, *found.passages, *self.evidence)
-        self.evidence = tuple({passage.chunk: passage for passage in ordered}.values())
+        self.evidence = add_new_passages((*found.results, *found.passages), self.evidence)
         is_complete = found.calculation and is_pure_calculation(request.question)
         return await tools.report_calculation(found) if is_complete else None
 
@@ -325,11 +328,10 @@ class AgentWorkflow(InteractiveRun):
 
     async def _research(self, state: SpiralState | None = None) -> ReportDraft:
         """Research and write the report in a child workflow."""
-        if self.origin is None:
-            experience = await self.run_memory.recall()
-        else:
-            experience = Experience(preferences=self.origin.research.experience.preferences)
-            self.run_memory.preferences = experience.preferences
+        if self.origin is not None:
+            origin = self.origin.research.experience
+            self.experience = Experience(preferences=origin.preferences, personal=origin.personal)
+            self.run_memory.preferences = origin.preferences
         request = ResearchRequest(
             run=self.id,
             question=self.request.question,
@@ -340,7 +342,7 @@ class AgentWorkflow(InteractiveRun):
             query_type=self.query_type,
             evidence=self.evidence,
             query_results=self.query_results,
-            experience=experience,
+            experience=self.experience,
             feedback=tuple(self.feedback_items),
             control=self.control,
         )
@@ -407,8 +409,7 @@ class AgentWorkflow(InteractiveRun):
     def _end_early(self, status: ResultStatus, note: str) -> ReportDraft:
         """Return a draft without sections."""
         self.notes.append(note)
-        mode, question = self.status.progress.mode, self.request.question
-        return ReportDraft(id=self.id, mode=mode, question=question, status=status)
+        return ReportDraft(id=self.id, mode=self.status.progress.mode, question=self.request.question, status=status)
 
     def _stop_reason(self) -> str:
         if exhausted := self.control.exhausted:
@@ -566,8 +567,7 @@ class AgentWorkflow(InteractiveRun):
     @property
     def corpora(self) -> tuple[str, ...]:
         """All corpora that the run reads, including the one of its web pages."""
-        web = self.request.limits.web
-        return (*self.request.corpora, web.corpus) if web else self.request.corpora
+        return (*self.request.corpora, *([web.corpus] if (web := self.request.limits.web) else []))
 
     def _total_usage(self) -> Usage:
         """Return the usage of all parts of the run as far as they have reported it."""

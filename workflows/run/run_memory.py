@@ -1,7 +1,7 @@
 """Recall memories of earlier runs when a run starts, and store new ones when it ends.
 
-A failure of the memory costs the run a note and nothing else. The question as a whole is searched in any case:
-memories supplement that search and are not evidence.
+A failure of the memory costs the run a note and nothing else. The question as a whole is searched in any case.
+Facts of earlier runs supplement that search and are no evidence. Statements of a person are evidence of their own kind.
 """
 
 import asyncio
@@ -16,7 +16,9 @@ from workflows.runtime.optional_step import run_optional_step
 with workflow.unsafe.imports_passed_through():
     from activities.memory import MemoryActivities
     from tenure.algorithms.memory import experience, lessons
+    from tenure.algorithms.retrieval.evidence_selection import select_evidence
     from tenure.contracts.base import RunId
+    from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.tables import get_database_corpus
     from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, NewMemory, RememberRequest
     from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest, ProgramExperience
@@ -42,6 +44,7 @@ class RunMemory:
         self.notes: list[str] = []
         self.preferences: tuple[str, ...] = ()
         self.lessons: tuple[str, ...] = ()
+        self.statements: tuple[PassageRef, ...] = ()
         self._recall_notes: list[str] = []
         self._recalling: asyncio.Task[Experience | None] | None = None
 
@@ -58,6 +61,9 @@ class RunMemory:
             self.start_recall()
         recalled = (await self._recalling if self._recalling else None) or Experience()
         self.preferences = recalled.preferences
+        # Statements that concern the question are evidence even if no document is.
+        personal = [one.passage for one in recalled.personal]
+        self.statements = select_evidence(personal, self._request.limits.min_relevance)
         self.notes += self._recall_notes
         return recalled
 
@@ -69,6 +75,7 @@ class RunMemory:
             filters=limits.filters,
             min_relevance=limits.min_relevance,
         )
+        corpora = (*request.corpora, *((limits.web.corpus,) if limits.web else ()))
         # The web answers the same query differently from day to day, and a scheduled question repeats all searches.
         wanted = ExperienceRequest(
             run=self._run,
@@ -76,6 +83,8 @@ class RunMemory:
             findings=findings if request.corpora else None,
             inherits=not request.scheduled,
             repeats_queries=not limits.web,
+            # Statements of a person meet no condition on documents.
+            personal_corpus="" if limits.filters else next(iter(corpora), ""),
             reuses_answers=limits.has_model and not (limits.fresh or limits.web),
         )
         recalled = await self._clients.execute_activity(

@@ -274,6 +274,7 @@ def describe_experience(experience: Experience) -> tuple[str, ...]:
         *_describe_repeated_runs(experience),
         *_describe_related_runs(experience),
         *_describe_known_facts(experience),
+        *_describe_personal_passages(experience),
     )
 
 
@@ -306,6 +307,13 @@ def _describe_known_facts(experience: Experience) -> Iterator[str]:
             f"“{first.text}” ({known_facts.describe_origin(first)})"
             f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )
+
+
+def _describe_personal_passages(experience: Experience) -> Iterator[str]:
+    if experience.personal:
+        first, many = experience.personal[0].text, len(experience.personal)
+        statements = f"{many} statement{'' if many == 1 else 's'}"
+        yield f"Recalled {statements} of a person, the most relevant “{first}”."
 
 
 def _format_passage_count(number: int) -> str:

@@ -41,6 +41,14 @@ MAX_PREFERENCE_CHARS = 500
 MAX_PREFERENCES = 20
 """Maximum number of preferences of an owner."""
 
+MEMORY_URI = "memory:"
+"""Beginning of the URI of a source that is the memory of a person's statement."""
+
+
+def is_personal(uri: str) -> bool:
+    """Return whether a source is the memory of a person's statement."""
+    return uri.startswith(MEMORY_URI)
+
 
 class MemoryOrigin(Contract):
     """Origin of a memory."""

@@ -40,6 +40,15 @@ class KnownFact(Contract):
     """Corpora that it comes from; empty for the web, or for a fact of no run."""
 
 
+class PersonalPassage(Contract):
+    """Statement of a person that was remembered: evidence, cited as such."""
+
+    text: str
+    """The statement."""
+    passage: PassageRef
+    """The statement as a passage, with its relevance to the present question."""
+
+
 class InheritRequest(Contract):
     """Request for the passages of related runs that a new run can start with."""
 
@@ -91,6 +100,8 @@ class ExperienceRequest(Contract):
     """Whether it starts with these passages instead of searching for them again."""
     repeats_queries: bool = True
     """Whether the queries of earlier runs find the same again, as long as no document changes."""
+    personal_corpus: str = ""
+    """Corpus to whose results the statements of its owner are added; empty to use none of them."""
     reuses_answers: bool = False
     """Whether a model answers its prompts, and identical ones from a cache."""
 
@@ -112,6 +123,8 @@ class Experience(Contract):
     """Procedures learned from earlier runs."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that earlier runs found, best first."""
+    personal: tuple[PersonalPassage, ...] = ()
+    """Facts and procedures that the owner has stated, best first."""
     preferences: tuple[str, ...] = ()
     """Preferences of the owner of the run, oldest first."""
 

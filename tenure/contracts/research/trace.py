@@ -276,6 +276,8 @@ class TracedMemory(Contract):
     """Procedures learned from them."""
     facts: tuple[KnownFact, ...] = ()
     """Facts that they found."""
+    personal: tuple[str, ...] = ()
+    """Statements of a person that count as evidence."""
     preferences: tuple[str, ...] = ()
     """Preferences of the owner."""
     kept: tuple[str, ...] = ()

@@ -58,8 +58,8 @@ class SourceEntry(Contract):
     suspicious: bool = False
     """Whether it contains instructions to language models (prompt injection)."""
     derived: bool = False
-    """Whether the run computed it (a calculation, a query, a program or a tool's answer), so that no document contains
-    it.
+    """Whether no document contains it: the run computed it (a calculation, a query, a program or a tool's answer), or
+    it is the memory of a person's statement.
     """
 
 

@@ -21,7 +21,7 @@ from tenure.algorithms.memory.scoring import (
 from tenure.algorithms.text.near_duplicates import compute_fingerprint
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import SourceId
-from tenure.contracts.knowledge.memory import MAX_PREFERENCES, EpisodeDetails, Memory
+from tenure.contracts.knowledge.memory import MAX_PREFERENCES, MEMORY_URI, EpisodeDetails, Memory
 from tenure.knowledge.embeddings.cache import build_vector_column
 from tenure.knowledge.store.indexes import MIN_INDEXED_ROWS
 from tenure.knowledge.store.schema import (
@@ -200,10 +200,20 @@ def store_uses(store: Store, memories: Iterable[Memory]) -> None:
     store.upsert(MEMORY_USES, pa.Table.from_pylist(rows, schema=MEMORY_USES_SCHEMA), "memory")
 
 
+def _delete_personal_passages(store: Store, ids: Sequence[str]) -> None:
+    """Delete the passages that runs have made of memories as statements of a person."""
+    found = store.read_rows_in(SOURCES, ["id"], "uri", [f"{MEMORY_URI}{id}" for id in ids])["id"].to_pylist()
+    if found:
+        for table in store.list_chunk_tables():
+            store.delete_rows_in(table, "source_id", found)
+        store.delete_rows_in(SOURCES, "id", found)
+
+
 def delete_memories(store: Store, table: str, ids: Sequence[str]) -> None:
-    """Delete memories with their uses, and clear contradictions by them."""
+    """Delete memories with their uses and the passages made of them, and clear contradictions by them."""
     if ids:
         store.delete_rows_in(MEMORY_USES, "memory", ids)
+        _delete_personal_passages(store, ids)
         gone = set(ids)
         disputed = [parse_memory(row) for row in store.read_rows_in(table, COLUMNS, "contradicted_by", ids).to_pylist()]
         store.delete_rows_in(table, "id", ids)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.text.dates import normalize_date
 from tenure.algorithms.text.sentences import is_non_english
+from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Evaluation, Result, ResultClaim
 from tenure.report.render.escaping import flatten
 
@@ -27,7 +28,8 @@ UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
 
 def list_evidence_limits(result: Result) -> tuple[str, ...]:
     """Return the limits of a report's evidence, one sentence each; without a report only suspicious texts."""
-    return (*_list_suspicious(result), *(_limits(result) if result.sections else ()))
+    is_written = result.sections or result.abstract_claims
+    return (*_list_suspicious(result), *(_limits(result) if is_written else ()))
 
 
 def describe_no_answer(result: Result) -> str:
@@ -107,6 +109,10 @@ def _limits(result: Result) -> Iterator[str]:
     if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."
+    personal = {source.n for source in result.sources if is_personal(source.uri)}
+    if rests := sum(any(one.source in personal for one in claim.citations) for claim in list_all_claims(result)):
+        said = "One statement rests" if rests == 1 else f"{rests} statements rest"
+        yield f"{said} on the memory of a person's statement, not on a document."
     if dates := sorted((source.published for source in result.sources if source.published), key=normalize_date):
         undated = len(result.sources) - len(dates)
         also = f"; {undated} of {len(result.sources)} {'has' if undated == 1 else 'have'} no date" if undated else ""

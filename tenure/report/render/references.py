@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
+from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, SourceEntry
 from tenure.report.render.disputes import list_disputes
 from tenure.report.render.escaping import escape, format_code_span
@@ -87,7 +88,9 @@ def _label(label: str, style: CitationStyle) -> str:
 
 
 def render_reference(source: SourceEntry, base: PurePath | None) -> str:
-    """Return a source's title, author, date, path or URL, and day of reading."""
+    """Return a source's title, author, date, path or URL, and day of reading; a memory has its day in the title."""
+    if is_personal(source.uri):
+        return f"*{escape(source.title)}*, {render_address(source.uri)}."
     origin = ", ".join(escape(part) for part in (source.author, source.published) if part.strip())
     parts = [
         f"*{escape(source.title)}*",

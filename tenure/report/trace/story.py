@@ -238,6 +238,7 @@ def _memory(recorded_events: Sequence[RecordedEvent], left: Experience) -> Trace
         queries=left.queries,
         advice=left.advice,
         facts=left.facts,
+        personal=tuple(one.text for one in left.personal),
         preferences=left.preferences,
         kept=tuple(impression.text for impression in kept),
     )

@@ -128,6 +128,8 @@ class ReportWriterInput(RoleInput):
     """Line of reasoning over the dossier; None for none."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions."""
+    advice: tuple[str, ...] = ()
+    """Procedures that people have written or earlier runs have learned."""
     preferences: tuple[str, ...] = ()
     """Preferences of the reader for every report."""
     length: ReportLength = "standard"
@@ -160,6 +162,9 @@ def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
             "feedback", render_list("Feedback of people, to be followed as far as the passages allow", input.feedback)
         )
         if input.feedback
+        else "",
+        wrap_in_tag("memory", render_list("Hints of people and of earlier reports on how to proceed", input.advice))
+        if input.advice
         else "",
         render_preferences(input.preferences),
         f"{input.omitted} further passages were found and are not shown: the sources may state what these lack."

@@ -1,8 +1,13 @@
-"""Build documents from the results of tools, so that they can be cited: a calculation, or the result of an MCP tool."""
+"""Build documents from what no file contains, so that it can be cited.
+
+These are calculations, results of MCP tools, and statements of a person that were remembered.
+"""
 
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from typing import Any, Final
 
 from tenure.algorithms.calculator.calculator import Calculation
@@ -64,6 +69,12 @@ def build_tool_document(title: str, text: str, arguments: Mapping[str, Any]) -> 
     if sentence := _state_answer(title, text, arguments):
         form.add_paragraph(sentence)
     return _build_foreign_document(form, title, text)
+
+
+def build_memory_document(text: str, day: date) -> Document:
+    """Return the statement of a person as a document whose title names it so."""
+    document = _build_foreign_document(NormalFormWriter(), f"Statement of a person, {day.isoformat()}", text)
+    return replace(document, published=day.isoformat())
 
 
 def build_resource_document(title: str, texts: Sequence[str]) -> Document:

@@ -39,7 +39,10 @@ def test_sound_evidence_has_no_limits() -> None:
     """Sound evidence has no limits, and a run without a report has no such part."""
     assert list_evidence_limits(changed()) == ()
     assert "Limits of the evidence" not in render_markdown(changed())
-    assert list_evidence_limits(changed(sections=(), skipped=(SkippedFile(path="a", reason="b"),))) == ()
+    assert (
+        list_evidence_limits(changed(sections=(), abstract_claims=(), skipped=(SkippedFile(path="a", reason="b"),)))
+        == ()
+    )
 
 
 WINE, COST = EvaluatedPart(part="wine", answered="partly"), EvaluatedPart(part="cost", answered="no")
@@ -56,6 +59,10 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
         (
             {"evaluation": Evaluation(parts=(WINE, COST))},
             "By the verdict of the model, nothing here answers “cost”.",
+        ),
+        (
+            {"sources": (SOUND.sources[0].model_copy(update={"uri": "memory:ab"}), *changed().sources[1:])},
+            "3 statements rest on the memory of a person's statement, not on a document.",
         ),
         ({"sources": changed().sources[:1]}, "The whole report rests on a single source."),
         ({"sources": changed().sources[:2]}, "The whole report rests on 2 sources."),

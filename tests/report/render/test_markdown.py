@@ -154,7 +154,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
 
     assert headings(text).count("# Owned") == 0
-    assert len(headings(text)) == 7
+    assert len(headings(text)) == 8
     assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
 
 

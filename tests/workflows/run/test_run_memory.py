@@ -32,6 +32,7 @@ from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
 from tenure.report.trace.story import build_trace as told
+from tenure.roles.dossier_prompting import PERSONAL_RULE
 from tenure.roles.prompting import PREFERENCES_RULE
 from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving, Stage
@@ -254,6 +255,38 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
     assert not (other and (other.facts or other.related or other.advice or other.queries))
     assert handles[0].id not in str(results[2].notes) and histories
     assert first is not None and not first.facts
+
+
+OWNED = "The bread is baked by the Orion team."
+
+
+async def test_the_statement_of_a_person_is_cited_in_the_report(serving: Serving) -> None:
+    """The writer reads a statement of a person as such and can cite it, even if no document concerns the question."""
+
+    async def write(prompt: str) -> str:
+        numbers = re.findall(rf'<passage n="(\d+)">\n{OWNED}', prompt)
+        said = f"By the statement of a person, {OWNED[0].lower()}{OWNED[1:-1]}"
+        return f"# The bakers\nAnswer: Orion team\n\n{said} [{numbers[0]}]."
+
+    owned = Memory(id="ab", kind="semantic", text=OWNED, created_at=datetime(2030, 1, 2, tzinfo=UTC))
+    scored = ScoredMemory(memory=owned, score=1, relevance=0.8, freshness=1, weight=1, use_weight=1)
+    knowledge = MemoryKnowledge({}, memories=KnownMemories(MemorySearchReply(memories=(scored,))))
+    chat = ScriptedChat(story(report_writer=write))
+    question = "Who bakes the bread?"
+    limits = LIMITS.model_copy(update={"has_model": True, "effort": "simple"})
+    async with serving(chat, knowledge) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"question": question, "limits": limits}))
+        result = await run.result()
+        traced = await memory_of(stage, run)
+
+    prompt = next(prompt for role, prompt in chat.asked if role == "report_writer")
+    assert '<document title="Statement of a person, 2030-01-02"' in prompt and PERSONAL_RULE in prompt
+    assert result.status == "done"
+    assert [claim.citations[0].quote for claim in result.abstract_claims] == [OWNED]
+    assert result.short_answer and result.short_answer.text == "Orion team"
+    assert result.sources[0].uri == "memory:ab"
+    assert any("1 statement of a person" in note for note in result.notes)
+    assert traced and traced.personal == (OWNED,)
 
 
 PREFERENCES = ("We use metric units", "Dates as in ISO 8601")

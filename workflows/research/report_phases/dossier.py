@@ -26,7 +26,8 @@ async def open_dossier(context: ReportContext) -> None:
     """Search for every part of the question, and fill the dossier with what this and the run have found."""
     state = context.state
     context.report_progress("write", "collecting the passages for the report", "retrieving")
-    decisive = (*manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
+    personal = (one.passage for one in context.request.experience.personal)
+    decisive = (*personal, *manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
     feedback = [entry.text for entry in context.parent.feedback_items]
     searched = await _search_all(context, feedback)
@@ -87,11 +88,12 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
         else await _search(context, topic.question, limits.passages_per_section, findings.hypothetical_answer)
     )
     computed = (*request.query_results, *state.research.calculated.get(topic.heading, ()))
+    personal = tuple(one.passage for one in request.experience.personal)
     passages = manuscript.order_part_passages(
         computed,
         direct or (request.evidence if is_whole else ()),
         findings.passages,
-        request.evidence if is_whole else (),
+        (*personal, *(request.evidence if is_whole else ())),
     )
     return PartPassages(heading=topic.heading, passages=passages)
 

@@ -173,6 +173,7 @@ def _describe_report(context: ReportContext) -> ReportWriterInput:
         feedback=tuple(entry.text for entry in context.parent.feedback_items),
         line=state.reasoning.line,
         positions=tuple(held for held in state.research.positions if held.is_disputed),
+        advice=request.experience.advice,
         preferences=request.experience.preferences,
         length=request.limits.length,
         omitted=len(state.dossier.omitted),
