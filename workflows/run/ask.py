@@ -20,6 +20,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.calculator.questions import extract_calculable, is_pure_calculation
     from tenure.algorithms.control.budget import BudgetAccount
     from tenure.algorithms.research.planning import is_same_query
+    from tenure.algorithms.text.details import find_missing_numbers
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import RunId, SourceId
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
@@ -72,7 +73,7 @@ class AskWorkflow(ControllableWorkflow):
     async def _answer(self) -> AskReply:
         if self.clients.web:
             await self.clients.web.open()
-        await self._rewrite_question()
+        calculation = await self._rewrite_question()
         found = await self._gather()
         task = build_question_task(
             self.standalone_question,
@@ -82,7 +83,6 @@ class AskWorkflow(ControllableWorkflow):
             self.request.limits,
         )
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        calculation = extract_calculable(self.standalone_question)
         used = await tools.use(found, calculation=calculation, queries_tables=True)
         ordered = (*used.results, *used.passages, *found)
         evidence = tuple({passage.chunk: passage for passage in ordered}.values())
@@ -98,20 +98,27 @@ class AskWorkflow(ControllableWorkflow):
         )
         return self._build_reply(draft, evidence, result)
 
-    async def _rewrite_question(self) -> None:
-        """Rewrite the question so that it means the same without the thread."""
+    async def _rewrite_question(self) -> str:
+        """Rewrite the question so that it means the same without the thread; return the calculation it asks for."""
         exchanges = self.request.thread.exchanges
+        answers = [exchange.answer for exchange in exchanges]
         rewritten = await self.clients.models.ask(
             question_rewriter.ROLE,
             QuestionRewriterInput(
                 question=self.request.topic,
                 sub_question=self.request.question,
                 earlier_questions=(self.request.topic, *(exchange.standalone_question for exchange in exchanges)),
+                earlier_answers=(self.request.thread.report, *answers),
             ),
             [passage for exchange in reversed(exchanges) for passage in exchange.passages][:PASSAGES_PER_SEARCH],
             summary=self.request.question,
         )
         self.standalone_question = rewritten.question.strip() or self.request.question
+        written = rewritten.calculation.strip()
+        # A figure that a model adds would look like one that the conversation has named.
+        named = (self.standalone_question, self.request.question, self.request.thread.report, *answers)
+        is_usable = not find_missing_numbers(written, " ".join(named))
+        return extract_calculable(self.standalone_question) or (written if is_usable else "")
 
     async def _gather(self) -> tuple[PassageRef, ...]:
         """Search for the question, and if allowed once more for what is missing."""
@@ -151,7 +158,12 @@ class AskWorkflow(ControllableWorkflow):
         )
         draft = await self.clients.models.ask(
             answerer.ROLE,
-            AnswererInput(topic=self.request.topic, question=self.standalone_question, conversation=conversation),
+            AnswererInput(
+                topic=self.request.topic,
+                report=self.request.thread.report,
+                question=self.standalone_question,
+                conversation=conversation,
+            ),
             evidence,
             summary=self.standalone_question,
             for_writing=True,
@@ -205,6 +217,7 @@ class AskWorkflow(ControllableWorkflow):
             passages=tuple(passage for passage in evidence if passage.chunk in cited)[:MAX_REMEMBERED_PASSAGES],
         )
         return Thread(
+            report=before.report,
             exchanges=(*before.exchanges, exchange)[-MAX_THREAD_EXCHANGES:],
             sources=tuple(dict.fromkeys((*before.sources, *(SourceId(source.id) for source in result.sources)))),
             read_web=before.read_web or limits.web is not None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
+from tenure.algorithms.writing.conversation import summarize_report
 from tenure.cli.commands.start import find_reservation_price
 from tenure.cli.delivery import UNPROVED
 from tenure.cli.errors import CommandError, UsageError
@@ -101,7 +102,7 @@ async def _build_request(
     """
     with explain_refusals(arguments.id), record.explain_damage():
         run = await read_request(record.source, arguments.id)
-        thread = await read_thread(conversation) if conversation else Thread(sources=await _number_sources(record))
+        thread = await (read_thread(conversation) if conversation else _begin_thread(record))
     limits = _build_limits(arguments, run, settings)
     corpora = _list_corpora(arguments.id, run, web=bool(limits.web) or thread.read_web)
     if not corpora:
@@ -127,11 +128,12 @@ async def read_thread(conversation: RunRecord) -> Thread:
     return (await decode_argument(conversation.source.converter, payloads, AskRequest)).thread
 
 
-async def _number_sources(record: RunRecord) -> tuple[SourceId, ...]:
-    """Return the sources of the report by number; empty without a report."""
+async def _begin_thread(record: RunRecord) -> Thread:
+    """Return a thread with the answer and the numbered sources of the report; empty without a report."""
     if not record.is_completed:
-        return ()
-    return tuple(SourceId(source.id) for source in (await record.read_result(Result)).sources)
+        return Thread()
+    result = await record.read_result(Result)
+    return Thread(report=summarize_report(result), sources=tuple(SourceId(source.id) for source in result.sources))
 
 
 def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]:

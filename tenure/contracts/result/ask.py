@@ -33,6 +33,8 @@ class Exchange(Contract):
 class Thread(Contract):
     """Memory of a conversation about a run."""
 
+    report: str = ""
+    """Answer of the report without citation marks, shortened; empty if there is none."""
     exchanges: tuple[Exchange, ...] = ()
     """Latest exchanges, oldest first."""
     sources: tuple[SourceId, ...] = ()

@@ -20,8 +20,9 @@ from tenure.roles.prompting import (
 SYSTEM = f"""You answer a follow-up question about a research, from numbered passages of its sources.
 
 Answer what is asked and nothing else: the answer itself in the first sentence, then what it rests on, with numbers,
-names and conditions as the passages have them. As short as the question allows, in paragraphs of at most
-{PARAGRAPH_WORDS} words; a list or a table where the content is one, `code` only copied from a passage without a
+names and conditions as the passages have them. Mostly one to three sentences; a result of the calculator among the
+passages is stated as it is, with the figures that it rests on. As short as the question allows, in paragraphs of at
+most {PARAGRAPH_WORDS} words; a list or a table where the content is one, `code` only copied from a passage without a
 change. If passages disagree, say so and cite both sides. The conversation so far shows what the question means; do not
 repeat what was already said, unless it is asked for again.
 
@@ -52,6 +53,8 @@ class AnswererInput(RoleInput):
 
     topic: str
     """The question of the research."""
+    report: str = ""
+    """Answer of its report, shortened; empty if there is none."""
     question: str
     """The question, self-contained."""
     conversation: tuple[ConversationExchange, ...] = ()
@@ -66,7 +69,12 @@ def render(input: AnswererInput, evidence: Evidence) -> list[Message]:
     user = join_parts(
         mark_passages(evidence.passages),
         *describe_generations(evidence.passages),
-        wrap_in_tag("topic", f"The research was about: {input.topic}"),
+        wrap_in_tag(
+            "topic",
+            join_parts(
+                f"The research was about: {input.topic}", f"Its report answered: {input.report}" if input.report else ""
+            ),
+        ),
         wrap_in_tag("previous", f"The conversation so far:\n{talk}") if talk else "",
         wrap_in_tag("question", input.question),
     )

@@ -117,6 +117,30 @@ async def test_a_calculation_answers_a_follow_up_question(serving: Serving) -> N
     assert "360" in answer.markdown and "answerer" not in answer.usage.by_role
 
 
+async def test_a_follow_up_question_computes_with_the_answer_of_the_report(serving: Serving) -> None:
+    """The number of the report's answer is computed with, also by an expression of the model that adds no figure."""
+    answers = {"Two of them?": "12000 * 2", "Ninety of them?": "12000 * 90"}
+
+    async def rewrite(prompt: str) -> dict[str, Any]:
+        question = prompt.partition("<sub_question>\n")[2].partition("\n")[0]
+        return {"question": question, "calculation": answers[question]}
+
+    chat = ScriptedChat(story(question_rewriter=rewrite, answerer=says(text(("It is 24,000.", 1)))))
+    thread = Thread(report="12,000 loaves. The bakery bakes them in 20 hours.")
+    async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
+        continued = await answered(stage, asked("And divided by 480?", thread=thread))
+        named, invented = [await answered(stage, asked(question, thread=thread)) for question in answers]
+
+    assert continued.standalone_question == "What is 12,000 divided by 480?"
+    assert continued.usage.model_calls == 0 and "= 25. [1]" in continued.markdown and len(continued.claims) == 1
+    assert continued.thread.report == thread.report
+    assert [source.uri for source in named.sources] == ["calculation: 12000 * 2"]
+    assert not any(source.uri.startswith("calculation") for source in invented.sources)
+    prompts = dict(reversed(chat.asked))
+    assert "Answer: 12,000 loaves." in prompts["question_rewriter"]
+    assert "Its report answered: 12,000 loaves." in prompts["answerer"]
+
+
 async def test_a_claim_of_a_follow_up_question_is_checked(serving: Serving) -> None:
     """The verdict of the claim check is among the notes of the answer."""
     async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:

@@ -1,0 +1,48 @@
+"""Shorten a report to what a follow-up question may refer to, and continue a calculation with its answer."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from tenure.algorithms.text.questions import shorten
+from tenure.algorithms.text.sentences import split_sentences
+from tenure.contracts.result.result import Result
+
+MAX_SUMMARY_CHARACTERS: Final = 1_500
+"""Characters of a report's answer that a thread keeps, as of the answer to a question."""
+
+_NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
+_CONTINUATION: Final = re.compile(
+    r"^\W*(?:and|so|then|now|what is (?:that|this|it)|(?:that|this|it))*[\s,]*"
+    r"(?P<operation>(?:divided|multiplied) by|times|plus|minus)\s+(?P<number>\d[\d,]*(?:\.\d+)?)\W*$",
+    re.IGNORECASE,
+)
+"""Questions such as “And divided by 480?”, which compute with the number of the answer before."""
+
+
+def summarize_report(result: Result) -> str:
+    """Return the short answer and the abstract of a report, without sentences that instructions may have shaped."""
+    short = (
+        f"{result.short_answer.text.rstrip('.')}." if result.short_answer and not result.short_answer.tainted else ""
+    )
+    sentences = (claim.text for claim in result.abstract_claims if not claim.tainted)
+    return shorten(" ".join(filter(None, (short, *sentences))), MAX_SUMMARY_CHARACTERS)
+
+
+def continue_calculation(question: str, answers: Sequence[str]) -> str:
+    """Return a question that computes with the number of an earlier answer as a question of its own.
+
+    Args:
+        question: the question.
+        answers: earlier answers, oldest first; the first sentence of the newest one with numbers counts.
+
+    Returns:
+        The question with that number; empty if the question continues no calculation, or no number is certain.
+    """
+    found = _CONTINUATION.match(question)
+    if found is None:
+        return ""
+    first = (next(iter(split_sentences(answer)), None) for answer in reversed(answers))
+    numbers = (dict.fromkeys(_NUMBER.findall(sentence.text)) for sentence in first if sentence)
+    newest = next((known for known in numbers if known), {})
+    return f"What is {next(iter(newest))} {found['operation'].lower()} {found['number']}?" if len(newest) == 1 else ""
