@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
+from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.tables import fold_shared_cells, render_table
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
@@ -227,7 +228,8 @@ def render_reasoning(line: Reasoning | None, passages: Sequence[Passage]) -> str
     if line.conclusion:
         claim = line.conclusion.claim
         said.append(f"Conclusion: {claim.text} {_render_marks(claim, passages)}".rstrip())
-    return "\n".join([*said, f"Confidence: {line.confidence:.0%}"])
+    chain = describe_chain(((step.kind, step.link) for step in line.steps), line.answer)
+    return "\n".join([*([f"Chain: {chain}"] if chain else []), *said, f"Confidence: {line.confidence:.0%}"])
 
 
 def render_list(title: str, items: Sequence[str]) -> str:

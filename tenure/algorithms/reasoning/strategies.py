@@ -73,6 +73,18 @@ def _choose_factual_strategy(question: str) -> ReasoningChoice:
     return "self_consistency" if answers.is_factoid_question(question) else "none"
 
 
+def describe_chain(steps: Iterable[tuple[str, str]], answer: str) -> str:
+    """Return the names of a chain of facts in one line, its end last; empty without a chain.
+
+    Args:
+        steps: kind and link of each step.
+        answer: conclusion in a few words.
+    """
+    names = [link for kind, link in steps if kind == "hop" and link]
+    chain = tuple(dict.fromkeys((*names, answer.strip().rstrip("."))))
+    return " → ".join(chain) if names and all(chain) and len(chain) > 1 else ""
+
+
 def partition_by_source(passages: Sequence[PassageRef], number: int) -> list[tuple[PassageRef, ...]]:
     """Partition passages into at most `number` samples that share no source; empty samples are omitted."""
     source_indexes: dict[SourceId, int] = {}

@@ -37,6 +37,16 @@ def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: flo
     return tuple(part for part in parts if not any(_speaks_of(part, known, min_share) for known in words))
 
 
+def find_unplanned_parts(question: str, topics: Sequence[str]) -> tuple[str, ...]:
+    """Return the parts of a question that neither a topic of the outline nor all of them together speak of.
+
+    Args:
+        question: question of the report.
+        topics: heading and question of each topic.
+    """
+    return select_open_parts(list_parts(question), [*topics, " ".join(topics)])
+
+
 def _speaks_of(part: str, words: frozenset[str], min_share: float) -> bool:
     wanted = set(stem_words(part))
     return len(wanted & words) >= min_share * len(wanted)

@@ -44,14 +44,14 @@ _COMPARATIVE = re.compile(
 )
 _POSITION = re.compile(
     r"^(?:"
-    r"should\b|ought\b|"
+    r"should\b|ought\b|what (?:are the (?:pros and cons|advantages and disadvantages)|speaks (?:for|against))\b|"
     r"is it (?:true|correct|false|a myth|safe|worth|better|worse|wise|right|wrong|necessary|useful|harmful)\b|"
     r"(?:is|are|was|were)(?:n[’']t)?\b.{1,200}?\b(?:superior|inferior|preferable|better|worse|safe|unsafe|harmful|"
     r"harmless|effective|ineffective|useful|useless|worth|worthwhile|good|bad|healthy|unhealthy|dangerous|beneficial|"
-    r"necessary|justified|overrated|a myth|(?:more|less) (?!than\b)\w+ than|"
+    r"necessary|justified|overrated|overkill|enough|sufficient|suitable|a myth|(?:more|less) (?!than\b)\w+ than|"
     r"(?!other\b|rather\b|old|young|tall|earli|lat|larg|small)\w{2,}er than)\b|"
     r"(?:do|does|did|can|could|will|would)(?:n[’']t)?\b.{1,200}?\b(?:cause|prevent|increase|decrease|reduce|improve|"
-    r"worsen|help|harm|lead to|cure|protect|raise|lower|hurt|boost|benefit|outperform|"
+    r"worsen|help|harm|make sense|pay off|recommend|lead to|cure|protect|raise|lower|hurt|boost|benefit|outperform|"
     r"(?:make|makes)\b.{1,100}?\b(?:better|worse|\w{2,}er))\b"
     r")",
     re.IGNORECASE,

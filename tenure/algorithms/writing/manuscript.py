@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from tenure.algorithms.claims.verification import needs_sources
 from tenure.algorithms.control.feedback import match_headings
 from tenure.algorithms.research.coverage import compute_coverage
+from tenure.algorithms.research.open_parts import select_open_parts
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
 from tenure.algorithms.text.questions import format_heading
@@ -167,6 +168,21 @@ def deduplicate_claims(topics: Sequence[Topic], text: ReportText) -> ReportText:
     return text.replace_drafts([unique[part.heading] if part.kind == "section" else part.draft for part in text.parts])
 
 
+def add_unanswered_parts(text: ReportText, parts: Sequence[str]) -> ReportText:
+    """Return a text whose gaps name the parts of the question that neither its outline nor its text speaks of."""
+    said = [text.title, text.short_answer, *(f"{part.heading} {part.draft.text}" for part in text.parts)]
+    missing = select_open_parts(parts, said)
+    if not missing:
+        return text
+    gaps = tuple(
+        Claim(kind="gap", text=f"No sentence of this report speaks of this part of the question: “{part}”.")
+        for part in missing
+    )
+    others = tuple(part for part in text.parts if part.kind != "gaps")
+    blocks = (*text.get_draft("gaps").blocks, Block(kind="bullets", claims=gaps))
+    return text.model_copy(update={"parts": (*others, ReportPart(kind="gaps", draft=Draft(blocks=blocks)))})
+
+
 def is_regression(before: Sequence[Claim], after: Sequence[Claim], condemned: Collection[str] = ()) -> bool:
     """Return whether a revision has lost most cited passages, or has a much higher share of uncited sentences.
 
@@ -224,8 +240,8 @@ def order_part_passages(
 
 
 def list_sided_passages(positions: Sequence[PositionEvidence]) -> tuple[PassageRef, ...]:
-    """Return the best passages for and against disputed positions."""
-    sides = [side for held in positions if held.is_disputed for side in (held.supporting, held.contradicting)]
+    """Return the best passages for and against positions."""
+    sides = [side for held in positions for side in (held.supporting, held.contradicting)]
     return interleave_passages([[one.passage for one in side[:SIDED_PASSAGES]] for side in sides])
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
 from tenure.contracts.result.result import ResultReasoning, ResultStep
 from tenure.report.render.escaping import escape, flatten
@@ -44,8 +45,9 @@ KINDS: Mapping[StepKind, str] = {
 
 
 def describe_method(reasoning: ResultReasoning) -> str:
-    """Return the reasoning method."""
-    return f"{HOW[reasoning.strategy]}."
+    """Return the reasoning method, and the names of a chain of facts."""
+    chain = describe_chain(((step.kind, flatten(step.link)) for step in reasoning.steps), flatten(reasoning.answer))
+    return f"{HOW[reasoning.strategy]}: {chain}." if chain else f"{HOW[reasoning.strategy]}."
 
 
 def label(step: ResultStep, *, concludes: bool = False) -> str:

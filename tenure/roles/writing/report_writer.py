@@ -7,7 +7,8 @@ from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.writing.brief import BriefPart, build_brief
-from tenure.contracts.evidence.disputes import PositionEvidence
+from tenure.contracts.base import ChunkId
+from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
@@ -16,7 +17,7 @@ from tenure.contracts.run.limit_fields import Complexity, ReportLength
 from tenure.contracts.run.run import Feedback
 from tenure.roles.base import Evidence, PostprocessedRole, RoleInput, neutralise, wrap_in_tag
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
-from tenure.roles.dossier_prompting import build_messages
+from tenure.roles.dossier_prompting import build_messages, render_requests
 from tenure.roles.prompting import (
     NOT_STATED,
     cite_block,
@@ -47,6 +48,13 @@ MAX_WORDS: Mapping[Complexity, Mapping[ReportLength, int]] = {
 """Maximum number of words of a report by effort and length. Blind readers of two reports on one question preferred that
 of 1,950 words to one of 2,900 that said the same."""
 
+ANSWER_RULES = """If the answer follows over several facts, each of which names the next one, its end stands first, and
+the next sentence is the whole chain in one line with its marks: “A → B → C [2, 5].”
+If the question weighs a position (whether to do something, whether it is better, safe, worth it or true), all arguments
+for it and all against it are given under two sub-headings or list items that begin with “For” and “Against”, before
+anything is recommended; a side for which the passages have nothing is named as such."""
+"""Rules of every report for the form of an answer."""
+
 DIRECT_TASK = f"""Write a direct answer to the question, as Markdown:
 
 # Title of at most fourteen words
@@ -54,6 +62,7 @@ Answer: the answer in at most twelve words, if the question has such an answer: 
 or No. Else leave the line out.
 
 The answer in one to five sentences: what decides it first, then the conditions and limits that change it.
+{ANSWER_RULES}
 
 ## {{heading}}
 Only if a reader needs more than the answer: steps, a list, an example or code from the passages. Nothing twice.
@@ -70,6 +79,7 @@ or No. Else leave the line out.
 
 The answer in three to five sentences that decide: a reader who reads nothing else comes away with the right answer, its
 conditions, and no more certainty than the passages have.
+{ANSWER_RULES}
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
 with a verdict as the last column; a few words and a mark in each cell, “{NOT_STATED}” where the passages say nothing.
@@ -126,6 +136,8 @@ class ReportWriterInput(RoleInput):
     """Feedback of people."""
     line: Reasoning | None = None
     """Line of reasoning over the dossier; None for none."""
+    unplanned: tuple[str, ...] = ()
+    """Parts of the question that the outline lacks."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions."""
     advice: tuple[str, ...] = ()
@@ -156,6 +168,7 @@ def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
         evidence,
         "report_writer",
         *describe_generations(evidence.passages),
+        render_unplanned(input.unplanned),
         render_positions(input.positions, evidence.passages),
         wrap_in_tag("reasoning", render_reasoning(input.line, evidence.passages)) if input.line else "",
         wrap_in_tag(
@@ -175,19 +188,33 @@ def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
     )
 
 
+def render_unplanned(parts: Sequence[str]) -> str:
+    """Render the parts of the question that the outline lacks; empty for none."""
+    title = (
+        "Parts of the question without a section: answered where they fit best if passages say something on them, "
+        f"else named under {GAPS_HEADING}"
+    )
+    return render_requests(title, parts)
+
+
 def render_positions(positions: Sequence[PositionEvidence], passages: Sequence[Passage]) -> str:
-    """Render the numbers of the passages for and against each position; empty if no position has both sides."""
+    """Render the numbers of the passages for and against each position; empty if no passage takes a side."""
     numbers = {passage.chunk: n for n, passage in enumerate(passages, 1)}
-    lines: list[str] = []
-    for held in positions:
-        sides = [
-            ", ".join(str(numbers[one.passage.chunk]) for one in side if one.passage.chunk in numbers)
-            for side in (held.supporting, held.contradicting)
-        ]
-        if all(sides):
-            lines.append(f"{held.position} For it: passages {sides[0]}. Against it: passages {sides[1]}.")
-    listed = render_list("Positions on which the passages disagree; the report gives both sides", lines)
+    lines = [
+        f"{held.position} For it: {_render_side(held.supporting, numbers)}. "
+        f"Against it: {_render_side(held.contradicting, numbers)}."
+        for held in positions
+        if held.supporting or held.contradicting
+    ]
+    listed = render_list("Positions that were searched from both sides; the report gives both", lines)
     return wrap_in_tag("observation", listed) if lines else ""
+
+
+def _render_side(side: Sequence[SidedPassage], numbers: Mapping[ChunkId, int]) -> str:
+    shown = [str(numbers[one.passage.chunk]) for one in side if one.passage.chunk in numbers]
+    if shown:
+        return f"passages {', '.join(shown)}"
+    return "passages that did not fit" if side else "a search has found none"
 
 
 def fallback(input: ReportWriterInput, evidence: Evidence) -> WrittenReport:

@@ -1,6 +1,6 @@
 """Tests of the parts of a question that no passage speaks of."""
 
-from tenure.algorithms.research.open_parts import MAX_PARTS, list_parts, select_open_parts
+from tenure.algorithms.research.open_parts import MAX_PARTS, find_unplanned_parts, list_parts, select_open_parts
 
 QUESTION = "What do bread in Lyon and cheese from Gouda cost, and how long do they keep?"
 
@@ -31,3 +31,11 @@ def test_a_passage_closes_the_parts_that_it_speaks_of() -> None:
     assert select_open_parts(parts, ("Rye breads rise.",)) == ("Gouda",)
     assert select_open_parts(parts, ("Rye breads rise.",), min_share=0.75) == parts
     assert select_open_parts(parts, ("Gouda has bread of rye.",)) == ()
+
+
+def test_parts_that_the_outline_lacks_are_found() -> None:
+    """A part is planned if a topic, or all topics together, speak of it."""
+    topics = ["Cost. What does bread in Lyon cost?", "Cheese. What does cheese from Gouda cost?"]
+
+    assert find_unplanned_parts(QUESTION, topics) == ("how long do they keep",)
+    assert find_unplanned_parts(QUESTION, [QUESTION]) == ()

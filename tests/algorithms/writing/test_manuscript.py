@@ -340,3 +340,17 @@ def test_sections_are_done_unless_they_are_reviewed() -> None:
     ]
 
     assert phases == ["done", "reviewing"]
+
+
+def test_parts_of_the_question_without_a_sentence_become_gaps() -> None:
+    """A part that neither a sentence nor a heading speaks of is named after the other gaps."""
+    written = report(Bread=("It costs a coin.",))
+    written = written.model_copy(update={"parts": (*written.parts, part("gaps", "The oven is not described."))})
+    filled = manuscript.add_unanswered_parts(written, ("what does it cost", "who maintains it"))
+
+    assert [claim.text for claim in filled.get_draft("gaps").claims] == [
+        "The oven is not described.",
+        "No sentence of this report speaks of this part of the question: “who maintains it”.",
+    ]
+    assert filled.sections == written.sections
+    assert manuscript.add_unanswered_parts(written, ("what does it cost",)) == written

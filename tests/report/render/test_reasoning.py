@@ -54,6 +54,14 @@ def test_a_reader_follows_it_step_by_step() -> None:
     assert "in: " in text and "; Reasoning" in text
 
 
+def test_a_chain_of_facts_is_shown_in_one_line() -> None:
+    """The names that lead from fact to fact are shown before the steps, the answer last."""
+    steps = (ReasoningStep(kind="hop", claim=PULLS), ReasoningStep(kind="hop", claim=FALLS, link="the Moon"))
+    line = Reasoning(strategy="multi_hop", steps=steps, answer="the tides")
+
+    assert "## Reasoning\n\n*From one fact to the next: the Moon → the tides.*" in render_markdown(reported(line))
+
+
 def test_the_page_shows_it_too() -> None:
     """The page has a part of its own with an ordered list, and foreign words stay words."""
     page = html(reported(LINE))

@@ -9,6 +9,7 @@ import pytest
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.brief import NOT_FOUND
 from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportPart, ReportText, Topic
 from tenure.contracts.run.limit_fields import Complexity, ReportLength
@@ -134,11 +135,35 @@ DISPUTE = held("Does bread need salt?", [passage("Bread needs salt.", "a")], [pa
 
 
 def test_a_model_reads_which_passages_are_for_and_against() -> None:
-    """The numbers of both sides are in the prompt; a position without both sides is left out."""
+    """The prompt has the numbers of both sides, and says if a search has found none or they do not fit."""
     passages = (passage("Ice.", "ice"), passage("Bread needs no salt.", "b"), passage("Bread needs salt.", "a"))
 
     assert "For it: passages 3. Against it: passages 2." in render_positions((DISPUTE,), passages)
-    assert render_positions((DISPUTE,), passages[:2]) == "" and render_positions((), passages) == ""
+    assert "For it: passages that did not fit. Against" in render_positions((DISPUTE,), passages[:2])
+    one_sided = DISPUTE.model_copy(update={"contradicting": ()})
+    assert "Against it: a search has found none." in render_positions((one_sided,), passages)
+    assert render_positions((), passages) == ""
+
+
+def test_a_part_without_a_section_is_named_in_the_task() -> None:
+    """The writer answers a part that the outline lacks, or names it as not known."""
+    task = split_prompt(render(ASKED.model_copy(update={"unplanned": ("what does it cost",)}), EVIDENCE))[1]
+
+    assert "without a section" in task and "- what does it cost" in task
+    assert "without a section" not in split_prompt(render(ASKED, EVIDENCE))[1]
+
+
+def test_the_task_begins_with_the_chain_of_a_line_of_reasoning() -> None:
+    """The writer reads the names of a chain of facts in one line."""
+    hops = tuple(
+        ReasoningStep(kind="hop", claim=Claim(text=f"Fact {n}."), link=link)
+        for n, link in enumerate(("", "George Eliot", "Nuneaton"), 1)
+    )
+    line = Reasoning(strategy="multi_hop", steps=hops, answer="Warwickshire.")
+    task = split_prompt(render(ASKED.model_copy(update={"line": line}), EVIDENCE))[1]
+
+    assert "<reasoning>\nChain: George Eliot → Nuneaton → Warwickshire\n1. (hop) Fact 1." in task
+    assert "A → B → C" in task
 
 
 def test_a_prompt_without_passages_says_so() -> None:

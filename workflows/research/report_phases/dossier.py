@@ -29,9 +29,9 @@ async def open_dossier(context: ReportContext) -> None:
     personal = (one.passage for one in context.request.experience.personal)
     decisive = (*personal, *manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
-    feedback = [entry.text for entry in context.parent.feedback_items]
-    searched = await _search_all(context, feedback)
-    found = [*parts, PartPassages(heading="", passages=decisive), *_group(context, feedback, searched)]
+    queries = [*(entry.text for entry in context.parent.feedback_items), *context.unplanned_parts]
+    searched = await _search_all(context, queries)
+    found = [*parts, PartPassages(heading="", passages=decisive), *_group(context, queries, searched)]
     await _extend(context, found, context.effort.dossier_tokens)
 
 

@@ -27,6 +27,7 @@ async def finalize(context: ReportContext) -> ReportDraft:
     if state.text.claims and not state.cancelled and not state.failure:
         context.report_progress("compose")
         await _verify(context)
+        context.update(text=manuscript.add_unanswered_parts(context.state.text, context.unplanned_parts))
     line = _select_reasoning(context)
     progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
     if not context.clients.progress.is_received:

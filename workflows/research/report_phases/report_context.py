@@ -13,6 +13,7 @@ from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
+    from tenure.algorithms.research.open_parts import find_unplanned_parts
     from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.research.fork import ForkResearchRequest
@@ -52,6 +53,12 @@ class ReportContext:
     def max_sections(self) -> int:
         """Maximum number of sections; with a model, every section costs its calls."""
         return self.effort.sections if self.request.limits.has_model else self.request.limits.max_sections
+
+    @property
+    def unplanned_parts(self) -> tuple[str, ...]:
+        """Parts of the question that the outline lacks, unless a person has set it."""
+        topics = [f"{topic.heading}. {topic.question}" for topic in self.state.topics]
+        return () if self.state.outline_number else find_unplanned_parts(self.request.question, topics)
 
     def update(self, **changes: Any) -> None:
         """Replace fields of the state."""
