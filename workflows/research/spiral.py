@@ -15,6 +15,7 @@ from workflows.research.cycle_phases.analyze import (
     analyze,
     collect_known_passages,
     extend_dossier,
+    merge_groups,
     request_topic_names,
 )
 from workflows.research.cycle_phases.decide import stop_reason
@@ -68,8 +69,9 @@ class SpiralWorkflow(ControllableWorkflow):
 
     async def _run_cycles(self) -> None:
         loop = self.loop
+        latent: PassageGroups = ()
         if not loop.state.cycle and loop.request.evidence and not self.is_finishing:
-            await analyze(loop, collect_known_passages(loop))
+            latent = await analyze(loop, collect_known_passages(loop))
         while not (reason := self._stop_reason()):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
@@ -79,8 +81,10 @@ class SpiralWorkflow(ControllableWorkflow):
                 # A plan to finish is no cycle: nothing was found, so there is nothing to analyze or to fork from.
                 loop.update(cycle=loop.state.cycle - 1)
                 continue
-            latent = await analyze(loop, candidates)
-            await loop.try_step(request_topic_names(loop, latent), None, "Latent topics could not be named")
+            # Searches for topics find little else, so groups come mostly from the search for the whole question.
+            groups = merge_groups(await analyze(loop, candidates), latent)
+            latent = ()
+            await loop.try_step(request_topic_names(loop, groups), None, "Latent topics could not be named")
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()

@@ -60,6 +60,8 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         subagents=8,
         hops=2,
         sections=6,
+        # Of four questions on the manual, each had a group of passages with a subject that its outline lacked.
+        reserved_sections=1,
         outline_passages=24,
         plans_first_cycle=False,
         dossier_tokens=36_000,

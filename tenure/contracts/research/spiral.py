@@ -43,7 +43,9 @@ class ResearchEffort(Contract):
     hops: int = Field(ge=1, le=5)
     """Maximum number of dependent searches per task."""
     sections: int = Field(ge=1, le=12)
-    """Maximum number of topics in the first outline."""
+    """Maximum number of topics of the outline."""
+    reserved_sections: int = Field(default=0, ge=0)
+    """Topics of these that the first outline leaves to subjects that the research discovers."""
     outline_passages: int = Field(default=40, ge=1)
     """Passages that the outliner reads."""
     outlines: bool = True

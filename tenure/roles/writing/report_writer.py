@@ -48,7 +48,7 @@ MAX_WORDS: Mapping[Complexity, Mapping[ReportLength, int]] = {
 """Maximum number of words of a report by effort and length. Blind readers of two reports on one question preferred that
 of 1,950 words to one of 2,900 that said the same."""
 
-ANSWER_RULES = """If the answer follows over several facts, each of which names the next one, its end stands first, and
+ANSWER_RULES = """If the answer follows over several facts, each of which names the next one, its end comes first, and
 the next sentence is the whole chain in one line with its marks: “A → B → C [2, 5].”
 If the question weighs a position (whether to do something, whether it is better, safe, worth it or true), all arguments
 for it and all against it are given under two sub-headings or list items that begin with “For” and “Against”, before

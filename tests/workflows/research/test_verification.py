@@ -172,6 +172,22 @@ async def test_a_no_of_the_model_ends_with_a_yes_of_the_model_only(
     assert (told in render_markdown(result)) is before_revision
 
 
+async def test_a_low_verdict_leads_to_a_search_after_the_last_review(serving: Serving) -> None:
+    """Reviews that use up all versions and still miss something do not prevent the evaluation and its one search."""
+    asks = ("oven of the baker", "flour of the miller", "salt of the sea")
+    reviews = in_turn(*(f"SECTION Bread: SEARCH – {text} is missing.\nSEARCH: {text}" for text in asks))
+    chat = ScriptedChat(story(router=COMPLEX, self_evaluator=says(NOTHING_ANSWERED), report_reviewer=reviews))
+    knowledge = MemoryKnowledge({**KITCHEN, "croissant": CROISSANT})
+    result = await run(serving, chat, knowledge, REVISABLE)
+
+    assert [search.query for search in knowledge.searches].count(QUESTION) == 1
+    last = [prompt for role, prompt in chat.asked if role == "report_reviewer"][-1]
+    assert f"Nothing answers “{QUESTION}”." in last
+    assert chat.count("self_evaluator") <= 2
+    assert result.evaluation is not None and result.evaluation.missing == (QUESTION,)
+    assert "this report does not answer its question" in render_markdown(result)
+
+
 @slow
 async def test_the_last_allowed_version_is_not_revised(serving: Serving) -> None:
     """A report that has reached the maximum number of versions keeps its verdict."""

@@ -57,7 +57,7 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
     loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
     loop.searched_tasks = []
     loop.report_progress(research_state.describe_cycle(loop.state))
-    is_named = loop.state.cycle and not loop.parent.is_finishing and _can_add_topics(loop)
+    is_named = not loop.parent.is_finishing and _can_add_topics(loop)
     return analysis.latent if is_named else ()
 
 
@@ -94,6 +94,18 @@ def _can_add_topics(loop: ResearchLoop) -> bool:
         return True
     has_room = len(loop.state.topics) < loop.max_topics and not loop.state.outline_number
     return has_room and loop.state.cycle < loop.request.effort.cycles
+
+
+def merge_groups(first: PassageGroups, second: PassageGroups) -> PassageGroups:
+    """Return groups without later ones that contain a passage of an earlier one."""
+    kept: list[Sequence[PassageRef]] = []
+    seen: set[str] = set()
+    for group in (*first, *second):
+        chunks = {passage.chunk for passage in group}
+        if seen.isdisjoint(chunks):
+            kept.append(group)
+        seen |= chunks
+    return kept
 
 
 async def request_topic_names(loop: ResearchLoop, groups: PassageGroups) -> None:

@@ -50,7 +50,7 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
         OutlinerInput(
             question=request.question,
             sub_questions=tuple(part.question for part in explored),
-            max_topics=effort.sections,
+            max_topics=max(1, effort.sections - effort.reserved_sections),
             feedback=tuple(feedback.text for feedback in context.parent.feedback_items),
             preferences=request.experience.preferences,
         ),

@@ -67,9 +67,12 @@ async def _try_evaluation(context: ReportContext) -> tuple[Critique, ...]:
 
 
 async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
-    """Have the model judge a report without critiques; return what would improve it if the limits allow a revision."""
+    """Have the model judge a report; return what would improve it if versions after the first are allowed.
+
+    Reviews may have used up all versions, so a low verdict allows one more, which searches for what is missing.
+    """
     state, limits = context.state, context.request.limits
-    if not (context.effort.evaluates and state.has_no_critique):
+    if not context.effort.evaluates:
         return ()
     output = await context.clients.models.ask(
         self_evaluator.ROLE,
@@ -77,7 +80,7 @@ async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
         summary=f"generation {state.revisions}",
     )
     context.update(evaluation=output.evaluation or state.evaluation)
-    if state.revisions >= limits.max_report_revisions or context.parent.control.running_low:
+    if limits.max_report_revisions < 2 or context.parent.control.running_low:
         return ()
     max_sections = 0 if state.outline_number else context.max_sections
     followed, _ = manuscript.resolve_critiques(output.critiques, state.topics, max_sections)
