@@ -10,6 +10,8 @@ from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_w
 
 _NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:(?:of|the|de|van|von|and)\s+)?[A-Z][\w'’-]+){0,3}")
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
+_ARTICLE = re.compile(r"\b(?:the|an?)\s+$", re.IGNORECASE)
+"""Article before the words that a name replaces."""
 MAX_NAME_CHARACTERS = 80
 """Maximum characters of a name."""
 _SINGLE_WORD_WEIGHT = 0.5
@@ -22,7 +24,7 @@ class BridgeEntity(NamedTuple):
     name: str
     """The name as the passage spells it."""
     query: str
-    """The name with the question words that its sentence lacks, or with the whole question if it lacks none."""
+    """The question with the name in place of its description, such as “Where was George Eliot born?”."""
     covered: frozenset[str] = frozenset()
     """Word stems of the question that occur with the name."""
 
@@ -81,7 +83,19 @@ def _strip_sentence_start(text: str) -> str:
 
 
 def _build_query(question: str, candidate: _WeightedName) -> str:
-    """Return a name with the question words that its sentence lacks, or with the whole question."""
+    """Return the question with the name in place of the words that describe it.
+
+    If other words of the question are between these, the query is the name with all words that its sentence lacks, or
+    with the whole question if it lacks none.
+    """
     covered = candidate.covered | set(stem_words(candidate.name))
-    open_words = [word for word in _WORD.findall(question) if set(stem_words(word)) - covered]
-    return " ".join([candidate.name, *open_words]) if open_words else f"{candidate.name}: {question}"
+    words = list(_WORD.finditer(question))
+    stems = [set(stem_words(word.group())) for word in words]
+    open_words = [word.group() for word, own in zip(words, stems, strict=True) if own - covered]
+    if not open_words:
+        return f"{candidate.name}: {question}"
+    described = [n for n, own in enumerate(stems) if own & covered]
+    if described and not any(own - covered for own in stems[described[0] : described[-1] + 1]):
+        first, last = words[described[0]].start(), words[described[-1]].end()
+        return f"{_ARTICLE.sub('', question[:first])}{candidate.name}{question[last:]}"
+    return " ".join([candidate.name, *open_words])

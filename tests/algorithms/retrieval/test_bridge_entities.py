@@ -11,14 +11,24 @@ def named(question: str, *texts: str, made: tuple[str, ...] = ()) -> list[str]:
     return [bridge.name for bridge in find_bridge_entities(question, [passage(text, title="") for text in texts], made)]
 
 
-def test_bridge_query_contains_the_open_question_words() -> None:
-    """The query is the name with the question words that its sentence lacks."""
+def test_a_bridge_query_is_the_question_about_the_name() -> None:
+    """The name replaces the words of the question that describe it in its sentence."""
     found = find_bridge_entities(
         QUESTION, [passage("The author of Middlemarch was George Eliot. She liked Paris.", title="Novels")]
     )
 
-    assert [bridge[:2] for bridge in found] == [("George Eliot", "George Eliot born"), ("Novels", "Novels born")]
+    assert [bridge[:2] for bridge in found] == [
+        ("George Eliot", "Where was George Eliot born?"),
+        ("Novels", "Where was Novels born?"),
+    ]
     assert found[0].covered == {"author", "middlemarch"}
+
+
+def test_a_bridge_query_keeps_open_words_between_the_described_ones() -> None:
+    """Without a description of its own in the question, the name is followed by the words that its sentence lacks."""
+    (bridge,) = find_bridge_entities("Which miller bakes rye?", [passage("The miller of rye is Ann.", title="")])
+
+    assert bridge[:2] == ("Ann", "Ann bakes")
 
 
 def test_bridge_query_contains_the_question_if_nothing_is_open() -> None:
@@ -32,7 +42,7 @@ def test_title_counts_with_its_sentences() -> None:
     """The subject of a document counts for each of its sentences and is not a bridge itself."""
     found = find_bridge_entities(QUESTION, [passage("Its author was George Eliot.", title="Middlemarch")])
 
-    assert [bridge[:2] for bridge in found] == [("George Eliot", "George Eliot born")]
+    assert [bridge[:2] for bridge in found] == [("George Eliot", "Where was George Eliot born?")]
 
 
 def test_bridges_are_ordered_by_question_coverage() -> None:

@@ -31,19 +31,19 @@ def asked(query: str) -> QueryRefinerOutput:
 
 def test_a_new_name_gives_the_next_query() -> None:
     """The next query combines a name with the open part of the task."""
-    assert refined("The author of Middlemarch was George Eliot.") == asked("George Eliot born")
+    assert refined("The author of Middlemarch was George Eliot.") == asked("Where was George Eliot born?")
 
 
 def test_a_later_hop_uses_the_last_query() -> None:
     """The next query is based on the last one."""
-    made = (TASK, "George Eliot born")
+    made = (TASK, "Where was George Eliot born?")
 
-    assert refined("George Eliot was raised in Nuneaton.", made=made) == asked("Nuneaton born")
+    assert refined("George Eliot was raised in Nuneaton.", made=made) == asked("Where was Nuneaton born?")
 
 
 def test_without_queries_the_task_is_used() -> None:
     """If there is no query yet, names are searched for the task itself."""
-    assert refined("The author of Middlemarch was George Eliot.", made=()) == asked("George Eliot born")
+    assert refined("The author of Middlemarch was George Eliot.", made=()) == asked("Where was George Eliot born?")
 
 
 def test_earlier_queries_are_not_repeated() -> None:
