@@ -1,6 +1,7 @@
 """Test what a run recalls of earlier runs, on a real knowledge base."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def earlier(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> Knowledge
     return knowledge
 
 
-def recall(knowledge: KnowledgeBase, *corpora: str, **options: bool) -> Experience:
+def recall(knowledge: KnowledgeBase, *corpora: str, **options: Any) -> Experience:
     """Return the experience of a second run on the question."""
     search = MemorySearchRequest(query=QUESTION, corpora=corpora, now=NOW, used_by="two")
     findings = InheritRequest(question=QUESTION, corpora=corpora, min_relevance=0.3) if corpora else None

@@ -12,6 +12,7 @@ from temporalio.exceptions import ActivityError, is_cancelled_exception
 
 from workflows.research.cycle_phases.act import execute_steps, needs_another_plan
 from workflows.research.cycle_phases.analyze import (
+    PassageGroups,
     analyze,
     collect_known_passages,
     extend_dossier,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -53,7 +54,7 @@ async def test_a_group_of_the_first_search_becomes_a_section(serving: Serving) -
 
 def test_groups_with_a_common_passage_are_one() -> None:
     """A later group that contains a passage of an earlier one is left out."""
-    a, b, c = (PassageRef(chunk=name, source="s", score=1, relevance=1) for name in "abc")
+    a, b, c = (PassageRef(chunk=ChunkId(name), source=SourceId("s"), score=1, relevance=1) for name in "abc")
 
     assert list(merge_groups([(a, b)], [(b, c), (c,)])) == [(a, b)]
     assert list(merge_groups([(a,)], [(b, c)])) == [(a,), (b, c)]
