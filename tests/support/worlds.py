@@ -328,7 +328,7 @@ class MemoryKnowledge:
         self, corpus: str, uri: str, document: Document, about: str, *, most_relevant: bool = False
     ) -> tuple[PassageRef, ...]:
         """Take a result among the documents, under its address."""
-        self.documents |= {uri: Source(uri, document.title, document.text)}
+        self.documents = self.documents | {uri: Source(uri, document.title, document.text, derived=True)}
         chunk = f"{uri}:0"
         return (PassageRef(chunk=ChunkId(chunk), source=SourceId(uri), score=1.0, relevance=0.5),)
 

@@ -168,7 +168,7 @@ async def test_both_sides_of_a_position_are_read_and_printed(serving: Serving) -
     result = await run(serving, build_debate(), POSITION.model_copy(update={"limits": limits}), ScriptedChat(script))
 
     assert "1 for, 1 against" in prompts["planner"][1]
-    assert "Positions on which the passages disagree" in prompts["report_writer"][0]
+    assert "Positions that were searched from both sides" in prompts["report_writer"][0]
     assert "Against it: passages" in prompts["report_writer"][0]
     (held,) = result.positions
     assert CLAIM in {quote.quote for quote in held.supporting}

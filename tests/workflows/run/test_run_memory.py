@@ -347,4 +347,4 @@ async def test_a_short_term_memory_that_two_runs_use_becomes_permanent(serving: 
             kinds += [one.kind for one in store.memories.list_page(MemoriesRequest()).memories if one.text == text]
 
     assert kinds == ["short_term", "short_term", "long_term"]
-    assert any(f"“{text}” (from the owner)" in note for note in result.notes)
+    assert any(note.startswith("Recalled 1 statement of a person") and text in note for note in result.notes)
