@@ -102,6 +102,7 @@ def test_a_page_is_quoted_once_unless_a_list_is_asked_for() -> None:
         block.claims[0].citations[0].source for block in brief("How is rye bread made?", *of_page, *others).excerpts
     ] == [*("bread", "place 0", "place 1")]
     assert len(brief("Which breads are made from flour?", *of_page).excerpts) == 5
+    assert len(brief("Which class of bread is made from flour?", *of_page).excerpts) == 3
 
 
 def test_each_passage_is_shown_once_in_a_report() -> None:
@@ -159,3 +160,14 @@ def test_a_question_in_another_language_is_compared_by_its_words() -> None:
     german = passage("Das Brot wird aus Mehl und Wasser gebacken.", title="Brot")
 
     assert texts(brief("Woraus wird das Brot gebacken?", german)) == [["Das Brot wird aus Mehl und Wasser gebacken."]]
+
+
+def test_the_end_of_a_chain_comes_first() -> None:
+    """The passage that answers precedes the one that leads to it, and a line names both."""
+    guild = passage("The Guild of Bakers was founded by Ada Miller.", "guild", title="Guild of Bakers")
+    miller = passage("Ada Miller was born in a mill by the river.", "miller", title="Ada Miller")
+    found = brief("Where was the founder of the Guild of Bakers born?", guild, miller)
+
+    assert texts(found) == [[miller.text], [guild.text]] and found.chain == ("Guild of Bakers", "Ada Miller")
+    lines = [claim.text for block in found.blocks for claim in block.claims if claim.kind == "lead_in"]
+    assert lines == ["The answer is at the end of: Guild of Bakers → Ada Miller"]
