@@ -13,9 +13,10 @@ _NUMBER = r"(?<!\d)(?<!\d,)\d++(?:,++\d++)*+(?:\.\d++)?+"
 """A number as in `12,000.5`. It starts at its first digit and returns none, so long rows of digits are read once."""
 _SHARE_WORD = r"(?:percent(?:age)?|per ?cent|share)"
 _ARITHMETIC: Final = re.compile(
-    r"(?<![\w.])(?<!\d,)(?:\(\s*+)*+\d[\d.,]*+"
-    r"(?:[()\s]*+(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*+\d[\d.,]*+)+\)*(?![\w])"
+    r"(?<![(\s])(?:(?:(?<=[\w.])|(?<=\d,))\()?+(?P<expression>[(\s]*+(?<![\w.])(?<!\d,)\d[\d.,]*+"
+    r"(?:[()\s]*+(?:[+*/^×÷]|(?<=\s)[-–−](?=\s)|\*\*)[()\s]*+\d[\d.,]*+)+\)*(?![\w]))"
 )
+"""A calculation with the parentheses before it, without one directly after a word, as in `f(2 + 3)`."""
 _OPERATORS: Final = {
     "plus": "+",
     "minus": "-",
@@ -181,7 +182,7 @@ def _read_arithmetic(text: str) -> str:
     if found := _WORDED.search(text.lower()):
         return f"{_strip_commas(found['a'])} {_OPERATORS[found['op']]} {_strip_commas(found['b'])}"
     found = _ARITHMETIC.search(text)
-    return _normalize_expression(found.group()) if found else ""
+    return _normalize_expression(found["expression"]) if found else ""
 
 
 def _strip_commas(number: str) -> str:

@@ -14,7 +14,13 @@ from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.excerpts import make_standalone
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.text.sentences import Sentence, normalize_sentence, split_sentences, stem_words
+from tenure.algorithms.text.sentences import (
+    Sentence,
+    find_verbatim,
+    normalize_sentence,
+    split_sentences,
+    stem_words,
+)
 from tenure.contracts.evidence.passages import Citation, Claim, ClaimKind
 
 MAX_CITATIONS: Final = 8
@@ -98,14 +104,14 @@ def cite_code(text: str, numbers: Iterable[int], passages: Sequence[Passage]) ->
 
     White space may differ. The passages that the claim names are searched first.
     """
-    tokens = _CODE_FENCE.sub("", text).split()
-    pattern = re.compile(r"\s+".join(map(re.escape, tokens)))
+    code = _CODE_FENCE.sub("", text)
     named = [passages[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(passages)]
-    for passage in (*named, *passages) if tokens else ():
-        if (found := pattern.search(passage.text)) and found.end() - found.start() <= MAX_CODE_CHARACTERS:
-            start = passage.text.rfind("\n", 0, found.start()) + 1
-            start = found.start() if passage.text[start : found.start()].strip() else start
-            citation = cite_span(passage, start, found.end())
+    for passage in (*named, *passages):
+        first, end = find_verbatim(passage.text, code) or (0, 0)
+        if 0 < end - first <= MAX_CODE_CHARACTERS:
+            start = passage.text.rfind("\n", 0, first) + 1
+            start = first if passage.text[start:first].strip() else start
+            citation = cite_span(passage, start, end)
             return Claim(
                 text=textwrap.dedent(citation.quote),
                 status="supported",
@@ -163,7 +169,11 @@ def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, i
     is_part = statement != text
     spans: list[tuple[int, int]] = [*_list_spans(passage.text), *(_list_table_rows(passage.text) if is_part else ())]
     normalized = normalize_sentence(text)
-    containing = [span for span in spans if normalized in normalize_sentence(passage.text[span[0] : span[1]])]
+    containing = [
+        (start, end)
+        for start, end in spans
+        if len(normalized) <= end - start and normalized in normalize_sentence(passage.text[start:end])
+    ]
     if containing and not is_part:
         return containing[0]
     candidates = containing or spans

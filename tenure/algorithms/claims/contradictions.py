@@ -84,7 +84,7 @@ _APPROXIMATE = frozenset("about around roughly approximately nearly almost some 
 _LOWER_BOUNDS = frozenset(("at least", "no less than", "more than", "over", "above", ">", "≥"))
 _UPPER_BOUNDS = frozenset(("at most", "up to", "no more than", "less than", "fewer than", "under", "below", "<", "≤"))
 _NUMBER_WORD = re.compile(r"\b[a-z]+\b", re.IGNORECASE)
-_CONDITION_BEFORE = re.compile(r"\b(?:at|with|under|above|below|after|before|every|per)\s+$", re.IGNORECASE)
+_CONDITION = re.compile(r"\b(?:at|with|under|above|below|after|before|every|per)\s+", re.IGNORECASE)
 """Words before a second quantity that is a condition of the first: 20 litres at 3 bar."""
 _NEGATION = re.compile(r"\b(?:not|no|never)\b", re.IGNORECASE)
 _HEDGES = frozenset("some may might could sometimes often usually many most several few certain partly should".split())
@@ -101,7 +101,7 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 """Words that begin a subordinate clause or a comparison."""
-_JOINT = re.compile(r"\s*;\s+|,?\s+(?:and|but|while|whereas)\s+", re.IGNORECASE)
+_JOINT = re.compile(r"(?:(?<!\s)\s++)?+;\s+|(?:,|(?<!\s))\s++(?:and|but|while|whereas)\s+", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!:]\s+[A-Z]")
 _UNIT_END = re.compile(r"(?<=\d)(\s?[A-Za-zµ°²³/]{1,4})\.\s+(?=[A-Z])")
 """End of a sentence that its last word hides from the sentence splitter: "It is 13 m. The dam …"."""
@@ -263,31 +263,37 @@ def _split_clauses(text: str) -> list[str]:
     divided, since a condition may apply to all its clauses. A clause before one with a time may share the time.
     """
     first = text.split(maxsplit=1)[0].lower() if text else ""
-    pieces = [text]
-    if not (first in _PREPOSITION or _SUBORDINATE.search(text) or _SENTENCE_END.search(text)):
-        for joint in list(_JOINT.finditer(text))[::-1]:
-            left, right = pieces[0][: joint.start()], pieces[0][joint.end() :]
-            if _has_verb(left) and _has_verb(right):
-                pieces[:1] = [left, right]
+    is_whole = first in _PREPOSITION or _SUBORDINATE.search(text) or _SENTENCE_END.search(text)
+    verbs = [match.start() for match in _WORD.finditer(text) if _is_verb(match.group())]
+    pieces: list[str] = []
+    end = len(text)
+    for joint in () if is_whole else list(_JOINT.finditer(text))[::-1]:
+        if verbs and verbs[0] < joint.start() and verbs[-1] >= joint.end():
+            pieces.insert(0, text[joint.end() : end])
+            end = joint.start()
+            while verbs[-1] >= end:
+                verbs.pop()
+    pieces.insert(0, text[:end])
     subject = ""
     for n, piece in enumerate(pieces):
         pronoun = _PRONOUN.match(piece) if n else None
-        first = piece.split(maxsplit=1)[0].lower() if piece else ""
-        if n and (pronoun or first in _AUXILIARY or is_finite_verb(first)):
+        first = piece.split(maxsplit=1)[0] if piece else ""
+        if n and (pronoun or _is_verb(first)):
             pieces[n] = f"{subject} {piece[pronoun.end() if pronoun else 0 :]}"
         else:
             subject = _find_subject(piece)
-    return [piece for n, piece in enumerate(pieces) if not any(map(_PERIOD.search, pieces[n + 1 :]))][:MAX_CLAUSES]
+    dated = max((n for n, piece in enumerate(pieces) if _PERIOD.search(piece)), default=0)
+    return pieces[dated:][:MAX_CLAUSES]
 
 
-def _has_verb(text: str) -> bool:
-    return any(word in _AUXILIARY or is_finite_verb(word) for word in map(str.lower, _WORD.findall(text)))
+def _is_verb(word: str) -> bool:
+    return word.lower() in _AUXILIARY or is_finite_verb(word)
 
 
 def _find_subject(text: str) -> str:
     """Return the words before the first verb."""
     for match in _WORD.finditer(text):
-        if match.start() and (match.group().lower() in _AUXILIARY or is_finite_verb(match.group())):
+        if match.start() and _is_verb(match.group()):
             return text[: match.start()].strip()
     return text
 
@@ -309,22 +315,23 @@ def _read_clause(text: str) -> _Clause:
         order=order,
         subordinate=" ".join(subordinate.lower().split()),
         negations=len(_NEGATION.findall(main)),
-        is_negated_clearly=all(_negates_clause(main, match) for match in _NEGATION.finditer(main)),
+        is_negated_clearly=_is_negated_clearly(main),
         quantities=quantities,
         tenses=frozenset(tenses) if len(tenses) == 1 else frozenset(),
     )
 
 
-def _negates_clause(text: str, negation: re.Match[str]) -> bool:
-    """Return whether a negation concerns a clause: "is not", "has no", "Not all"; not "with no" or "the not"."""
-    before = [match.group().lower() for match in _WORD.finditer(text[: negation.start()])][-1:]
-    match negation.group().lower():
-        case "no":
-            return not _PREPOSITION.intersection(before)
-        case "not":
-            return not before or before[0] in _AUXILIARY
-        case _:
-            return True
+def _is_negated_clearly(text: str) -> bool:
+    """Return whether all negations concern their clause: "is not", "has no", "Not all"; not "with no" or "the not"."""
+    start = 0
+    for match in _NEGATION.finditer(text):
+        before = [word.lower() for word in _WORD.findall(text, start, match.start())[-1:]]
+        negation, start = match.group().lower(), match.start()
+        if negation == "no" and not _PREPOSITION.isdisjoint(before):
+            return False
+        if negation == "not" and before and before[0] not in _AUXILIARY:
+            return False
+    return True
 
 
 def _divide(text: str) -> tuple[str, str]:
@@ -388,10 +395,11 @@ def _is_quantity(text: str, match: re.Match[str]) -> bool:
 def _read_quantities(text: str) -> tuple[list[_Quantity], str]:
     text = _CLOCK.sub(r"\1.\2", text)
     text = _NUMBER_WORD.sub(_write_digits, text)
+    condition_ends = {match.end() for match in _CONDITION.finditer(text)}
     quantities: list[_Quantity] = []
 
     def take(match: re.Match[str]) -> str:
-        quantity, unit = _read_quantity(match, text)
+        quantity, unit = _read_quantity(match, is_condition=match.start() in condition_ends)
         quantities.append(quantity)
         return f" {unit} "
 
@@ -406,7 +414,7 @@ def _write_digits(match: re.Match[str]) -> str:
     return word if value is None else f"{value.value:g}"
 
 
-def _read_quantity(match: re.Match[str], text: str) -> tuple[_Quantity, str]:
+def _read_quantity(match: re.Match[str], *, is_condition: bool) -> tuple[_Quantity, str]:
     """Return a quantity, and the word after it unless it is a unit."""
     name = (match["unit"] or "").strip()
     unit = None if name.lower() in STOP_WORDS else find_unit(name)
@@ -422,7 +430,7 @@ def _read_quantity(match: re.Match[str], text: str) -> tuple[_Quantity, str]:
             high[1] * factor + offset,
             unit.dimension if unit else (),
             shown,
-            bool(_CONDITION_BEFORE.search(text[: match.start()])),
+            is_condition,
         ),
         "" if unit else name,
     )

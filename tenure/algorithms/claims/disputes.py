@@ -9,6 +9,7 @@ position stays disputed, since both can hold under different conditions.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from tenure.algorithms.text.dates import DateRange, parse_date_range
@@ -75,22 +76,23 @@ def judge_sentence(a: str, b: str, sentence: str) -> DisputeSide | None:
     The sentence must have most words that both statements share. It agrees with the statement of which it has words or
     numbers that the other one lacks. If the statements differ only in a negation, its own negation decides.
     """
-    stems_a, stems_b, stems = (_list_terms(text) for text in (a, b, sentence))
-    shared = stems_a & stems_b
-    if not shared or len(shared & stems) < MIN_SHARED_STEMS * len(shared):
+    (terms_a, is_negated_a), (terms_b, is_negated_b), (terms, is_negated) = map(_read_terms, (a, b, sentence))
+    shared = terms_a & terms_b
+    if not shared or len(shared & terms) < MIN_SHARED_STEMS * len(shared):
         return None
-    only_a, only_b = stems & (stems_a - stems_b), stems & (stems_b - stems_a)
-    parity_a, parity_b, parity = (count_negations(text) % 2 for text in (a, b, sentence))
-    if parity_a != parity_b:
-        return "a" if parity == parity_a else "b"
+    only_a, only_b = terms & (terms_a - terms_b), terms & (terms_b - terms_a)
+    if is_negated_a != is_negated_b:
+        return "a" if is_negated == is_negated_a else "b"
     if only_a and not only_b:
         return "a"
     return "b" if only_b and not only_a else None
 
 
-def _list_terms(text: str) -> set[str]:
-    """Return the stems and the values of the numbers of a text."""
-    return {stem for stem in stem_words(text) if not stem.isdigit()} | {f"{n.value:g}" for n in extract_numbers(text)}
+@lru_cache(maxsize=256)
+def _read_terms(text: str) -> tuple[frozenset[str], bool]:
+    """Return the stems and the values of the numbers of a text, and whether it is negated."""
+    stems = {stem for stem in stem_words(text) if not stem.isdigit()}
+    return frozenset(stems).union(f"{n.value:g}" for n in extract_numbers(text)), count_negations(text) % 2 == 1
 
 
 def find_agreeing_sentence(a: str, b: str, passage: Passage) -> tuple[DisputeSide, Sentence] | None:

@@ -81,15 +81,15 @@ def judge_claim(claim: str, evidence: Sequence[str]) -> SupportVerdict:
         claim: one or several sentences; each of them needs support.
         evidence: texts of the sources, each of one or several sentences.
     """
-    sentences = _list_sentences(claim)
-    verdicts = {_judge_sentence(sentence, evidence) for sentence in sentences}
+    sentences = tuple(dict.fromkeys(sentence for text in evidence for sentence in _list_sentences(text)))
+    verdicts = {_judge_sentence(sentence, sentences) for sentence in _list_sentences(claim)}
     if verdicts == {"supported"}:
         return "supported"
     return "refuted" if "refuted" in verdicts else "neutral"
 
 
-def _judge_sentence(claim: str, evidence: Sequence[str]) -> SupportVerdict:
-    verdicts = {compare_with_sentence(claim, sentence) for text in evidence for sentence in _list_sentences(text)}
+def _judge_sentence(claim: str, sentences: Sequence[str]) -> SupportVerdict:
+    verdicts = {compare_with_sentence(claim, sentence) for sentence in sentences}
     if {"supported", "refuted"} <= verdicts:
         return "neutral"
     return "supported" if "supported" in verdicts else "refuted" if "refuted" in verdicts else "neutral"
@@ -109,7 +109,9 @@ def compare_with_sentence(claim: str, sentence: str) -> SupportVerdict:
 
 @lru_cache(maxsize=2048)
 def _list_sentences(text: str) -> tuple[str, ...]:
-    return tuple(sentence.text for sentence in split_sentences(text)) or ((text,) if text.strip() else ())
+    """Return the sentences of a text, each once."""
+    texts = tuple(dict.fromkeys(sentence.text for sentence in split_sentences(text)))
+    return texts or ((text,) if text.strip() else ())
 
 
 @lru_cache(maxsize=4096)

@@ -160,9 +160,10 @@ def _list_required_stems(question: str) -> frozenset[str]:
 def _find_candidates(kind: AnswerKind, question: str, text: str) -> Iterator[tuple[int, str]]:
     """Yield the start and the text of each phrase that may be the answer."""
     if kind == "date":
+        is_year = bool(_YEAR.search(question))
         for match in _DATE.finditer(text):
-            year = match.end() - 4
-            yield (year, text[year : match.end()]) if _YEAR.search(question) else (match.start(), match.group())
+            start = match.end() - 4 if is_year else match.start()
+            yield start, text[start : match.end()]
     elif kind == "number":
         yield from _find_quantities(question, text)
     else:

@@ -26,11 +26,12 @@ _CLAIM: Final = re.compile(
     r"^(?:please\s+)?(?:"
     r"is it (?:really |actually )?(?:true|correct|right|a fact|the case)(?: to say)? that|"
     r"(?:can you |could you )?(?:verify|check|confirm|fact-check)(?: (?:the|this) claim)?(?: that|:| whether| if)|"
-    r"(?:true or false|fact check|fact-check|claim)\s*[:?])\s+(?P<claim>\S.{8,}?)\s*[?.!]*$",
+    r"(?:true or false|fact check|fact-check|claim)\s*[:?])\s+(?P<claim>\S.{8,})",
     re.IGNORECASE | re.DOTALL,
 )
 _TRUTH_SUFFIX: Final = re.compile(
-    r"^(?P<claim>\S[^?]{8,}?)[.,;:–—-]*\s+(?:is (?:this|that|it) (?:true|correct|right)|true or false)\s*\?*$",
+    r"^(?P<claim>\S[^?]{8,}?)(?<![.,;:–—\s-])[.,;:–—\s-]++(?<=\s)"
+    r"(?:is (?:this|that|it) (?:true|correct|right)|true or false)\s*\?*$",
     re.IGNORECASE,
 )
 _TERM = r"[\"“”'‘’]?(?P<term>[^\"“”?.!,;:]{2,60}?)[\"“”'‘’]?"
@@ -109,7 +110,7 @@ def _propose_calls(task: str) -> Iterator[SuggestedCall]:
 
 def extract_claim(task: str) -> str:
     """Return the statement whose truth a task asks for, as a sentence; empty if it asks for none."""
-    found = _CLAIM.search(task) or _TRUTH_SUFFIX.search(task)
+    found = _CLAIM.search(task.rstrip(" ?.!")) or _TRUTH_SUFFIX.search(task)
     claim = found["claim"].strip(" \"“”'") if found else ""
     if not claim or len(claim.split()) < 3 or len(claim) > MAX_TEXT_LENGTH - 1:
         return ""

@@ -1,13 +1,12 @@
 """Extract entity co-occurrences from text and check stated relations against it, for the knowledge graph."""
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
 from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.phrases import extract_terms, is_identifier, normalize_term
-from tenure.algorithms.text.sentences import split_sentences
+from tenure.algorithms.text.sentences import find_verbatim, split_sentences
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityKind
 
 MAX_PAIRED_ENTITIES = 8
@@ -107,10 +106,12 @@ def filter_grounded_relations(text: str, statements: Iterable[StatedRelation]) -
     """
     grounded: dict[tuple[str, str, str], dict[tuple[int, int], StatedRelation]] = {}
     for statement in statements:
-        span = _find_span(text, statement.sentence)
-        has_entities = _find_span(text, statement.subject) and _find_span(text, statement.object)
+        span, *entities = (
+            find_verbatim(text, words, ignore_case=True)
+            for words in (statement.sentence, statement.subject, statement.object)
+        )
         predicate = " ".join(statement.predicate.lower().split())
-        if span and predicate and has_entities:
+        if span and predicate and all(entities):
             subject, object_ = normalize_term(statement.subject), normalize_term(statement.object)
             if subject and object_ and subject != object_:
                 grounded.setdefault((subject, predicate, object_), {}).setdefault(span, statement)
@@ -132,10 +133,3 @@ def _merge_sentences(sentences: dict[tuple[int, int], StatedRelation]) -> Ground
     (start, end), first = min(sentences.items())
     predicate = " ".join(first.predicate.split())
     return GroundedRelation(first.subject.strip(), predicate, first.object.strip(), len(sentences), start, end)
-
-
-def _find_span(text: str, words: str) -> tuple[int, int] | None:
-    """Return the position of words in a text, regardless of case and white space."""
-    word_list = words.split()
-    match = re.search(r"\s+".join(map(re.escape, word_list)), text, re.IGNORECASE) if word_list else None
-    return match.span() if match else None

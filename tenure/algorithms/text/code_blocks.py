@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tenure.algorithms.text.sentences import stem_words
 
-_FENCE = re.compile(r"^([`~]{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^([`~]{3,}+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?:^(?: {4}|\t)[^\n]*\n?(?:[ \t]*\n)*)+", re.MULTILINE)
 _TOP_LEVEL = re.compile(r"^(?=@|def |async def |class |import |from )", re.MULTILINE)
 _PYTHON = ("", "py", "python", "python3")

@@ -6,7 +6,7 @@ searched for on its own.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
@@ -45,6 +45,7 @@ _ENTITY_NOUNS: Final = frozenset(
 """Nouns whose question is answered by a name, so that "it" refers to the answer."""
 _LINKS = "of|the|de|da|del|di|du|van|von|der|den|bin|al|la|le"
 _WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w’'&-]*)"
+_INNER_WORD = re.compile(r"(?<=[a-z,;])\s+(?P<word>(?P<first>[A-Z]\w*+)[\w’'&-]*+)")
 _NAME = re.compile(rf"\b{_WORD}(?:\s+(?:(?:{_LINKS})\s+){{0,2}}(?:{_WORD}|\d+\b))*")
 
 
@@ -98,9 +99,10 @@ def resolve_reference(question: str, name: str) -> str:
 
 def find_plural_antecedent(question: str, earlier: str) -> str:
     """Return the plural noun of an earlier question to which a later one refers ("which models", "they"), or ""."""
-    target, reference = _QUESTION_TARGET.match(earlier), _REFERENCE.search(question)
+    target = _QUESTION_TARGET.match(earlier)
     kind = (target["kind"] or "") if target else ""
-    return kind if _is_plural(kind) and reference and reference[0].lower() in ("they", "them", "their") else ""
+    reference = _REFERENCE.search(question) if _is_plural(kind) else None
+    return kind if reference and reference[0].lower() in ("they", "them", "their") else ""
 
 
 def extract_answer_name(question: str, texts: Iterable[str]) -> str:
@@ -112,7 +114,8 @@ def extract_answer_name(question: str, texts: Iterable[str]) -> str:
     """
     question_stems = set(stem_words(question))
     all_texts = list(texts)
-    candidates = [candidate for text in all_texts for candidate in _find_candidates(question_stems, text, all_texts)]
+    inner_words = {word for text in all_texts for word in _find_inner_words(text)}
+    candidates = [candidate for text in all_texts for candidate in _find_candidates(question_stems, text, inner_words)]
     if _ASKS_WHO.match(question):
         candidates = [candidate for candidate in candidates if " " in candidate.name or candidate.coverage == 1]
     best = max(candidates, key=lambda candidate: candidate.coverage, default=AnswerCandidate(0.0, ""))
@@ -129,20 +132,21 @@ def _is_plural(noun: str) -> bool:
     return noun.endswith("s") and not noun.endswith("ss")
 
 
-def _find_candidates(question_stems: set[str], text: str, texts: Sequence[str]) -> Iterable[AnswerCandidate]:
+def _find_candidates(question_stems: set[str], text: str, inner_words: Collection[str]) -> Iterable[AnswerCandidate]:
     for sentence in split_sentences(text):
         coverage = len(question_stems.intersection(stem_words(sentence.text))) / max(len(question_stems), 1)
         for name in extract_name_phrases(sentence.text):
-            if not question_stems.intersection(stem_words(name)) and not _is_sentence_start(name, sentence.text, texts):
+            # A single word may be capitalised only because it begins a sentence.
+            is_name = " " in name or name in inner_words or not sentence.text.startswith(name)
+            if is_name and not question_stems.intersection(stem_words(name)):
                 yield AnswerCandidate(coverage, name)
 
 
-def _is_sentence_start(name: str, sentence: str, texts: Sequence[str]) -> bool:
-    """Return whether a single word is capitalised only because it begins a sentence."""
-    if " " in name or not sentence.startswith(name):
-        return False
-    occurrence = re.compile(rf"[a-z,;]\s+{re.escape(name)}\b")
-    return not any(occurrence.search(text) for text in texts)
+def _find_inner_words(text: str) -> Iterator[str]:
+    """Yield the capitalised words inside sentences, and the first parts of compounds."""
+    for match in _INNER_WORD.finditer(text):
+        yield match["first"]
+        yield _strip_opening(match["word"])
 
 
 def _strip_opening(name: str) -> str:

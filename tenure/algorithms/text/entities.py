@@ -23,7 +23,7 @@ _LINK = r"(?:(?:of|the|and|for|de|del|della|da|di|du|la|le|van|von|der|den)\s+){
 _CAPITAL = r"[A-ZÀ-ÖØ-Þ]"
 _NAME = re.compile(rf"(?<![\w'’]){_CAPITAL}[\w'’.&-]*(?:[ \t]+{_LINK}(?:{_CAPITAL}|\d)[\w'’.&-]*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]['\"”’)\]]*\s|\n)\s*['\"“‘(\[]?$")
-_PARENTHESIS = re.compile(r"\s*\([^)]*\)")
+_PARENTHESIS = re.compile(r"(?:(?<!\s)\s++)?+\([^)]*+\)")
 _TAIL = re.compile(r"(?:['’]s)?[\s.,&'’-]*$")
 _ARTICLES = frozenset(("a", "an", "the"))
 _FUNCTION_WORDS = _ARTICLES | {"of", "and", "for", "in", "on", "at", "by", "to", "with", "from"}
@@ -50,7 +50,8 @@ def normalize_name(text: str) -> str:
 
 def normalize_title(title: str) -> str:
     """Return the key of the entity in a document title, without a disambiguating parenthesis."""
-    return normalize_name(_PARENTHESIS.sub("", title)) or normalize_name(title)
+    closed, mark, rest = title.rpartition(")")  # the pattern reads to the end for each parenthesis that is not closed
+    return normalize_name(_PARENTHESIS.sub("", closed + mark) + rest) or normalize_name(title)
 
 
 def extract_named_entities(text: str) -> NamedEntities:

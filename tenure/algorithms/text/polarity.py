@@ -7,8 +7,7 @@ negation reverses it. Irony and conclusions from figures are not detected.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tenure.algorithms.text.sentences import STOP_WORDS, split_words, stem_words
 
@@ -40,7 +39,7 @@ _NEGATION = (
 )
 _IS_UP, _IS_DOWN, _IS_NEGATION = (re.compile(rf"(?:{one})", re.IGNORECASE) for one in (_UP, _DOWN, _NEGATION))
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
-_CLAUSE = re.compile(r"[,;:]\s+|\s+(?:whereas|but|while|although|however|and|which|who|that)\s+")
+_CLAUSE = re.compile(r"[,;:]\s+|(?<!\s)\s++(?:whereas|but|while|although|however|and|which|who|that)\s+")
 
 _ANTONYMS = """
 before prior earlier preceded precedes previously first | after following later subsequently followed last since
@@ -86,21 +85,17 @@ MAX_NEGATION_DISTANCE = 4
 """Maximum words between a negation and the direction word after it."""
 
 
-MAX_COMPARED_CHARACTERS, MAX_DIRECTIONS = 2_000, 20
-"""Characters of a claim and of a sentence, and direction words of a claim, that are compared: pairs of words are."""
-
-
 def compare_directions(claim: str, texts: Sequence[str]) -> Agreement:
     """Compare the direction of change in a claim and in texts.
 
     For each direction word of the claim, the nearest direction word next to the same content word is looked up in the
     texts.
     """
-    claim, texts = claim[:MAX_COMPARED_CHARACTERS], [text[:MAX_COMPARED_CHARACTERS] for text in texts]
+    tokens, nearest = _WORD.findall(claim), _find_nearest_directions(texts)
     agreements = [
         found
-        for position, sign in islice(_find_directions(claim), MAX_DIRECTIONS)
-        if (found := _compare_nearest_direction(claim, position, sign, texts))
+        for position, sign in _find_directions(tokens)
+        if (found := _compare_direction(sign, _find_anchors(tokens, position), nearest))
     ]
     if not agreements:
         return "silent"
@@ -169,9 +164,8 @@ def _is_negation(word: str) -> bool:
     return bool(_IS_NEGATION.fullmatch(word))
 
 
-def _find_directions(text: str) -> Iterator[tuple[int, int]]:
+def _find_directions(tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the position and sign of each direction word, reversed by a preceding negation."""
-    tokens = _WORD.findall(text)
     for position, word in enumerate(tokens):
         if sign := _get_direction(word):
             is_negated = any(
@@ -180,20 +174,39 @@ def _find_directions(text: str) -> Iterator[tuple[int, int]]:
             yield position, -sign if is_negated else sign
 
 
-def _compare_nearest_direction(claim: str, position: int, sign: int, texts: Sequence[str]) -> Agreement | None:
-    """Compare a direction with the nearest one next to the same content word, if any."""
-    anchors = _find_anchors(_WORD.findall(claim), position)
+class _NearbyDirection(NamedTuple):
+    """Direction word near a content word; the smallest of several is the nearest, then the first."""
+
+    distance: int
+    text: int
+    position: int
+    """Position of the content word."""
+    sign: int
+
+
+def _find_nearest_directions(texts: Sequence[str]) -> dict[str, _NearbyDirection]:
+    """Return the nearest direction word by the stem of each content word."""
+    nearest: dict[str, _NearbyDirection] = {}
+    for n, text in enumerate(texts):
+        stems = _stem_each_word(text)
+        for place, sign in _find_directions(_WORD.findall(text)):
+            start = max(0, place - MAX_ANCHOR_DISTANCE)
+            for position, stem in enumerate(stems[start : place + MAX_ANCHOR_DISTANCE + 1], start):
+                found = _NearbyDirection(abs(position - place), n, position, sign)
+                nearest[stem] = min(found, nearest.get(stem, found))
+    return nearest
+
+
+def _compare_direction(sign: int, anchors: Sequence[str], nearest: Mapping[str, _NearbyDirection]) -> Agreement | None:
+    """Compare a direction with the nearest one next to the same content word, preferably the first; None for none."""
     matches = [
-        (abs(anchor_position - direction_position) + (0 if stem == anchors[0] else 1), n, anchor_position, text_sign)
-        for n, text in enumerate(texts)
-        for anchor_position, stem in enumerate(_stem_each_word(text))
-        if stem in anchors
-        for direction_position, text_sign in _find_directions(text)
-        if abs(anchor_position - direction_position) <= MAX_ANCHOR_DISTANCE
+        found._replace(distance=found.distance + (stem != anchors[0]))
+        for stem in anchors
+        if (found := nearest.get(stem))
     ]
     if not matches:
         return None
-    return "agrees" if min(matches)[-1] == sign else "conflicts"
+    return "agrees" if min(matches).sign == sign else "conflicts"
 
 
 def _find_anchors(tokens: Sequence[str], position: int) -> list[str]:

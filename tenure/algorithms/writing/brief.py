@@ -8,6 +8,7 @@ the question that no passage concerns gets no excerpt.
 
 import re
 import textwrap
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -219,6 +220,7 @@ def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
     if passage.kind == "code":
         return (_cut_piece(text, 0, len(text.rstrip()), "code", 0),) if text.strip() else ()
     sentences = split_sentences(text)
+    starts = [sentence.start for sentence in sentences]
     pieces: list[ExcerptPiece] = []
     block, before, offset = 0, "", 0
     for line in text.splitlines(keepends=True):
@@ -234,7 +236,7 @@ def split_pieces(passage: Passage) -> tuple[ExcerptPiece, ...]:
             pieces.append(_cut_piece(text, start, end, "code" if kind == "code" else "row", block))
         else:
             first: ExcerptPart = "item" if kind == "item" else "paragraph"
-            own = [sentence for sentence in sentences if start <= sentence.start < end]
+            own = sentences[bisect_left(starts, start) : bisect_left(starts, end)]
             pieces += [_cut_piece(text, s.start, s.end, "sentence" if n else first, block) for n, s in enumerate(own)]
         before = kind
     return tuple(pieces)

@@ -38,12 +38,11 @@ def _models(usage: Usage) -> Iterator[str]:
     """Return the models with their roles, in one line."""
     roles: dict[str, list[str]] = {}
     for role, used in usage.by_role.items():
-        for model in used.models:
-            roles.setdefault(model, []).append(role.replace("_", " "))
+        name = escape(role.replace("_", " "))
+        for model in dict.fromkeys(used.models):
+            roles.setdefault(model, []).append(name)
     if roles:
-        yield "Models: " + "; ".join(
-            f"{_model_name(model)} ({', '.join(escape(role) for role in names)})" for model, names in roles.items()
-        )
+        yield "Models: " + "; ".join(f"{_model_name(model)} ({', '.join(names)})" for model, names in roles.items())
 
 
 def _model_name(model: str) -> str:
@@ -88,14 +87,17 @@ def _coverage(result: Result) -> Iterator[str]:
         yield f"Coverage, by the number and relevance of the passages found on a topic: {shares}"
 
 
-def mark_doubt(text: str, result: Result) -> str:
-    """Return a remark of the evaluation, marked if it repeats a sentence that its sources do not support."""
-    stems = set(stem_words(text))
-    for claim in list_all_claims(result):
-        own = set(stem_words(claim.statement))
-        if claim.status in UNCONFIRMED and own and len(own & stems) >= MIN_SHARED_STEMS * len(own):
-            return f"{text} [{STATUS_WORDS[claim.status]}]"
-    return text
+def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:
+    """Yield remarks of the evaluation, marked if they repeat a sentence that its sources do not support."""
+    doubtful = [
+        (set(stem_words(claim.statement)), f" [{STATUS_WORDS[claim.status]}]")
+        for claim in list_all_claims(result)
+        if claim.status in UNCONFIRMED
+    ]
+    for text in remarks:
+        stems = set(stem_words(text))
+        marks = (mark for own, mark in doubtful if own and len(own & stems) >= MIN_SHARED_STEMS * len(own))
+        yield text + next(marks, "")
 
 
 def _evaluation(result: Result) -> Iterator[str]:
@@ -104,8 +106,8 @@ def _evaluation(result: Result) -> Iterator[str]:
     if verdict.parts:
         parts = "; ".join(f"“{escape(one.part)}”: {one.answered}" for one in verdict.parts)
         yield f"{judge_phrase(verdict)}, these parts of the question are answered: {parts}"
-    for remark in (*verdict.contradictions, *verdict.issues):
-        yield f"{judge_phrase(verdict)}: {escape(mark_doubt(remark, result))}"
+    for remark in _mark_doubt((*verdict.contradictions, *verdict.issues), result):
+        yield f"{judge_phrase(verdict)}: {escape(remark)}"
 
 
 def _skipped(result: Result) -> Iterable[str]:

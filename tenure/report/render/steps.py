@@ -11,7 +11,7 @@ from tenure.report.render.escaping import escape
 MAX_STEP_CHARS: Final = 240
 """Maximum length of a thought or an observation."""
 
-_PASSAGE_NUMBERS: Final = re.compile(r"\s*\[\d+(?:\s*[,;]\s*\d+)*\]")
+_PASSAGE_NUMBERS: Final = re.compile(r"(?:(?<!\s)\s++)?+\[\d+(?:\s*[,;]\s*\d+)*\]")
 """Numbers of passages in an answer; the passages that they name are not shown."""
 
 

@@ -77,7 +77,8 @@ from tenure.report.render.sources.places import describe_place
 MIN_POINTS = 3
 """Minimum number of values of a drawn course; fewer are legible as numbers."""
 
-_READER = MarkdownIt("commonmark", {"html": False})
+_READER = MarkdownIt("commonmark", {"html": False}).disable(["link", "image", "reference"])
+"""Parser of our own Markdown, which has no links; the rules for them take quadratic time for brackets."""
 
 _UNITS: dict[BudgetResource, str] = {
     "tokens": "tokens",

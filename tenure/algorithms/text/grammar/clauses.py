@@ -39,7 +39,7 @@ REQUEST: Final = re.compile(
 _WH_START = rf"(?:and\s+|but\s+|also\s+)?{_PREPOSITION}(?:{WH_WORDS})\b"
 _SENTENCE_END = re.compile(
     rf"(?<=[?!])\s+(?=[A-Z\d\"“({MASK}]|[^\W\da-z_]|(?i:{_WH_START}))|(?<=\.)\s+(?=[A-Z\"“({MASK}]|[^\W\da-z_])"
-    rf"|\s*;\s*|(?<=[?!.:])\s*\n\s*|\s*\n\s*(?=\n|[-*•]\s|\d+[.)]\s|(?i:{_WH_START}))"
+    rf"|(?<!\s)\s*;\s*|(?<=[?!.:])\s*\n\s*|(?<!\s)\s*\n\s*(?=\n|[-*•]\s|\d+[.)]\s|(?i:{_WH_START}))"
 )
 _CONJUNCTION = r"(?:and|or|but)\s+(?:(?:also|then|finally)\s+)?"
 _JOINT = re.compile(

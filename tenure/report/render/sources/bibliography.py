@@ -22,8 +22,8 @@ from tenure.report.render.sources.links import format_path, is_web
 MAX_LABEL_WORDS = 4
 """Maximum number of title words in a label without an author."""
 
-_ASIDE = re.compile(r"<[^>]*>|\([^)]*\)|\S+@\S+")
-_BETWEEN = re.compile(r"\s*(?:;|\n|&|\band\b)\s*")
+_ASIDE = re.compile(r"<[^<>]*+>|\([^()]*+\)|(?<![^\s>)])[^\s@<>()]++@\S+")
+_BETWEEN = re.compile(r";|\n|&|\band\b")
 _PARTICLES = frozenset("da de del della den der di do dos du la le ten ter van von zu".split())
 _YEAR = re.compile(r"(?<!\d)(1[4-9]\d\d|20\d\d|21\d\d)(?!\d)")
 _WORD = re.compile(r"[^\W\d_]{4,}")

@@ -23,7 +23,7 @@ EDGE_WORDS = 6
 
 _FORBIDDEN = re.compile(r"[\s<>\"'\\`\x00-\x1f\x7f]")
 _LINE_MARKS = re.compile(r"^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+|\d{1,9}[.)]\s+)+")
-_INLINE_MARKS = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|(?<!\w)[*_`~]+(?=\S)|(?<=\S)[*_`~]+(?!\w)")
+_INLINE_MARKS = re.compile(r"!?\[([^\[\]]*+)\]\((?:[^()]|\([^()]*+\))*+\)|(?<!\w)[*_`~]+(?=\S)|(?<=\S)[*_`~]+(?!\w)")
 
 
 def is_web(uri: str) -> bool:

@@ -28,7 +28,6 @@ RST: Final = Format(
 
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w:.+-]{0,60}?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
 _MAIL_HEADER = re.compile(r"\s*(?:[A-Z][\w-]*:(?: .*)?\n(?:[ \t]+\S.*\n)*){2}")
-_TITLED_ROLE = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
 _NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC"}
 _AUTHOR_FIELDS = ("author", "authors")
 _DATE_FIELDS = ("date", "created", "published")
@@ -101,8 +100,9 @@ def _create_inliner() -> states.Inliner:
 
 
 def _role_words(role: str, text: str) -> str:
-    if titled := _TITLED_ROLE.match(text):
-        return titled[1] or text
+    title, mark, target = text.removesuffix(">").rpartition("<")
+    if mark and text.endswith(">") and ">" not in target:
+        return title.rstrip() or text
     if name := _NUMBERED_ROLES.get(role.lower()):
         return f"{name} {text.partition('#')[0]}"
     if text.startswith("~"):
