@@ -1,12 +1,10 @@
-"""Time all functions of a text over texts that make slow patterns slow.
-
-`python -m tests.support.text_functions [MODULE...]` prints the slowest functions at 20,000 characters.
-"""
+"""Find the functions of the product that take a text, and time them over texts that make slow patterns slow."""
 
 import collections
 import collections.abc
 import dataclasses
 import enum
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -23,11 +21,39 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-PACKAGES: Final = (
-    *("tenure.algorithms", "tenure.roles", "tenure.report", "tenure.knowledge.graph", "tenure.knowledge.memory"),
-    *("tenure.knowledge.store", "tenure.sources.document", "tenure.sources.parsers", "tenure.sources.search"),
-)
-"""Packages whose functions of texts open no files and start no processes."""
+import tenure
+
+EXCLUDED_MODULES: Final = {
+    "starts programs or processes": (
+        *("local_models", "sandbox.bubblewrap", "sandbox.choice", "sandbox.docker", "sandbox.engine"),
+        *("sandbox.groups", "sandbox.inside", "sandbox.launcher", "sandbox.memory", "sandbox.repairing"),
+        *("sandbox.runtime", "sandbox.seccomp", "sandbox.selftest", "sandbox.supervisor", "sources.isolation"),
+        *("sources.mcp.process", "sources.scan_process", "sources.tables.sql_process", "temporal", "site.process"),
+    ),
+    "opens files, whose names the operating system bounds": (
+        *("cli.delivery", "cli.paths", "cli.program_files", "document_roots", "extensions", "files.discovery"),
+        *("files.file_store", "files.opening", "files.rereading", "private_files", "settings"),
+        *(
+            "knowledge.ingestion",
+            "knowledge.store",
+            "knowledge.tables.queries",
+            "models.minilm",
+            "reference",
+            "report.schema",
+        ),
+    ),
+    "speaks to a server or to a terminal": (
+        *("cli.commands", "cli.main", "cli.session", "cli.terminal", "logs", "mcp_server.server"),
+        *("models.factory", "models.probe", "python_api", "site.command", "site.server", "sources.fetch.browser"),
+        "tracing",
+    ),
+}
+"""Modules below `tenure` whose functions are not called here, by the reason."""
+EXCLUDED_FUNCTIONS: Final = {
+    "algorithms.coding.repair.generate_candidates": "a caller takes a limited number of changed programs",
+    "algorithms.text.stock_phrases.compile_phrase": "its text is a pattern of this repository",
+}
+"""Functions that are not called here, with the reason."""
 SHAPES: Final = (
     *"1aA .,;:()[]{}<>\"'-–_#*`|/\\=+&@%$~^?!\n\té中\u0301\u200b",
     *("1,", "1.", "1 ", "1, ", "1-", "1/", "1 + ", "1:", "a ", "A ", "a, ", "a,", "a.", "a. ", "a-", "a/"),
@@ -40,11 +66,27 @@ SHAPES: Final = (
     *("The Anna River ", "Anna ", "it is ", "he ", "does ", "10 % of ", "10 km ", "3 million ", "$1 "),
     *("2020 ", "in 2020 ", "2020-01-01 ", "1 January 2020 ", "January 1, ", "2020-", "Jan ", "http://"),
     *("http://a.b/", "www.", "a.b", "a@b ", "action: ", "Answer: ", "Step 1: ", "select ", "def a(): "),
-    *("x = ", "ignore ", "e.g. ", "Dr. ", "A. ", "1. a\n"),
+    *("x = ", "ignore ", "e.g. ", "Dr. ", "A. ", "1. a\n", "# a\n", "- a [1]\n", "[1] ", "[1, ", "[3-", "a. [1] "),
+    *("**a.** ", "(search: ", "| a | b |\n|---|---|\n| c | d |\n", "REPLACE 1: a\n", "SECTION a: ", "WRONG 1, "),
+    "BLOCK 1:\n",
 )
-"""Texts that are repeated up to a size: runs of each class of characters, pairs, open brackets, connectives, dates."""
-UNTESTED_PARAMETERS: Final = frozenset("path root folder directory command host port secret key".split())
+"""Texts that are repeated up to a size: runs of each class of characters, pairs, open brackets, connectives, dates,
+Markdown, edits."""
+EXCLUDED_PARAMETERS: Final = frozenset("path root folder directory command host port secret key".split())
 """Names of parameters whose texts name files and processes, not what people and documents say."""
+
+LENGTH: Final = 20_000
+"""Characters of the longest question."""
+MAX_SECONDS: Final = 1.0
+"""Processor time of a call that is always fast enough; a workflow task has eight seconds, and a busy machine doubles
+the time."""
+MAX_GROWTH: Final = 3.0
+"""Maximum factor by which the time grows with twice the text: 2 is linear, 4 is quadratic."""
+MAX_MEASURED_SECONDS: Final = 8.0
+"""Processor time after which a call is ended; the PDF of a report whose hundred texts have 20,000 characters each takes
+three seconds."""
+MAX_ITEMS: Final = 100
+"""Items of a list of texts, such as queries and requests; each is compared with texts of the full length."""
 
 
 class TooSlow(BaseException):
@@ -64,16 +106,16 @@ class TextFunction:
     @property
     def name(self) -> str:
         """Dotted name without the package."""
-        return f"{self.function.__module__.removeprefix('tenure.')}.{self.function.__name__}"
+        return f"{self.function.__module__.removeprefix('tenure.')}.{self.function.__qualname__}"
 
-    def measure(self, text: str, max_seconds: float) -> float:
+    def measure(self, text: str, max_seconds: float = MAX_MEASURED_SECONDS) -> float:
         """Return the seconds of processor time of a call; the maximum if it takes longer.
 
-        A refusal of the text is an answer.
+        A refusal of the text is an answer, even if an argument refuses it.
         """
         try:
             arguments, named = build_arguments(self.function, text)
-        except (Unbuildable, ValidationError, ValueError, TypeError):
+        except Exception:
             return 0.0
         began = time.process_time()
         try:
@@ -87,17 +129,43 @@ class TextFunction:
             return time.process_time() - began
         return time.process_time() - began
 
+    def is_slow(self, shape: str, length: int = LENGTH, max_seconds: float = MAX_SECONDS) -> bool:
+        """Return whether a text takes too long, and much more than twice as long as its half.
 
-def list_functions(packages: Sequence[str] = PACKAGES) -> list[TextFunction]:
-    """Return the functions of all modules of the packages that take a text and whose arguments can be built."""
-    found = []
-    for module in _import_modules(packages):
-        for function in vars(module).values():
-            if not inspect.isfunction(function) or inspect.iscoroutinefunction(function):
-                function = getattr(function, "__wrapped__", None)  # behind a cache
-            if inspect.isfunction(function) and function.__module__ == module.__name__ and takes_text(function):
-                found.append(TextFunction(function))
-    return found
+        Functions of many texts, such as a whole report, may take longer if their time is proportional to the length.
+        """
+        # Quadratic time of 0.1 s is 6 ms for a quarter of the length; the clock of some machines ticks every 4 ms.
+        if self.measure(build_text(shape, length // 4)) < max_seconds / 32:
+            return False
+        for less in range(2):  # the first time, garbage may be collected meanwhile; equal texts may be in a cache
+            seconds = self.measure(build_text(shape, length - less))
+            if seconds >= MAX_MEASURED_SECONDS:
+                return True
+            if seconds < max_seconds or seconds <= MAX_GROWTH * self.measure(build_text(shape, length // 2 - less)):
+                return False
+        return True
+
+
+@functools.cache
+def list_functions() -> tuple[TextFunction, ...]:
+    """Return the functions and methods of the product that take a text and whose arguments can be built."""
+    found = (TextFunction(function) for function in _iterate_functions() if takes_text(function))
+    return tuple(function for function in found if function.name not in EXCLUDED_FUNCTIONS)
+
+
+def _iterate_functions() -> Iterator[Callable[..., Any]]:
+    for module in _import_modules():
+        for value in vars(module).values():
+            members = vars(value).values() if inspect.isclass(value) else (value,)
+            for member in members:
+                function = inspect.unwrap(getattr(member, "__func__", member))  # behind a cache or a class method
+                if (
+                    inspect.isfunction(function)
+                    and not inspect.iscoroutinefunction(function)
+                    and function.__module__ == module.__name__
+                    and not function.__qualname__.endswith("__")
+                ):
+                    yield function
 
 
 def build_text(shape: str, length: int) -> str:
@@ -105,22 +173,22 @@ def build_text(shape: str, length: int) -> str:
     return (shape * (length // len(shape) + 1))[:length]
 
 
-def build_arguments(function: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
+def build_arguments(function: Callable[..., Any], text: str, depth: int = 0) -> tuple[list[Any], dict[str, Any]]:
     """Return arguments for a function, each text in them the given one.
 
     Raises:
         Unbuildable: a parameter without default has a type that is not built.
     """
-    hints = typing.get_type_hints(function, include_extras=False)
+    hints, parameters = _read_signature(function)
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for index, parameter in enumerate(inspect.signature(function).parameters.values()):
+    for index, parameter in enumerate(parameters):
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
         # A second text that differs at its end is compared with the first one to its end.
         given = f"{text[:-1]}x" if index % 2 else text
         try:
-            value = build_value(hints.get(parameter.name, Any), given)
+            value = build_value(hints.get(parameter.name, Any), given, depth)
         except Unbuildable:
             if parameter.default is parameter.empty:
                 raise
@@ -136,6 +204,22 @@ def build_arguments(function: Callable[..., Any], text: str) -> tuple[list[Any],
     return positional, named
 
 
+@functools.cache
+def _read_signature(function: Callable[..., Any]) -> tuple[dict[str, Any], tuple[inspect.Parameter, ...]]:
+    """Return the types of the parameters, and the parameters; that of a method's owner is its class."""
+    parameters = tuple(inspect.signature(function).parameters.values())
+    if inspect.isclass(function):
+        return typing.get_type_hints(function.__init__), parameters
+    hints = typing.get_type_hints(function)
+    owner: Any = sys.modules[function.__module__]
+    for name in function.__qualname__.split(".")[:-1]:
+        owner = getattr(owner, name, None)
+    if inspect.isclass(owner) and not isinstance(vars(owner).get(function.__name__), staticmethod):
+        is_classmethod = isinstance(vars(owner).get(function.__name__), classmethod)
+        hints[parameters[0].name] = typing.Literal[owner] if is_classmethod else owner
+    return hints, parameters
+
+
 def build_value(hint: Any, text: str, depth: int = 0) -> Any:
     """Return a value of a type; each text in it is the given one, each list has one item.
 
@@ -147,8 +231,17 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
     hint = getattr(hint, "__supertype__", hint)
     if isinstance(hint, typing.TypeVar):
         hint = hint.__bound__
-    simple = {str: text, bytes: text.encode("utf-8", "surrogatepass"), int: 1, float: 0.5, bool: True, complex: 1j}
-    simple |= {date: date(2026, 1, 1), datetime: datetime(2026, 1, 1, tzinfo=UTC), type(None): None}
+    if hint in (Any, object) or str(hint) == "JsonValue":
+        return text
+    simple: dict[Any, Any] = {
+        str: text,
+        bytes: text.encode("utf-8", "surrogatepass"),
+        int: 1,
+        float: 0.5,
+        bool: True,
+        complex: 1j,
+    }
+    simple |= {date: date(2026, 1, 1), datetime: datetime(2026, 1, 1, tzinfo=UTC), type(None): None, None: None}
     if hint in simple:
         return simple[hint]
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
@@ -160,17 +253,26 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
         return _build_first([option for option in arguments if option is not type(None)], text, depth)
     if origin is not None:
         return _build_collection(origin, arguments, text, depth)
-    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+    if isinstance(hint, type):
+        return _build_instance(hint, text, depth)
+    raise Unbuildable(hint)
+
+
+def _build_instance(hint: type, text: str, depth: int) -> Any:
+    if issubclass(hint, enum.Enum):
         return next(iter(hint))
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
+    if issubclass(hint, BaseModel):
         return _build_model(hint, text, depth)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    if dataclasses.is_dataclass(hint):
         fields = [field for field in dataclasses.fields(hint) if field.init]
         hints = typing.get_type_hints(hint)
         return hint(**{field.name: build_value(hints[field.name], text, depth + 1) for field in fields})
-    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+    if issubclass(hint, tuple) and hasattr(hint, "_fields"):
         hints = typing.get_type_hints(hint)
         return hint(*(build_value(hints[name], text, depth + 1) for name in hint._fields))
+    if _is_tested(hint.__module__) and not inspect.isabstract(hint):
+        positional, named = build_arguments(hint, text, depth + 1)
+        return hint(*positional, **named)
     raise Unbuildable(hint)
 
 
@@ -186,12 +288,14 @@ def _build_first(options: Sequence[Any], text: str, depth: int) -> Any:
 def _build_collection(origin: Any, arguments: tuple[Any, ...], text: str, depth: int) -> Any:
     if not isinstance(origin, type) or not arguments:
         raise Unbuildable(origin)
+    if origin.__name__ == "Callable":
+        return lambda *_, **__: build_value(arguments[1], text, depth + 1)
     if issubclass(origin, collections.abc.Mapping):
         return {build_value(arguments[0], text, depth + 1): build_value(arguments[1], text, depth + 1)}
     if origin is tuple and arguments[-1] is not Ellipsis:
         return tuple(build_value(argument, text, depth + 1) for argument in arguments)
     # Lists of texts are mostly words or sentences of one text.
-    items = text.split() or [text] if arguments[0] is str else [build_value(arguments[0], text, depth + 1)]
+    items = text.split()[:MAX_ITEMS] or [text] if arguments[0] is str else [build_value(arguments[0], text, depth + 1)]
     if issubclass(origin, frozenset):
         return frozenset(items)
     if issubclass(origin, collections.abc.Set):
@@ -203,6 +307,7 @@ def _build_collection(origin: Any, arguments: tuple[Any, ...], text: str, depth:
     raise Unbuildable(origin)
 
 
+@functools.lru_cache(maxsize=1024)  # the results of runs consist of hundreds of models
 def _build_model(model: type[BaseModel], text: str, depth: int) -> BaseModel:
     """Return a model whose texts are as long as its limits allow."""
     values: dict[str, Any] = {}
@@ -219,9 +324,19 @@ def _build_model(model: type[BaseModel], text: str, depth: int) -> BaseModel:
             name = str(problem["loc"][0]) if problem["loc"] else ""
             if problem["type"] == "string_too_long" and isinstance(values.get(name), str):
                 values[name] = values[name][: problem["ctx"]["max_length"]]
+            elif problem["type"] == "string_pattern_mismatch" and isinstance(values.get(name), str):
+                values[name] = "a"
             elif name in model.model_fields and not model.model_fields[name].is_required():
                 values.pop(name, None)
-        return model(**values)
+    # Of fields that exclude each other, the first one stays.
+    optional = [name for name in values if not model.model_fields[name].is_required()]
+    while True:
+        try:
+            return model(**values)
+        except ValidationError:
+            if not optional:
+                raise
+            values.pop(optional.pop())
 
 
 def _contains_text(value: Any) -> bool:
@@ -230,7 +345,7 @@ def _contains_text(value: Any) -> bool:
 
 def takes_text(function: Callable[..., Any]) -> bool:
     """Return whether a value for each parameter can be built and one contains the text."""
-    if UNTESTED_PARAMETERS & inspect.signature(function).parameters.keys():
+    if EXCLUDED_PARAMETERS & inspect.signature(function).parameters.keys():
         return False
     marker = "marker of a text"
     try:
@@ -240,13 +355,15 @@ def takes_text(function: Callable[..., Any]) -> bool:
     return any("marker" in repr(argument) for argument in (*arguments, *named.values()))
 
 
-def _import_modules(names: Sequence[str]) -> Iterator[ModuleType]:
-    for name in names:
-        module = importlib.import_module(name)
-        yield module
-        for found in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}."):
-            if not found.name.endswith("__main__"):
-                yield importlib.import_module(found.name)
+def _import_modules() -> Iterator[ModuleType]:
+    for found in pkgutil.walk_packages(tenure.__path__, "tenure."):
+        if _is_tested(found.name):
+            yield importlib.import_module(found.name)
+
+
+def _is_tested(module: str) -> bool:
+    excluded = tuple(f"tenure.{name}." for names in EXCLUDED_MODULES.values() for name in names)
+    return module.startswith("tenure.") and not f"{module}.".startswith(excluded) and not module.endswith("__main__")
 
 
 @contextmanager
@@ -263,20 +380,3 @@ def _limit_processor_time(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, earlier)
-
-
-def main(modules: Sequence[str]) -> None:
-    """Print the time of each function at 20,000 characters of its slowest shape."""
-    for function in list_functions(modules or PACKAGES):
-        times: list[tuple[float, str]] = []
-        for shape in SHAPES:
-            times.append((function.measure(build_text(shape, 2_000), 0.3), shape))
-            if sum(seconds >= 0.3 for seconds, _ in times) > 2:
-                break
-        # The shapes that are slowest for short texts are so for long ones as well.
-        slowest = max((function.measure(build_text(shape, 20_000), 4.0), shape) for _, shape in sorted(times)[-3:])
-        print(f"{slowest[0]:8.3f} s  {function.name}  {slowest[1]!r}", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
