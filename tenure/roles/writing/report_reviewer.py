@@ -125,8 +125,12 @@ def _remark(claim: Claim, evidence: Evidence) -> str:
 
 
 def fallback(input: ReportReviewerInput, evidence: Evidence) -> ReportReviewerOutput:
-    """Return no verdict and no edit, since words do not show what is wrong; for requests, select the excerpts again."""
-    if not input.requests:
+    """Return no verdict and no edit, since words do not show what is wrong; for requests, select excerpts again.
+
+    Excerpts replace excerpts only, never what a model has written.
+    """
+    blocks = [block for part in input.text.parts for block in part.draft.blocks]
+    if not input.requests or not any(block.kind == "excerpt" for block in blocks):
         return ReportReviewerOutput(is_judged=False)
     written = report_writer.fallback(input, evidence)
     return ReportReviewerOutput(rewritten=written.parts, is_judged=False)

@@ -133,16 +133,21 @@ def test_the_last_review_asks_for_no_search() -> None:
 
 
 def test_nothing_is_judged_without_a_model() -> None:
-    """The fallback changes no sentence and confirms none."""
-    reply = apply_review(ASKED, fallback(ASKED, EVIDENCE), EVIDENCE)
+    """The fallback changes no sentence of a model, even if there are requests, and confirms none."""
+    for asked in (ASKED, ASKED.model_copy(update={"requests": ("More",)})):
+        reply = apply_review(asked, fallback(asked, EVIDENCE), EVIDENCE)
 
-    assert (reply.text.parts, reply.text.queries) == (TEXT.parts, ())
-    assert reply == ReportReview(text=reply.text)
+        assert (reply.text.parts, reply.text.queries) == (TEXT.parts, ())
+        assert reply == ReportReview(text=reply.text)
 
 
 def test_requests_are_met_by_other_excerpts_without_a_model() -> None:
-    """The report is selected again with feedback; its title and its short answer stay."""
-    text = TEXT.model_copy(update={"short_answer": "two hours"})
+    """A report of excerpts is selected again with feedback; its title and its short answer stay."""
+    excerpts = [
+        Draft(blocks=tuple(block.model_copy(update={"kind": "excerpt"}) for block in part.draft.blocks))
+        for part in TEXT.parts
+    ]
+    text = TEXT.replace_drafts(excerpts).model_copy(update={"short_answer": "two hours"})
     update = {"requests": ("More",), "feedback": ("mould that needs air",), "text": text}
     asked = ASKED.model_copy(update={**update, "parts": (ASKED.parts[0].model_copy(update={"passages": (1, 2)}),)})
     reply = apply_review(asked, fallback(asked, EVIDENCE), EVIDENCE)

@@ -129,7 +129,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         ),
         state.dossier.passages,
         summary=f"generation {state.revisions}" + (f": {next(iter(requests))}" if requests else ""),
-        for_writing=not state.is_reviewed,
+        for_writing=True,
     )
     critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
     asked = manuscript.build_critiques(output.verdicts, output.text.queries, context.state.topics)
