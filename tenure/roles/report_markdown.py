@@ -343,8 +343,8 @@ def _add_code(token: Token, parts: _Parts) -> None:
 
 
 def _read_unit(text: str, kind: ClaimKind | None) -> WrittenSentence | None:
-    """Return one item as a sentence, whatever sentences it has."""
-    marked = _read_marks(text)
+    """Return one item as a sentence, whatever sentences it has, without searches of what is not known."""
+    marked = _read_marks(_SEARCH.sub("", text))
     if not marked.text.strip(" .*_-–"):
         return None
     found = kind if kind and not marked.numbers else marked.kind

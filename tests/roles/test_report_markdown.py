@@ -330,6 +330,8 @@ def test_a_text_that_states_nothing_is_refused(text: str) -> None:
 
 def test_nothing_but_marks_is_no_sentence() -> None:
     """A sentence without words is None, as is one of emphasis alone."""
+    edited = parse_sentence("Its age stays open [?] (search: age of rye)")
+    assert edited is not None and edited.text == "Its age stays open"
     assert parse_sentence(" [3] ") is parse_sentence("**") is parse_sentence("") is None
 
 

@@ -20,6 +20,9 @@ _SEPARATOR: Final = re.compile(
     r"[,;:?()]+|\.\s|\b(?:and|or|than|versus|vs\.?|as well as|between|compared (?:to|with))\b", re.IGNORECASE
 )
 
+# "who pays the miller" asks for something; "have to choose" and "After nights with a slow consumer" do not.
+_SUB_QUESTION: Final = re.compile(r"(?:who|whose|what|which|how|why|when|where)\s+\S+\s+\S", re.IGNORECASE)
+
 
 def list_parts(question: str) -> tuple[str, ...]:
     """Return the parts of a question, each once, names first."""
@@ -38,13 +41,14 @@ def select_open_parts(parts: Sequence[str], texts: Iterable[str], min_share: flo
 
 
 def find_unplanned_parts(question: str, topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts of a question that neither a topic of the outline nor all of them together speak of.
+    """Return the sub-questions of a question that neither a topic of the outline nor all of them together speak of.
 
     Args:
         question: question of the report.
         topics: heading and question of each topic.
     """
-    return select_open_parts(list_parts(question), [*topics, " ".join(topics)])
+    asked = [part for part in list_parts(question) if _SUB_QUESTION.match(part)]
+    return select_open_parts(asked, [*topics, " ".join(topics)])
 
 
 def _speaks_of(part: str, words: frozenset[str], min_share: float) -> bool:

@@ -118,7 +118,8 @@ def number_sentences(text: ReportText, evidence: Evidence) -> str:
 
 def _remark(claim: Claim, evidence: Evidence) -> str:
     """Return a remark on a sentence: its kind, and the reason that it is not confirmed."""
-    remarks = describe_claim(claim, evidence.passages, "shown")[1:] if claim.status != "supported" else []
+    described = describe_claim(claim, evidence.passages, "shown")[1:]
+    remarks = described if claim.status != "supported" else ["an inference"] if claim.kind == "inference" else []
     missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
     found = [*missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]
     return f" ({'; '.join(found)})" if found else ""

@@ -39,3 +39,4 @@ def test_parts_that_the_outline_lacks_are_found() -> None:
 
     assert find_unplanned_parts(QUESTION, topics) == ("how long do they keep",)
     assert find_unplanned_parts(QUESTION, [QUESTION]) == ()
+    assert find_unplanned_parts("We have to choose, after nights of rain: what holds?", ["Holding"]) == ()

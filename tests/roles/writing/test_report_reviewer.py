@@ -94,12 +94,14 @@ def test_doubtful_sentences_are_remarked() -> None:
         Claim(text="It rises for 45 minutes.", citations=(quoted(0, RISES),)),
         Claim(text="So wait.", kind="inference", status="neutral", citations=(quoted(0, RISES),)),
         Claim(text="It rises.", status="invalid_source"),
+        Claim(text="Then bake.", kind="inference", status="supported", citations=(quoted(0, RISES),)),
     )
     shown = number_sentences(ReportText(parts=(part("answer", *claims),)), EVIDENCE)
 
     assert "1. It rises for 45 minutes. [1] (not found there: 45)" in shown
     assert "2. So wait. [1] (an inference; not confirmed)" in shown
     assert "3. It rises. (names no passage)" in shown
+    assert "4. Then bake. [1] (an inference)" in shown
 
 
 def test_the_task_names_what_was_searched_and_asked_for() -> None:
