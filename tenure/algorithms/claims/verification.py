@@ -17,6 +17,8 @@ from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
 """Confidence at which an unsupported claim is removed instead of marked."""
+DISPUTED_CONFIDENCE: Final = 0.5
+"""Confidence that a claim is unsupported if a judge who has read what its sources lack supports it: it is marked."""
 MAX_CLAIMS_PER_CALL: Final = 40
 """Maximum claims that one model call checks."""
 _MAX_CHARACTERS_SHOWN = 160
@@ -99,8 +101,13 @@ def keep_place(before: Claim, after: Claim) -> Claim:
 def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
     """Return all source text of a claim: titles, headings and text of its cited passages, and its quotes."""
     chunks = {citation.chunk for citation in claim.citations}
-    texts = [" ".join((p.title, *p.heading_path, p.text)) for p in passages if p.chunk in chunks]
+    texts = [_join_texts(p) for p in passages if p.chunk in chunks]
     return "\n\n".join([*texts, *(citation.quote for citation in claim.citations)])
+
+
+def _join_texts(passage: Passage) -> str:
+    """Return what a prompt shows of a passage: release notes often name their version in the name of the file only."""
+    return " ".join((passage.title, passage.uri.rpartition("/")[2], *passage.heading_path, passage.text))
 
 
 def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = "") -> tuple[str, ...]:
@@ -112,7 +119,7 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = ""
     """
     if claim.kind == "inference" and "\n" in claim.text:
         return ()
-    read = "\n\n".join(" ".join((p.title, *p.heading_path, p.text)) for p in passages)
+    read = "\n\n".join(map(_join_texts, passages))
     source = f"{join_source_texts(claim, passages)}\n\n{question}"
     is_cell = bool(claim.column)
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
@@ -122,13 +129,19 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = ""
     return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))
 
 
-def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str) -> Claim:
+def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str, confidence: float = 1.0) -> Claim:
     """Return a claim, as `neutral` if it was supported although its details conflict with its sources.
 
     Details of the question are no inventions: a recommendation for its 30 days or its three nodes names them.
+
+    Args:
+        claim: the claim.
+        passages: the passages that its judge has read.
+        question: question of the report.
+        confidence: confidence that it is unsupported then.
     """
     if claim.status == "supported" and needs_sources(claim) and list_conflicts(claim, passages, question):
-        return claim.model_copy(update={"status": "neutral", "confidence": 1.0})
+        return claim.model_copy(update={"status": "neutral", "confidence": confidence})
     return claim
 
 

@@ -2,7 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from tenure.algorithms.claims.verification import demote_unsourced_claim, find_unchecked_claims, replace_claims
+from tenure.algorithms.claims.verification import (
+    DISPUTED_CONFIDENCE,
+    demote_unsourced_claim,
+    find_unchecked_claims,
+    replace_claims,
+)
 from tenure.algorithms.writing.edits import Addition, BlockAddition, DraftEdits, apply_edits, list_named_sentences
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.messages import Message
@@ -178,7 +183,9 @@ def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, ev
     for n in find_unchecked_claims(drafts):
         verdict = verdicts.get(n + 1)
         update = {"status": verdict.verdict, "confidence": verdict.confidence} if verdict else {"status": "supported"}
-        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages, input.question)
+        judged[n] = demote_unsourced_claim(
+            claims[n].model_copy(update=update), evidence.passages, input.question, DISPUTED_CONFIDENCE
+        )
     return text.replace_drafts(replace_claims(drafts, judged))
 
 

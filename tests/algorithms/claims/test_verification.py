@@ -1,5 +1,7 @@
 """Tests of applying verdicts to claims."""
 
+from dataclasses import replace
+
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimKind, ClaimStatus, Draft
@@ -69,6 +71,14 @@ def test_claim_with_conflicting_details_is_demoted() -> None:
     )
     assert verification.demote_unsourced_claim(claim("It takes 3 hours."), [source], "").status == "unverified"
     assert verification.demote_unsourced_claim(wrong, [source], "How does bread rise in 3 hours?") == wrong
+
+
+def test_a_version_may_stand_in_the_name_of_the_file() -> None:
+    """Release notes often name their version in the name of their file only."""
+    notes = replace(passage("Ovens are lit sooner."), uri="/notes/Release-notes-for-1.7.0.md")
+
+    assert verification.list_conflicts(claim("Since 1.7.0 ovens are lit sooner."), [notes]) == ()
+    assert verification.list_conflicts(claim("Since 1.8.0 ovens are lit sooner."), [notes]) == ("1.8.0",)
 
 
 def test_an_inference_may_use_all_passages() -> None:
