@@ -106,7 +106,7 @@ def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
 
 
 def _join_texts(passage: Passage) -> str:
-    """Return what a prompt shows of a passage: release notes often name their version in the name of the file only."""
+    """Return the text of a passage and its names: release notes often name their version in that of the file only."""
     return " ".join((passage.title, passage.uri.rpartition("/")[2], *passage.heading_path, passage.text))
 
 
