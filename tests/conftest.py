@@ -5,17 +5,19 @@ import contextlib
 import functools
 import gc
 import inspect
+import logging
 import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 from pydantic import BaseModel
 from temporalio.client import Client, WorkflowHandle, WorkflowHistory
@@ -32,6 +34,7 @@ from tenure.contracts.run.run import RunRequest
 from tenure.document_roots import DocumentRoots
 from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.store import Store
+from tenure.logs import QUIET_LIBRARIES
 from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
@@ -55,6 +58,23 @@ settings.register_profile(
     "tenure", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not RUN_ALL
 )
 settings.load_profile("tenure")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Restore the logging that a command or a worker in the process of the tests has configured."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {name: logging.getLogger(name).level for name in QUIET_LIBRARIES}
+    yield
+    if structlog.is_configured():
+        logging.captureWarnings(False)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        for name, before in levels.items():
+            logging.getLogger(name).setLevel(before)
+        structlog.reset_defaults()
+
 
 # Sandboxed programs of tests use the installed packages, so that no test waits for an environment.
 os.environ.setdefault("TENURE_SANDBOX_PYTHON", sys.executable)

@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,6 @@ import pytest
 import structlog
 
 from tenure.logs import QUIET_LIBRARIES, configure_logging
-
-
-@pytest.fixture(autouse=True)
-def _as_it_was() -> Iterator[None]:
-    """Restore the logging configuration."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    levels = {name: logging.getLogger(name).level for name in QUIET_LIBRARIES}
-    yield
-    logging.captureWarnings(False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    for name, before in levels.items():
-        logging.getLogger(name).setLevel(before)
-    structlog.reset_defaults()
 
 
 def test_own_and_library_messages_have_the_same_format(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,12 +5,13 @@ of a corpus: no search finds it, so it is evidence only for the run that has rec
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tenure.contracts.knowledge.memory import MEMORY_URI, Memory, ProcedureDetails
 from tenure.contracts.research.learning import PersonalPassage
-from tenure.knowledge.ingestion.results import StoredResults
-from tenure.sources.parsers.tool_text import build_memory_document
+
+if TYPE_CHECKING:
+    from tenure.knowledge.ingestion.results import StoredResults
 
 MAX_PERSONAL_PASSAGES: Final = 8
 """Maximum number of statements: as many sentences as an excerpt of a page, so that documents keep their room."""
@@ -26,9 +27,12 @@ def is_personal_statement(memory: Memory) -> bool:
 
 
 def store_personal_passages(
-    results: StoredResults, memories: Iterable[Memory], corpus: str, question: str
+    results: "StoredResults", memories: Iterable[Memory], corpus: str, question: str
 ) -> tuple[PersonalPassage, ...]:
     """Store the statements among memories as results of a corpus, and return them in their order."""
+    # Loads the parser of tables, for which the start of a worker need not wait.
+    from tenure.sources.parsers.tool_text import build_memory_document
+
     statements = [memory for memory in memories if is_personal_statement(memory)][:MAX_PERSONAL_PASSAGES]
     return tuple(
         PersonalPassage(text=memory.text, passage=passage)

@@ -25,7 +25,7 @@ from tests.models.routes import routes
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name “it”."))
-TITLE = json.dumps({"question": "A name"})
+TITLE = json.dumps({"question": "A name", "calculation": ""})
 
 
 def build_request(**options: Any) -> ChatRequest:

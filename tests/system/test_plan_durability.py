@@ -13,6 +13,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
+from tests.support.report_answers import render_plan
 from tests.support.tiers import slow
 from tests.support.worlds import plans, search
 from tests.system.test_durability import around, finished, worker_process
@@ -66,7 +67,7 @@ async def test_a_plan_continues_where_the_worker_was_killed(server: WorkflowEnvi
     """Killed before a dependent search and before a calculation, the run executes every step once."""
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
-        model.on("planner", PLAN)
+        model.on("planner", render_plan(PLAN))
         model.on("step_preparer", PREPARED)
         model.on("calculation_writer", CALCULATION)
         handle = await start_run(server.client, tmp_path)

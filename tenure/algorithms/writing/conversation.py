@@ -13,8 +13,8 @@ MAX_SUMMARY_CHARACTERS: Final = 1_500
 
 _NUMBER: Final = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w%])")
 _CONTINUATION: Final = re.compile(
-    r"^\W*(?:and|so|then|now|what is (?:that|this|it)|(?:that|this|it))*[\s,]*"
-    r"(?P<operation>(?:divided|multiplied) by|times|plus|minus)\s+(?P<number>\d[\d,]*(?:\.\d+)?)\W*$",
+    r"^\W*+(?:(?:and|so|then|now|what is (?:that|this|it)|that|this|it)\b[\s,]*+)*+"
+    r"(?P<operation>(?:divided|multiplied) by|times|plus|minus)\s+(?P<number>\d[\d,]*(?:\.\d+)?)\W*+$",
     re.IGNORECASE,
 )
 """Questions such as “And divided by 480?”, which compute with the number of the answer before."""

@@ -461,14 +461,16 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
         for n in range(3)
     ]
     state = research_state.add_latent_topics(state, named)
-    passages = tuple(candidate.passage for candidate in found) * 4
+    # Neighbours of the three strongest passages of each topic join those of the topics.
+    passages = (tuple(candidate.passage for candidate in found) * 4)[: research_state.MAX_PASSAGES + 6 * len(headings)]
+    numbers = tuple(range(1, research_state.MAX_PASSAGES_PER_TOPIC + 7))
     line = distinct(state.cycle, "line")
     return state.model_copy(
         update={
-            # Of a dossier that is full of short passages, of which every part has all.
+            # Of a dossier that is full of short passages.
             "dossier": Dossier(
                 passages=passages,
-                parts={heading: tuple(range(1, len(passages) + 1)) for heading in headings},
+                parts=dict.fromkeys(headings, numbers),
                 tokens=10**6,
                 omitted=tuple(passage.chunk for passage in passages[: research_state.MAX_PASSAGES]),
             ),
