@@ -17,8 +17,6 @@ from tenure.contracts.evidence.passages import Claim, Draft, PassageRef
 
 MIN_REMOVAL_CONFIDENCE: Final = 0.75
 """Confidence at which an unsupported claim is removed instead of marked."""
-DISPUTED_CONFIDENCE: Final = 0.5
-"""Confidence that a claim is unsupported if a judge who has read what its sources lack supports it: it is marked."""
 MAX_CLAIMS_PER_CALL: Final = 40
 """Maximum claims that one model call checks."""
 _MAX_CHARACTERS_SHOWN = 160
@@ -129,19 +127,13 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = ""
     return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))
 
 
-def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str, confidence: float = 1.0) -> Claim:
+def demote_unsourced_claim(claim: Claim, passages: Sequence[Passage], question: str) -> Claim:
     """Return a claim, as `neutral` if it was supported although its details conflict with its sources.
 
     Details of the question are no inventions: a recommendation for its 30 days or its three nodes names them.
-
-    Args:
-        claim: the claim.
-        passages: the passages that its judge has read.
-        question: question of the report.
-        confidence: confidence that it is unsupported then.
     """
     if claim.status == "supported" and needs_sources(claim) and list_conflicts(claim, passages, question):
-        return claim.model_copy(update={"status": "neutral", "confidence": confidence})
+        return claim.model_copy(update={"status": "neutral", "confidence": 1.0})
     return claim
 
 

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
 from tenure.algorithms.claims.verification import (
-    DISPUTED_CONFIDENCE,
     MAX_CLAIMS_PER_CALL,
     demote_unsourced_claim,
     find_unchecked_claims,
@@ -187,9 +186,7 @@ def apply_verdicts(input: ClaimCheckerInput, output: ClaimCheckerOutput, evidenc
         return CheckedClaims(claims=tuple(confirm_corrections(input.claims, evidence, input.question, is_judged=False)))
     verdicts = {verdict.claim: verdict for verdict in output.verdicts}
     judged = [
-        demote_unsourced_claim(
-            _apply_verdict(claim, verdicts.get(n)), evidence.passages, input.question, DISPUTED_CONFIDENCE
-        )
+        demote_unsourced_claim(_apply_verdict(claim, verdicts.get(n)), evidence.passages, input.question)
         for n, claim in enumerate(input.claims, 1)
     ]
     offered = {one.claim: one for one in output.corrections} if input.may_correct else {}

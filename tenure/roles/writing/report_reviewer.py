@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from tenure.algorithms.claims.verification import (
-    DISPUTED_CONFIDENCE,
     demote_unsourced_claim,
     find_unchecked_claims,
     replace_claims,
@@ -183,9 +182,7 @@ def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, ev
     for n in find_unchecked_claims(drafts):
         verdict = verdicts.get(n + 1)
         update = {"status": verdict.verdict, "confidence": verdict.confidence} if verdict else {"status": "supported"}
-        judged[n] = demote_unsourced_claim(
-            claims[n].model_copy(update=update), evidence.passages, input.question, DISPUTED_CONFIDENCE
-        )
+        judged[n] = demote_unsourced_claim(claims[n].model_copy(update=update), evidence.passages, input.question)
     return text.replace_drafts(replace_claims(drafts, judged))
 
 

@@ -155,7 +155,8 @@ async def test_runs_without_owners_take_turns(server: WorkflowEnvironment) -> No
     ]
 
     assert len(called) == 101
-    assert called.index(runs[1].id) < 20
+    # The queue has partitions, each of which lets runs take turns: without turns it is the last of 101.
+    assert called.index(runs[1].id) < 60
     assert scheduled.fairness_key == runs[1].id
     assert priorities == {2}
 
