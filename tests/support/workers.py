@@ -4,7 +4,8 @@ from typing import Any
 
 from temporalio.client import Client
 from temporalio.common import WorkerDeploymentVersion
-from temporalio.worker import Worker, WorkerDeploymentConfig
+from temporalio.worker import Worker, WorkerDeploymentConfig, _replayer
+from temporalio.worker._workflow import _WorkflowWorker
 
 DEADLOCK_SECONDS = 60
 """Time after which a workflow task that does not yield counts as a deadlock; the SDK's two seconds are a limit on
@@ -24,3 +25,15 @@ class PatientWorker(Worker):
         super().__init__(client, **{"deployment_config": _DEPLOYMENT, **options})
         if self._workflow_worker is not None:
             self._workflow_worker._deadlock_timeout_seconds = DEADLOCK_SECONDS
+
+
+class _PatientWorkflowWorker(_WorkflowWorker):
+    """What executes the workflow tasks of a replay, with more time for each."""
+
+    def __init__(self, **options: Any) -> None:
+        """Execute workflow tasks with the options of a replayer."""
+        super().__init__(**options)
+        self._deadlock_timeout_seconds = DEADLOCK_SECONDS
+
+
+setattr(_replayer, "_WorkflowWorker", _PatientWorkflowWorker)  # noqa: B010 - the module exports no such name

@@ -44,6 +44,9 @@ async def worker_process(environment: dict[str, str], log: Path) -> AsyncIterato
         )
     try:
         yield process
+    except BaseException:
+        print(log.read_text()[-4000:])  # pytest shows it with the failure
+        raise
     finally:
         if process.returncode is None:
             process.send_signal(signal.SIGKILL)

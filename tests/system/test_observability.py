@@ -76,7 +76,7 @@ class Observed:
     headers: list[Mapping[str, str]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 async def own_server() -> AsyncIterator[Client]:
     """Run a server without runs and workers of other tests, which metrics of the server would count."""
     async with run_temporal_server() as environment:
@@ -84,42 +84,44 @@ async def own_server() -> AsyncIterator[Client]:
 
 
 @pytest.fixture(scope="module")
-async def observed(own_server: Client, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Observed]:
+async def observed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Observed]:
     """Run a worker process with metrics, traces and JSON logs, a run whose model fails twice, and a broken request."""
     folder, port = tmp_path_factory.mktemp("observed"), free_port()
     (folder / "prices.toml").write_text(PRICES)
-    with ModelServer() as model, Collector() as collector:
-        for role in ("outliner", "planner"):
-            model.fail(Fault(503), schema=role)
-        environment = around(
-            model,
-            own_server,
-            folder,
-            TENURE_METRICS_PORT=str(port),
-            TENURE_LOG_FORMAT="json",
-            TENURE_LOG_LEVEL="DEBUG",
-            TENURE_PRICES=str(folder / "prices.toml"),
-            **collector.environment,
-        )
-        async with worker_process(environment, folder / "worker.log") as process:
-            handle = await started(own_server, folder)
-            broken = await own_server.start_workflow(
-                "AgentWorkflow", "no request", id=f"broken-{handle.id}", task_queue=TENURE_QUEUE
+    # A server of its own: it is bound to the knowledge base of this folder.
+    async with run_temporal_server() as server:
+        with ModelServer() as model, Collector() as collector:
+            for role in ("outliner", "planner"):
+                model.fail(Fault(503), schema=role)
+            environment = around(
+                model,
+                server.client,
+                folder,
+                TENURE_METRICS_PORT=str(port),
+                TENURE_LOG_FORMAT="json",
+                TENURE_LOG_LEVEL="DEBUG",
+                TENURE_PRICES=str(folder / "prices.toml"),
+                **collector.environment,
             )
-            await handle.result()
-            await scrape_until(port, r"^temporal_workflow_task_execution_failed_total.* [1-9]")
-            await broken.terminate()
-            text = await scrape_until(port, r'^tenure_runs_open\{state="active"\} 0$')
-            process.send_signal(signal.SIGTERM)
-            await process.wait()
-        yield Observed(
-            run=handle.id,
-            scrape=text,
-            spans=list(collector.spans),
-            bodies=list(collector.bodies),
-            log=[json.loads(line) for line in (folder / "worker.log").read_text().splitlines()],
-            headers=[request.headers for request in model.requests],
-        )
+            async with worker_process(environment, folder / "worker.log") as process:
+                handle = await started(server.client, folder)
+                broken = await server.client.start_workflow(
+                    "AgentWorkflow", "no request", id=f"broken-{handle.id}", task_queue=TENURE_QUEUE
+                )
+                await handle.result()
+                await scrape_until(port, r"^temporal_workflow_task_execution_failed_total.* [1-9]")
+                await broken.terminate()
+                text = await scrape_until(port, r'^tenure_runs_open\{state="active"\} 0$')
+                process.send_signal(signal.SIGTERM)
+                await process.wait()
+            yield Observed(
+                run=handle.id,
+                scrape=text,
+                spans=list(collector.spans),
+                bodies=list(collector.bodies),
+                log=[json.loads(line) for line in (folder / "worker.log").read_text().splitlines()],
+                headers=[request.headers for request in model.requests],
+            )
 
 
 def value(text: str, name: str, **labels: str) -> float:
