@@ -268,7 +268,6 @@ async def test_another_value_in_a_replay_is_found() -> None:
 
 
 @slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("path", list_recordings(), ids=lambda path: f"{path.parent.name}-{get_name(path)}")
 async def test_history_replays(path: Path) -> None:
     """The workflows of today make the decisions of the recorded run, in all versions."""

@@ -358,7 +358,6 @@ async def an_answer_is_out(client: Client, handle: ActivityHandle[Any]) -> None:
 
 
 @slow
-@pytest.mark.timeout(180)
 async def test_killed_worker_leaves_its_paid_answers(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After kill -9 during a correction another worker repeats only that; the first answer is kept and counted."""
     with ModelServer() as model, ExitStack() as held:
@@ -393,7 +392,6 @@ async def test_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment, 
 
 
 @exhaustive
-@pytest.mark.timeout(180)
 async def test_stopped_worker_hands_over_its_call(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """A call that exceeds the graceful shutdown timeout is cancelled, and the next worker repeats it."""
     with ModelServer() as model:

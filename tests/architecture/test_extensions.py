@@ -211,14 +211,13 @@ def load_activity_inputs(home: Home) -> list[tuple[str, Any]]:
 
 
 @slow
-@pytest.mark.timeout(240)
 def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_path: Path) -> None:
     """One run reads the format, follows the strategy, asks the role, uses the tool and queries the provider."""
     talk = tmp_path / "talk.srt"
     talk.write_text(TALK, encoding="utf-8")
     short = ("--max-cycles", "1", "--max-sections", "1", "--report-revisions", "1")
     plugged = ("--docs", str(talk), "--web", "--provider", "acme", "--strategy", "survey")
-    done = plugin_home.run("start", QUESTION, *plugged, *short, "--json", timeout=180)
+    done = plugin_home.run("start", QUESTION, *plugged, *short, "--json")
     assert done.returncode == 0, done.stderr
     result = Result.model_validate_json(done.stdout)
     activities = load_activity_inputs(plugin_home)

@@ -1,32 +1,14 @@
-"""Names and layout: the rules of .ci/names.py, on samples and on the repository."""
+"""Names and layout: the rules of .ci/names.py, on samples; .ci/run applies them to the repository."""
 
 import subprocess
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.architecture.linters import load_linter
-from tests.support.tiers import slow
 
 names = load_linter("names")
 findings = load_linter("findings")
-
-
-@cache
-def check_repository() -> list[Any]:
-    """Return the findings of the whole repository."""
-    return list(names.check(findings.list_files()))
-
-
-@slow
-@pytest.mark.parametrize("rule", names.RULES)
-def test_repository_follows_the_rule(rule: str) -> None:
-    """The repository has no finding of the rule."""
-    found = [str(finding) for finding in check_repository() if finding.rule == rule]
-
-    assert not found, f"{names.RULES[rule]}\n" + "\n".join(found)
 
 
 def check_sample(folder: Path, files: dict[str, str]) -> set[tuple[str, str]]:

@@ -1,12 +1,11 @@
-"""Prose: the rules of .ci/prose.py, on samples and on the repository."""
+"""Prose: the rules of .ci/prose.py, on samples; .ci/run applies them to the repository."""
 
 from functools import cache
 from typing import Any
 
 import pytest
 
-from tests.architecture.linters import ROOT, load_linter
-from tests.support.tiers import slow
+from tests.architecture.linters import load_linter
 
 prose = load_linter("prose")
 findings = load_linter("findings")
@@ -194,11 +193,3 @@ def test_finding_names_its_line() -> None:
     source = '"""Read pages.\n\nA page is read anew.\n"""\n\nx = (\n    "a page that is "\n    "read anew"\n)\n'
 
     assert [finding.line for finding in build_linter().check_file("tenure/a.py", source)] == [3, 8]
-
-
-@slow
-def test_repository_has_no_findings() -> None:
-    """All prose of the repository follows the rules."""
-    found = prose.check_files([name for name in findings.list_files() if prose.is_checked(name)], ROOT)
-
-    assert not found, f"{len(found)} findings\n" + "\n".join(str(finding) for finding in sorted(found)[:200])

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from benchmarks.ingest import measure, shared
 from tenure.settings import Settings
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive
 
 
-@slow
+@exhaustive
 def test_documents_are_measured_with_and_without_embeddings(tmp_path: Path) -> None:
     """One process and two processes write chunks in both ways; unchanged documents are written once."""
     documents, settings = tmp_path / "documents", Settings(home=tmp_path / "home")

@@ -10,7 +10,7 @@ import pytest
 
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content, describe_secret_name
 from tests.files.secret_samples import CONTENTS, NAMES, make_key
-from tests.support.tiers import slow
+from tests.support.tiers import RUN_ALL, slow
 
 _HASH = base64.b64encode(hashlib.sha512(b"a package").digest()).decode()
 
@@ -127,8 +127,9 @@ def test_the_search_takes_linear_time() -> None:
 def test_ordinary_files_are_read() -> None:
     """Of the programs and documents of installed packages none is taken for a secret."""
     site = Path(sysconfig.get_path("purelib"))
-    files = [path for path in site.rglob("*") if path.suffix in (".py", ".pyi", ".md", ".rst", ".txt")]
+    files = sorted(path for path in site.rglob("*") if path.suffix in (".py", ".pyi", ".md", ".rst", ".txt"))
     assert len(files) > 3000
+    files = files if RUN_ALL else files[::10]
     found = {
         str(path.relative_to(site)): reason
         for path in files

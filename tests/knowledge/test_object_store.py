@@ -46,7 +46,6 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @exhaustive
-@pytest.mark.timeout(180)  # every table is many requests, and the store answers one at a time
 def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
     """Ingestion, search, change, statistics, maintenance and deletion need no folder."""
     knowledge = KnowledgeBase(bucket, WordVectors())
@@ -69,7 +68,6 @@ def test_object_store_supports_all_operations(bucket: str, docs: Path) -> None:
 
 
 @slow
-@pytest.mark.timeout(180)
 def test_finished_runs_are_archived_in_the_object_store(bucket: str) -> None:
     """A run is written once, found by its id and deleted, as in a folder."""
     assert ArchivedRuns.open(bucket) is None
@@ -84,7 +82,6 @@ def test_finished_runs_are_archived_in_the_object_store(bucket: str) -> None:
 
 
 @slow
-@pytest.mark.timeout(180)
 def test_writers_on_several_machines_lose_nothing(bucket: str) -> None:
     """Processes that share only the object store merge into one table without losing or duplicating a row."""
     Store(bucket).open_table(CACHE)

@@ -155,7 +155,6 @@ def run_command(command: str, environment: dict[str, str], folder: Path) -> subp
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=200,
         check=False,
     )
 

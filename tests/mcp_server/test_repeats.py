@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import patch
 
 import psutil
-import pytest
 from mcp import Client
 from mcp.server.lowlevel import Server
 from mcp.types import CallToolResult
@@ -186,7 +185,6 @@ async def test_a_repeated_call_returns_the_same_task(served: Server, running: Co
 
 
 @slow
-@pytest.mark.timeout(120)
 async def test_a_call_is_repeated_after_the_server_was_killed(served: Server, running: CommandLine) -> None:
     """The process that has started the run is killed; the next one, and one over HTTP, join it."""
     with patch.dict(os.environ, running.environment(), clear=True):

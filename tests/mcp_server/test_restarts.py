@@ -25,8 +25,6 @@ from tests.mcp_server.test_tools import get_text
 from tests.support.homes import home
 from tests.support.tiers import slow
 
-pytestmark = pytest.mark.timeout(240)
-
 DOCUMENT = """\
 # Lighthouse lamps
 

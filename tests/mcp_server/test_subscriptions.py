@@ -26,8 +26,6 @@ from tests.cli.conftest import CommandLine
 from tests.mcp_server.conftest import on_stdio, over_http
 from tests.support.tiers import slow
 
-pytestmark = pytest.mark.timeout(90)
-
 
 async def start(client: Client, run_id: str) -> None:
     """Start a run that waits."""

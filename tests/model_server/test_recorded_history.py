@@ -4,14 +4,12 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tenure.contracts.result.result import Result
 from tests.model_server import ModelServer, Recording
 from tests.support.homes import home
 from tests.support.tiers import slow
 
-pytestmark = [slow, pytest.mark.timeout(240)]
+pytestmark = slow
 
 RECORDINGS = Path(__file__).resolve().parent / "recordings"
 QUESTION = "Why did the Sandholm cable car stop on 14 February 2019, and what changed afterwards?"
@@ -25,7 +23,7 @@ def test_a_recorded_inquiry_leads_to_its_report(tmp_path: Path) -> None:
     recording = Recording.load(RECORDINGS / f"{docs.name}.jsonl")
     with ModelServer(recording=recording) as model, home(tmp_path, **model.environment) as here:
         command = ("start", QUESTION, "--docs", str(docs), "--effort", "moderate", "--no-memory", "--json")
-        done = here.run(*command, timeout=200)
+        done = here.run(*command)
         assert done.returncode == 0, done.stderr
     result = Result.model_validate_json(done.stdout)
 

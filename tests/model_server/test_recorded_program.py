@@ -3,14 +3,12 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tenure.contracts.result.result import Result
 from tests.model_server import ModelServer, Recording
 from tests.support.homes import modelled_home
 from tests.support.tiers import slow
 
-pytestmark = [slow, pytest.mark.timeout(240)]
+pytestmark = slow
 
 RECORDINGS = Path(__file__).resolve().parent / "recordings"
 REQUEST = (
@@ -28,7 +26,7 @@ def test_a_recorded_program_is_tested_repaired_and_run(tmp_path: Path) -> None:
     """The first program fails the test of a range inside another; the second passes all and is run on the files."""
     recording = Recording.load(RECORDINGS / "closure_logs.jsonl")
     with ModelServer(recording=recording) as model, modelled_home(tmp_path, model) as home:
-        done = home.run("start", REQUEST, "--files", *LOGS, "--no-memory", "--json", timeout=200)
+        done = home.run("start", REQUEST, "--files", *LOGS, "--no-memory", "--json")
         assert done.returncode == 0, done.stderr
     result = Result.model_validate_json(done.stdout)
 

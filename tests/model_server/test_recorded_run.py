@@ -3,14 +3,12 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from tenure.contracts.result.result import Result
 from tests.model_server import ModelServer, Recording
 from tests.support.homes import modelled_home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive
 
-pytestmark = [slow, pytest.mark.timeout(240)]
+pytestmark = exhaustive
 
 RECORDING = Path(__file__).resolve().parent / "recordings" / "lighthouses_in_fog.jsonl"
 QUESTION = "How do lighthouses guide ships in fog?"
@@ -49,7 +47,7 @@ def test_a_recorded_conversation_leads_to_its_report(tmp_path: Path) -> None:
     recording = Recording.load(RECORDING)
     with ModelServer(recording=recording) as model, modelled_home(tmp_path, model) as home:
         command = ("start", QUESTION, "--docs", str(docs), "--effort", "complex", "--no-memory", "--json")
-        done = home.run(*command, timeout=200)
+        done = home.run(*command)
         assert done.returncode == 0, done.stderr
     result = Result.model_validate_json(done.stdout)
 

@@ -15,7 +15,7 @@ from tests.support.homes import Home, modelled_home
 from tests.support.schema_instance import Json
 from tests.support.tiers import slow
 
-pytestmark = [pytest.mark.timeout(240), slow]
+pytestmark = slow
 
 QUESTION = "Which of the workflow engines Alder, Birch and Cedar should a team choose?"
 DOCUMENTS = {

@@ -14,7 +14,7 @@ from tests.site.paint import open_browser
 from tests.support.chromium import needs_chromium
 from tests.support.tiers import slow
 
-pytestmark = [needs_chromium, slow, pytest.mark.timeout(280)]
+pytestmark = [needs_chromium, slow]
 
 PATIENT_MILLISECONDS = 60_000
 

@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import httpx
-import pytest
 
 from tests.cli.conftest import CommandLine
 from tests.support.tiers import slow
 from tests.temporal.stack.conftest import free_ports
 
-pytestmark = [slow, pytest.mark.timeout(180)]
+pytestmark = slow
 
 
 @contextmanager

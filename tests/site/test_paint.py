@@ -1,7 +1,6 @@
 """Test the weight of the pages in a real browser; the times to first paint are printed, and only bytes are limited."""
 
 import httpx
-import pytest
 
 from tests.site.conftest import Site
 from tests.site.paint import measure, open_browser
@@ -11,7 +10,7 @@ from tests.support.tiers import slow
 MAX_BYTES = 150_000
 """Most bytes of a first visit to a page, with its style, its script and what both load."""
 
-pytestmark = [needs_chromium, slow, pytest.mark.timeout(280)]
+pytestmark = [needs_chromium, slow]
 
 
 async def finish_run(client: httpx.AsyncClient, name: str) -> None:

@@ -19,7 +19,6 @@ from tests.temporal.stack.conftest import free_ports
 
 
 @slow
-@pytest.mark.timeout(280)
 def test_up_serves_a_page_that_serve_links_to(tmp_path: Path) -> None:
     """`status` and `serve` print the link of the stack's page, which lists runs, and `down` ends it."""
     settings = no_stack(tmp_path / "home").settings.model_copy(update={"site_port": free_ports(1)[0]})

@@ -32,10 +32,10 @@ class Home(CommandLine):
         }
         return super().environment({**around, **self.variables, **(extra or {})})
 
-    def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the client to its end."""
         with self.popen(*arguments) as process:
-            out, err = process.communicate(timeout=timeout)
+            out, err = process.communicate()
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
     def json(self, *arguments: str) -> Any:
@@ -51,7 +51,6 @@ class Home(CommandLine):
             [str(find_binary()), *shlex.split(command), *address],
             capture_output=True,
             text=True,
-            timeout=110,
             env=self.environment(),
             check=False,
         )

@@ -28,7 +28,7 @@ class PatientWorker(Worker):
 
 
 class _PatientWorkflowWorker(_WorkflowWorker):
-    """What executes the workflow tasks of a replay, with more time for each."""
+    """Executor of the workflow tasks of a replay, with more time for each."""
 
     def __init__(self, **options: Any) -> None:
         """Execute workflow tasks with the options of a replayer."""

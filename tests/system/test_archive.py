@@ -56,7 +56,7 @@ def test_a_home_without_its_histories_shows_every_finished_run(tmp_path: Path) -
     documents = str(kitchen(tmp_path))
     with home(tmp_path, TENURE_MIN_RELEVANCE="0", TENURE_MAX_SECTIONS="1") as line:
         for name, question in (("bread", "How is bread made?"), ("cheese", "How is cheese made?")):
-            done = line.run("start", question, "--docs", documents, "--id", name, timeout=180)
+            done = line.run("start", question, "--docs", documents, "--id", name)
             assert done.returncode == 0, done.stderr
         first = line.json("ask", "bread", "What is bread made from?")
         commands = (
@@ -72,7 +72,7 @@ def test_a_home_without_its_histories_shows_every_finished_run(tmp_path: Path) -
         after = [line.run(*command).stdout for command in commands]
         archived = {row["id"]: row for row in line.json("list")}
         second = line.json("ask", "bread", "How is bread made from flour?")
-        forked = line.run("fork", "bread", "--cycle", "1", "--id", "rye", "--json", timeout=180)
+        forked = line.run("fork", "bread", "--cycle", "1", "--id", "rye", "--json")
         assert line.run("down").returncode == 0
         without_stack = [line.run(*command).stdout for command in commands]
         assert line.run("backup", str(tmp_path / "copy")).returncode == 0
@@ -87,7 +87,6 @@ def test_a_home_without_its_histories_shows_every_finished_run(tmp_path: Path) -
 
 
 @slow
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("moment", [pytest.param("before", marks=exhaustive), "after"])
 async def test_a_killed_worker_leaves_one_row(server: WorkflowEnvironment, tmp_path: Path, moment: str) -> None:
     """A worker killed between reading the histories and reporting the written row leaves one row after its restart."""

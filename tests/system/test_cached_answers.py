@@ -3,14 +3,12 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tenure.contracts.result.result import Result
 from tests.model_server import ModelServer, Request
 from tests.support.homes import Home, modelled_home
 from tests.support.tiers import exhaustive, slow
 
-pytestmark = [slow, pytest.mark.timeout(240)]
+pytestmark = slow
 
 QUESTION = "How do lighthouses guide ships?"
 PAGES = {
@@ -21,7 +19,7 @@ PAGES = {
 
 def start(home: Home, docs: Path, name: str, *options: str, memory: str = "--no-memory") -> Result:
     options = (memory, "--id", name, "--json", *options)
-    done = home.run("start", QUESTION, "--docs", str(docs), *options, timeout=150)
+    done = home.run("start", QUESTION, "--docs", str(docs), *options)
     assert done.returncode == 0, done.stderr
     return Result.model_validate_json(done.stdout)
 
@@ -48,7 +46,7 @@ def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
         second = start(home, docs, "second")
         assert len(model.billed) == paid
 
-        forked = home.run("fork", "first", "--cycle", "1", "--id", "forked", timeout=150)
+        forked = home.run("fork", "first", "--cycle", "1", "--id", "forked")
         assert forked.returncode == 0, forked.stderr
         past = read_prompts(model.requests[:paid])
         assert not read_prompts(model.requests[paid:]) & past

@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -34,7 +33,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_killing_the_worker_during_an_attempt_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After a kill -9 in the middle of a trial the run ends green, the trial is made again and no answer is."""
     request = RunRequest(

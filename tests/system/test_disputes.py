@@ -6,7 +6,6 @@ import uuid
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.evidence.corpora import IngestRequest
@@ -40,7 +39,6 @@ def write_documents(folder: Path) -> Path:
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_a_killed_worker_searches_once_for_a_dispute(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """A worker that is killed while a dispute is judged repeats that call alone; the report has one outcome."""
     with ModelServer() as model:

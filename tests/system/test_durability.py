@@ -143,7 +143,6 @@ def of_roles(completed: Counter[str]) -> Counter[str]:
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """After each kill -9 a new worker continues; the run ends with its report, and no finished call is repeated."""
     with ModelServer() as model:

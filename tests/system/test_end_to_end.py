@@ -27,8 +27,6 @@ from tests.support.homes import Home, home, modelled_home
 from tests.support.schema_instance import MARKER
 from tests.support.tiers import exhaustive, slow
 
-pytestmark = pytest.mark.timeout(180)
-
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = set(list_role_names())
 ELSEWHERE = {
@@ -261,7 +259,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
     ):
         assert gate.arrived.wait(60)
         left.send_signal(signal.SIGINT)
-        out, err = left.communicate(timeout=110)
+        out, err = left.communicate()
         assert modelled.json("state", "left")["progress"]["status"] == "running"
 
     assert (left.returncode, out) == (130, "")

@@ -118,7 +118,6 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 @slow
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize("killed", KILLED)
 async def test_a_fleet_shares_everything_but_its_machines(
     server: WorkflowEnvironment, tmp_path: Path, killed: str

@@ -26,7 +26,7 @@ from tests.support.tiers import slow
 from tests.system.test_durability import around, started, worker_process
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-pytestmark = [slow, pytest.mark.timeout(400)]
+pytestmark = slow
 
 SECRET = "rennet"
 """Word of the documents and of no configuration."""

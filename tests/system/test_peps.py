@@ -45,8 +45,8 @@ async def test_proposals_become_a_report_of_many_sources(whole: bool, tmp_path: 
     paths = [PEPS] if whole else fifteen()
     named = [part for path in paths for part in ("--docs", str(path))]
     with home(tmp_path) as fresh:
-        first = fresh.run("start", QUESTION, *named, "--id", "first", "--json", timeout=800)
-        second = fresh.run("start", QUESTION, *named, "--id", "second", "--json", timeout=200)
+        first = fresh.run("start", QUESTION, *named, "--id", "first", "--json")
+        second = fresh.run("start", QUESTION, *named, "--id", "second", "--json")
         read, again = await ingested(fresh, "first"), await ingested(fresh, "second")
     result = Result.model_validate_json(first.stdout)
 

@@ -5,7 +5,6 @@ import signal
 import uuid
 from pathlib import Path
 
-import pytest
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
@@ -62,7 +61,6 @@ async def start_run(client: Client, folder: Path) -> WorkflowHandle[AgentWorkflo
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_a_plan_continues_where_the_worker_was_killed(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Killed before a dependent search and before a calculation, the run executes every step once."""
     with ModelServer() as model:

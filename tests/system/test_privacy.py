@@ -12,8 +12,6 @@ from tests.support.homes import Home, modelled_home
 from tests.support.tiers import exhaustive, slow
 from tests.temporal.stack.conftest import free_ports
 
-pytestmark = pytest.mark.timeout(240)
-
 API_KEY = "sk-planted-7f3a9c1e5b8d"
 ENCRYPTION_KEY = base64.b64encode(bytes(range(KEY_BYTES))).decode()
 SENTINEL = "quokka"
@@ -44,10 +42,10 @@ def lives(home: Home, documents: Path, model: ModelServer) -> list[str]:
     model.on("report_writer", f"# What a {SENTINEL} eats\n\nIt eats grass [1].\n\n## {topic['heading']}\n\nGrass [1].")
     model.fail(Fault(429, {"retry-after-ms": "10"}), schema="router")
     question = f"What does a {SENTINEL} eat?"
-    started = home.run("start", question, "--docs", str(documents), "--id", "first", timeout=180)
+    started = home.run("start", question, "--docs", str(documents), "--id", "first")
     assert started.returncode == 0, started.stderr
     model.fail(Fault(401, body={"error": {"message": f"Incorrect API key provided: {API_KEY}"}}), schema="router")
-    refused = home.run("start", question, "--docs", str(documents), "--id", "second", timeout=180)
+    refused = home.run("start", question, "--docs", str(documents), "--id", "second")
     assert refused.returncode == 1
     done = [started, refused, home.run("report", "first", "--json"), home.run("state", "second"), home.run("list")]
     return [text for one in done for text in (one.stdout, one.stderr)]

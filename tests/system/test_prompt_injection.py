@@ -27,11 +27,11 @@ from tests.injection.gullible import TOPICS, Gullible
 from tests.injection.trap import Trap
 from tests.model_server import ModelServer
 from tests.support.homes import Home, home
-from tests.support.tiers import slow
+from tests.support.tiers import exhaustive, slow
 from tests.web.messages import Reply, Request
 from tests.web.server import Web
 
-pytestmark = [slow, pytest.mark.timeout(400)]
+pytestmark = slow
 
 API_KEY = "sk-planted-2c9e4f1a7b"
 SECRET = "wombat-secret-of-the-host"
@@ -87,7 +87,7 @@ class Scene:
 
     def ask(self, *arguments: str, question: str = QUESTION) -> Result:
         """Return the result of a run."""
-        done = self.home.run("start", question, *BRIEF, *arguments, timeout=300)  # a later option replaces one of BRIEF
+        done = self.home.run("start", question, *BRIEF, *arguments)  # a later option replaces one of BRIEF
         assert done.returncode in (0, 3), done.stderr
         return Result.model_validate(json.loads(done.stdout))
 
@@ -224,7 +224,7 @@ def honest(scene: Scene) -> Result:
     return scene.ask("--docs", str(scene.write("honest", (), bread=BREAD, lamps=LAMPS)), "--no-memory")
 
 
-@pytest.mark.parametrize("number", range(len(GROUPS)))
+@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=exhaustive) for number in range(1, len(GROUPS)))])
 def test_documents_change_marked_words_only(scene: Scene, honest: Result, number: int) -> None:
     """Orders in documents reach nothing and change no section without them; every sentence they caused is marked."""
     group = GROUPS[number]

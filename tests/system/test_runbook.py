@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.testing import WorkflowEnvironment
 
@@ -19,7 +18,7 @@ from tests.system.test_durability import around, started, worker_process
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
 
-pytestmark = [slow, pytest.mark.timeout(300)]
+pytestmark = slow
 
 
 async def execute(line: str, run: str, client: Client, environment: dict[str, str]) -> str:

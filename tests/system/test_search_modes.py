@@ -11,7 +11,7 @@ from tests.knowledge.search.test_search_modes import PAGES, QUESTION, write_page
 from tests.support.homes import Home, home
 from tests.support.tiers import RUN_ALL, slow
 
-pytestmark = [slow, pytest.mark.timeout(300)]
+pytestmark = slow
 
 MODES: tuple[SearchMode, ...] = get_args(SearchMode) if RUN_ALL else ("sparse", "graph")
 NO_LINKS = "found no links between passages and ranked them as `hybrid` does"

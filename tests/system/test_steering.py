@@ -25,8 +25,6 @@ from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
 
-pytestmark = pytest.mark.timeout(120)
-
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "steering.md").read_text(encoding="utf-8")
 TOPICS = ("Costs", "Versions")
 DOCUMENT = """\

@@ -37,17 +37,18 @@ from tenure.temporal.stack.record import load
 from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.model_server import ModelServer
 from tests.support.temporal_server import run_temporal_server
-from tests.support.tiers import RUN_ALL, exhaustive, slow
+from tests.support.tiers import exhaustive, slow
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 VERSION_ATTRIBUTE = SearchAttributeKey.for_keyword("TemporalWorkerDeploymentVersion")
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "version"
-RUNS = 20 if RUN_ALL else 3
+RUNS = 20
 
 pytestmark = [slow, pytest.mark.timeout(900)]
 
 
+@exhaustive
 async def test_runs_of_three_versions_finish_under_their_own(tmp_path: Path) -> None:
     """Two changes of the code and a kill of the earlier workers repeat no finished call and lose no run."""
     with ModelServer() as model:

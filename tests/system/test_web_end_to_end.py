@@ -15,8 +15,6 @@ from tests.support.tiers import slow
 from tests.web.pages import LIGHTHOUSES
 from tests.web.server import Web
 
-pytestmark = pytest.mark.timeout(180)
-
 WATCHED = Path(__file__).parents[1] / "web" / "watched"
 GOAL = LIGHTHOUSES[0]
 QUESTION = f"Who was the first keeper of {GOAL.name}, and when was it lit?"

@@ -86,7 +86,6 @@ async def ready(port: int, queue: str = TENURE_QUEUE) -> dict[str, Any]:
 
 
 @slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("number", "reason"),
     [pytest.param(signal.SIGSTOP, "suspended", marks=exhaustive), (signal.SIGUSR1, "event loop")],
@@ -120,7 +119,6 @@ async def test_a_frozen_worker_of_the_local_stack_is_named_and_replaced(
 
 
 @slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", [signal.SIGSTOP, pytest.param(signal.SIGUSR1, marks=exhaustive)])
 async def test_the_supervisor_ends_a_frozen_worker_and_the_next_one_continues(
     server: WorkflowEnvironment, tmp_path: Path, blockable: Path, number: signal.Signals
@@ -176,7 +174,6 @@ async def asked_to_stop(process: asyncio.subprocess.Process, port: int) -> Async
 
 
 @slow
-@pytest.mark.timeout(400)
 async def test_a_busy_worker_that_is_asked_to_stop_finishes_its_calls_and_takes_no_new_ones(
     server: WorkflowEnvironment, tmp_path: Path
 ) -> None:
@@ -214,7 +211,6 @@ async def test_a_busy_worker_that_is_asked_to_stop_finishes_its_calls_and_takes_
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_a_call_that_exceeds_the_time_of_a_shutdown_is_the_only_one_repeated(
     server: WorkflowEnvironment, tmp_path: Path
 ) -> None:
@@ -253,7 +249,6 @@ print("KEY" if any(KEY in text or "ENCRYPTION" in text for text in seen) else "n
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_the_worker_of_programs_reads_encrypted_requests_and_programs_see_no_key(
     server: WorkflowEnvironment, tmp_path: Path
 ) -> None:
@@ -303,7 +298,6 @@ async def test_the_worker_of_programs_reads_encrypted_requests_and_programs_see_
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_a_worker_of_another_home_takes_no_task_and_one_of_the_same_base_does(
     server: WorkflowEnvironment, tmp_path: Path
 ) -> None:

@@ -60,7 +60,6 @@ class WorkingWorkflow:
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_a_workflow_that_deadlocks_is_ended_and_others_go_on(server: WorkflowEnvironment) -> None:
     """A deadlocked workflow ends with its reason; a fault waits for its correction, and a third workflow continues."""
     client, queue = server.client, f"blocked-{uuid4().hex[:8]}"

@@ -30,8 +30,6 @@ from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
 from tests.support.tiers import slow
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
 
-pytestmark = pytest.mark.timeout(180)
-
 
 @workflow.defn(name="Child")
 class Child:

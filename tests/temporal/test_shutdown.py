@@ -82,7 +82,7 @@ def test_the_process_ends_although_a_thread_does_not() -> None:
     code = (
         "import threading; from tenure.temporal import shutdown; shutdown.limit_shutdown(0.2); threading.Event().wait()"
     )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)
+    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert ended.returncode == 0
     assert "another worker continues them" in ended.stdout + ended.stderr

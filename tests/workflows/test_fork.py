@@ -35,7 +35,7 @@ from tests.workflows.run.test_agent import until, until_signalled
 from tests.workflows.run.test_run_memory import PREFERENCES, preferring
 from workflows.run.agent import AgentWorkflow
 
-pytestmark = [pytest.mark.timeout(180), slow]
+pytestmark = slow
 
 PATIENCE = 120
 QUESTION = "How are bread and cheese made?"

@@ -208,7 +208,6 @@ async def interleaved(serving: Serving, cases: range, patience: float = 100) -> 
         check(person, result)
 
 
-@pytest.mark.timeout(150)
 async def test_no_command_is_lost_and_no_run_is_stuck(serving: Serving) -> None:
     """Three concurrent runs receive random commands: each delivers its report with all accepted feedback."""
     await interleaved(serving, range(1, 4))

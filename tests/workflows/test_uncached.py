@@ -22,8 +22,6 @@ from tests.workflows.coding.test_coding import TASK, code, script
 from tests.workflows.run.test_agent import REQUEST
 from workflows.run.agent import AgentWorkflow
 
-pytestmark = pytest.mark.timeout(300)
-
 
 @pytest.fixture
 def cached_workflows() -> int:

@@ -22,7 +22,7 @@ def comparison(tmp_path: Path) -> Comparison:
     return Comparison(tmp_path / "work", PeerEnvironments(tmp_path / "environments", "python"), latency=0.0)
 
 
-@slow
+@exhaustive
 def test_a_system_with_a_memory_repeats_nothing(comparison: Comparison) -> None:
     """A resumed process continues after the answered call; one without resume asks it again."""
     resumed = comparison.measure(PLAIN, ("cost", "crash"), questions=1)["crash"]

@@ -125,14 +125,12 @@ def test_the_live_view_disappears_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(("breaks_lines", "late"), [(True, False), (True, True), (False, False), (False, True)])
-@pytest.mark.parametrize("sizes", [[(160, 140), (80, 140)], [(160, 140), (90, 140), (130, 140), (70, 140)]])
-def test_a_narrower_window_shows_nothing_of_the_wider_one(
-    sizes: list[tuple[int, int]], breaks_lines: bool, late: bool
-) -> None:
+def test_a_narrower_window_shows_nothing_of_the_wider_one(breaks_lines: bool, late: bool) -> None:
     """Rows into which a terminal breaks the lines of the former view are erased, and lines above it stay.
 
     Some terminals announce a size only after more views were drawn for the former one.
     """
+    sizes = ((160, 140), (90, 140), (130, 140), (70, 140))
     screen = resize(*sizes, breaks_lines=breaks_lines, late=late)
     expected = resize(sizes[-1])
 

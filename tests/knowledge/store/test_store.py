@@ -91,7 +91,6 @@ def _together(program: str, *calls: tuple[str, ...]) -> list[tuple[int, bytes]]:
 
 
 @slow
-@pytest.mark.timeout(300)  # eight interpreters start on however few cores there are
 def test_eight_writers_lose_and_duplicate_nothing(uri: str) -> None:
     """Eight processes that upsert and delete in one table, also the same keys, leave each row once."""
     names = [f"w{n}" for n in range(8)]

@@ -139,7 +139,6 @@ async def test_no_cheat_passes_unnoticed(box: Sandbox) -> None:
 
 
 @slow
-@pytest.mark.timeout(300)
 async def test_certain_cheats_are_no_pass_with_a_note(box: Sandbox) -> None:
     """Swallowed failures, replaced functions of pytest, answers equal to all and searches by `gc` fail the tests."""
     cheats = {name: cheat for name, cheat in read_programs("cheats").items() if name.startswith(CERTAIN)}

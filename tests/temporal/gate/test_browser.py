@@ -21,7 +21,7 @@ from tests.support.chromium import CHROMIUM, needs_chromium
 from tests.support.tiers import slow
 from tests.temporal.stack.conftest import IDLE_WORKER, free_ports
 
-pytestmark = [needs_chromium, slow, pytest.mark.timeout(300)]
+pytestmark = [needs_chromium, slow]
 
 QUIET = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
 

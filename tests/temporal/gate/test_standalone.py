@@ -39,7 +39,7 @@ def web_ui() -> Iterator[int]:
 def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the program to its end."""
     return subprocess.run(
-        [*PROGRAM, *arguments], capture_output=True, text=True, env=environment, cwd=ROOT, timeout=60, check=False
+        [*PROGRAM, *arguments], capture_output=True, text=True, env=environment, cwd=ROOT, check=False
     )
 
 

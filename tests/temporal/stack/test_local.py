@@ -193,7 +193,7 @@ def test_two_ups_at_once_leave_one_stack(settings: Settings, worker: list[str]) 
     root = Path(__file__).parents[3]
 
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) for _ in range(2)]
-    answers = [process.communicate(timeout=50)[0] for process in both]
+    answers = [process.communicate()[0] for process in both]
 
     assert answers[0] == answers[1] != ""
     assert len(processes.find_stack_processes(settings.home)) == 2

@@ -25,7 +25,6 @@ def model() -> Iterator[ModelServer]:
 
 
 @slow
-@pytest.mark.timeout(180)
 def test_a_server_away_for_twelve_seconds_repeats_no_call(model: ModelServer, tmp_path: Path) -> None:
     """With the default heartbeat timeout, a call during the outage is made once, and the run ends."""
     (shelf := tmp_path / "shelf").mkdir()

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.render.html import render_html
@@ -12,8 +10,6 @@ from tenure.report.render.markdown import render_markdown
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, Reply, ScriptedChat, Source, says, story, writes
-
-pytestmark = pytest.mark.timeout(180)
 
 LIMITS = RunLimits(min_relevance=0.05, max_report_revisions=1)
 REQUEST = RunRequest(question="How are bread and cheese made?", corpora=("kitchen",), limits=LIMITS)

@@ -34,7 +34,7 @@ from tests.workflows.run.test_agent import until
 from tests.workflows.test_budget import OneByOne, greedy
 from workflows.research.report_phases.dossier import PASSAGES_PER_GAP
 
-pytestmark = [slow, pytest.mark.timeout(120)]
+pytestmark = slow
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100

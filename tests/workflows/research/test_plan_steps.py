@@ -26,8 +26,6 @@ from tests.support.worlds import (
 )
 from workflows.run.agent import AgentWorkflow
 
-pytestmark = [pytest.mark.timeout(120)]
-
 PATIENCE = 100
 LIBRARY = {
     "dune": Source(uri="library/dune.md", title="Dune", text="Frank Herbert wrote Dune after years of reading."),

@@ -3,8 +3,6 @@
 import asyncio
 from typing import Any
 
-import pytest
-
 from tenure.contracts.evidence.reasoning import ReasoningChoice
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -23,8 +21,6 @@ from tests.support.worlds import (
     says,
     story,
 )
-
-pytestmark = pytest.mark.timeout(120)
 
 PATIENCE = 100
 MADE = "Bread is made from flour, water, salt and yeast."

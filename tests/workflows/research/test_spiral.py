@@ -5,8 +5,6 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
@@ -32,8 +30,6 @@ from tests.support.worlds import (
     story,
 )
 from tests.workflows.run.test_agent import until
-
-pytestmark = pytest.mark.timeout(120)
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100

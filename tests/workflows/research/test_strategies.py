@@ -21,8 +21,6 @@ from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.subagent import SubagentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-pytestmark = pytest.mark.timeout(120)
-
 TASK = "How is bread made?"
 DONE: dict[str, Any] = {"complete": True, "query": ""}
 

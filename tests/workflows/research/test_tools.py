@@ -38,8 +38,6 @@ from tests.workflows.using_tools import Used, Uses, UsingTools
 from workflows.plugin import create_workflow_runner
 from workflows.research.tool_registry import TOOLS
 
-pytestmark = pytest.mark.timeout(120)
-
 QUESTION = "How is bread made?"
 RYE = "The baker lets the dough of rye bread rise for {} hours in the warm kitchen."
 TWO = {

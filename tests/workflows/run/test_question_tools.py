@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from activities.mcp import McpActivities
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -16,8 +14,6 @@ from tenure.sources.mcp.servers import McpServers
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, story
-
-pytestmark = pytest.mark.timeout(150)
 
 ROOT = Path(__file__).parents[3]
 LIMITS: dict[str, Any] = {"min_relevance": 0.05, "max_cycles": 1, "max_sections": 1, "strategy": "direct"}

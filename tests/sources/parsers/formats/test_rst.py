@@ -156,7 +156,6 @@ def test_a_very_long_line_is_parsed() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not PEPS.is_dir(), reason="the corpus of Python enhancement proposals is not here")
-@pytest.mark.timeout(300)
 def test_proposals_parse_silently(capfd: pytest.CaptureFixture[str]) -> None:
     """Real documents, in the slow variant all of hundreds, have text and a title, and print nothing."""
     paths = sorted(PEPS.glob("*.rst"))[:: 1 if RUN_ALL else 10]
