@@ -27,7 +27,7 @@ def ignore(progress: MaintenanceProgress) -> None:
 def write(store: Store, times: int) -> None:
     """Commit single rows."""
     for n in range(times):
-        rows = [{"key": str(n), "model": "m", "vector": [float(n)]}]
+        rows = [{"key": str(n), "model": "m", "vector": [float(n)], "checksum": 0}]
         store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 
 

@@ -29,7 +29,7 @@ from tenure.knowledge.store.store import Store
 
 store, name = Store(sys.argv[1]), sys.argv[2]
 for n in range(3):
-    rows = [{"key": key, "model": name, "vector": [1.0]} for key in (f"{name} {n}", f"common {n}")]
+    rows = [{"key": key, "model": name, "vector": [1.0], "checksum": 0} for key in (f"{name} {n}", f"common {n}")]
     store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 """
 
@@ -120,6 +120,8 @@ def test_unreachable_object_store_raises_a_clear_error(monkeypatch: pytest.Monke
     """The error for a missing bucket is one line with the URI."""
     with pytest.raises(StoreUnreachable, match="s3://nowhere/knowledge") as caught:
         Store("s3://nowhere/knowledge").upsert(
-            CACHE, pa.Table.from_pylist([{"key": "k", "model": "m", "vector": [1.0]}], schema=CACHE_SCHEMA), "key"
+            CACHE,
+            pa.Table.from_pylist([{"key": "k", "model": "m", "vector": [1.0], "checksum": 0}], schema=CACHE_SCHEMA),
+            "key",
         )
     assert "\n" not in str(caught.value)

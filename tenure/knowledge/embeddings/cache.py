@@ -101,7 +101,7 @@ class EmbeddingCache:
         rows = rows.filter(pc.equal(pc.list_value_length(rows["vector"]), self._model.dimensions))
         vectors = read_vector_column(rows["vector"], self._model.dimensions)
         triples = zip(rows["key"].to_pylist(), vectors, rows["checksum"].to_pylist(), strict=True)
-        return {key: vector for key, vector, checksum in triples if checksum in (None, compute_checksum(vector))}
+        return {key: vector for key, vector, checksum in triples if checksum == compute_checksum(vector)}
 
     def _compute(self, missing: dict[str, str], found: dict[str, Vectors], progress: Callable[[int], None]) -> None:
         # Longest first: texts of similar length share a forward pass, which reduces padding.

@@ -114,7 +114,7 @@ CACHE_SCHEMA = pa.schema(
         _key_field("key"),  # hash of model and embedded text
         pa.field("model", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float32()), nullable=False),
-        pa.field("checksum", pa.int64()),  # CRC-32 of the vector; null in rows of earlier versions
+        pa.field("checksum", pa.int64(), nullable=False),  # CRC-32 of the vector
     ]
 )
 
@@ -316,10 +316,6 @@ def is_knowledge_table(table: str) -> bool:
     return table in SCHEMAS or bool(re.fullmatch(rf"(?:{CHUNKS_PREFIX}|{MEMORIES_PREFIX})\d+", table))
 
 
-ADDED_COLUMNS = frozenset({"corpora", "checksum"})
-"""Columns that tables of earlier versions lack; they may be null."""
-
-
 def build_memory_schema(dimensions: int) -> pa.Schema:
     """Return the schema of memories with vectors of this size."""
     return pa.schema(
@@ -331,7 +327,7 @@ def build_memory_schema(dimensions: int) -> pa.Schema:
             pa.field("created_at", pa.int64(), nullable=False),
             pa.field("run", pa.string(), nullable=False),
             pa.field("sources", pa.list_(pa.string()), nullable=False),
-            pa.field("corpora", pa.list_(pa.string())),  # null if unknown, as in tables from before this column
+            pa.field("corpora", pa.list_(pa.string())),  # null if unknown
             pa.field("importance", pa.float64(), nullable=False),
             pa.field("unconfirmed", pa.bool_(), nullable=False),
             pa.field("contradicted_by", pa.string(), nullable=False),

@@ -43,7 +43,6 @@ from tenure.knowledge.store.errors import CommitConflict, CorruptTable, StoreUnr
 from tenure.knowledge.store.flushing import flush_folder, is_written, remove_interrupted_versions
 from tenure.knowledge.store.row_cache import Row, RowCache
 from tenure.knowledge.store.schema import (
-    ADDED_COLUMNS,
     CHUNKS_PREFIX,
     MEMORIES_PREFIX,
     SCHEMAS,
@@ -166,25 +165,10 @@ class Store:
             if name not in self._tables:
                 with self._translate_read_errors(name):
                     table = self._retry(name, lambda: self._open_or_create(name))
-                    schema = _build_schema(name)
-                    missing = set(schema.names) - set(table.schema.names)
-                    if missing and missing <= ADDED_COLUMNS:
-                        table = self._add_columns(name, missing)
-                if set(table.schema.names) != set(schema.names):
+                if set(table.schema.names) != set(_build_schema(name).names):
                     raise CorruptTable(name, self.uri, f"unexpected columns {table.schema.names}")
                 self._tables[name] = table
             return self._tables[name]
-
-    def _add_columns(self, name: str, columns: set[str]) -> Table:
-        """Add columns without values to a table of an earlier version, unless another process has added them."""
-
-        def add() -> Table:
-            table, schema = self._db.open_table(name), _build_schema(name)
-            if absent := columns - set(table.schema.names):
-                table.add_columns(pa.schema([schema.field(column) for column in sorted(absent)]))
-            return table
-
-        return self._retry(name, add)
 
     def _open_or_create(self, name: str) -> Table:
         folder = self.folder and self.folder / f"{name}.lance"

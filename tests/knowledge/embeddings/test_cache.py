@@ -28,11 +28,11 @@ def test_cache_entries_belong_to_a_model(uri: str, model: WordVectors) -> None:
 
 
 def test_a_damaged_vector_is_computed_again(uri: str, model: WordVectors) -> None:
-    """A vector with inverted bits, which the database does not detect, is never returned; older rows are unchecked."""
+    """A vector with inverted bits, which the database does not detect, is never returned."""
     store = Store(uri)
     good = EmbeddingCache(store, model).embed(["a", "b"]).vectors
     rows = store.read_rows(CACHE, CACHE_SCHEMA.names).to_pylist()
-    changed = [rows[0] | {"vector": [-x for x in rows[0]["vector"]]}, rows[1] | {"checksum": None}]
+    changed = [rows[0] | {"vector": [-x for x in rows[0]["vector"]]}, rows[1]]
     store.upsert(CACHE, pa.Table.from_pylist(changed, schema=CACHE_SCHEMA), "key")
     again = EmbeddingCache(store, model).embed(["a", "b"])
 
@@ -52,16 +52,6 @@ def test_a_damaged_cache_is_replaced(uri: str, model: WordVectors, part: str) ->
     assert EmbeddingCache(store, model).embed(["a", "b"]).computed == 2
     assert EmbeddingCache(store, model).embed(["a", "b"]).computed == 0
     assert Path(uri, f"{CACHE}.damaged").is_dir()
-
-
-def test_a_cache_of_an_earlier_version_is_used(uri: str, model: WordVectors) -> None:
-    """A table without checksums gains the column, and its vectors are not computed again."""
-    store = Store(uri)
-    EmbeddingCache(store, model).embed(["a"])
-    store.open_table(CACHE).drop_columns(["checksum"])
-    again = EmbeddingCache(Store(uri), model).embed(["a", "b"])
-
-    assert again.computed == 1
 
 
 def test_recent_sentences_are_cached(model: WordVectors) -> None:

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-import lancedb
 import pyarrow as pa
 import pytest
 
@@ -11,17 +10,14 @@ from tenure.contracts.knowledge.memory import (
     ConsolidationRequest,
     FactDetails,
     MemoriesRequest,
-    Memory,
     MemoryOrigin,
     MemorySearchRequest,
     NewMemory,
     RememberRequest,
 )
 from tenure.knowledge.base import KnowledgeBase
-from tenure.knowledge.memory.rows import build_row
-from tenure.knowledge.store.schema import SOURCES, SOURCES_SCHEMA, build_memory_schema, build_memory_table_name
+from tenure.knowledge.store.schema import SOURCES, SOURCES_SCHEMA
 from tenure.knowledge.store.store import Store
-from tests.knowledge.word_vectors import WordVectors
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 FACT = "The Bank of England was founded by William Paterson in 1694."
@@ -138,30 +134,6 @@ def test_a_confirmation_from_a_corpus_is_an_origin(knowledge: KnowledgeBase, uri
     remember(knowledge, fact("page", text=SAME, run="page"))
 
     assert recall(knowledge) == [] and recall(knowledge, "a") == ["document", "page"]
-
-
-def test_memories_of_an_earlier_version_are_withheld(uri: str) -> None:
-    """Their origin is unknown: no run recalls what a run has stored, and a person still sees it."""
-    model = WordVectors()
-    table = build_memory_table_name(model.dimensions)
-    schema = build_memory_schema(model.dimensions)
-    earlier = schema.remove(schema.get_field_index("corpora"))
-    rows = []
-    for run in ("", "earlier"):
-        memory = Memory(
-            id=f"id-{run}", kind="long_term", text=FACT, created_at=NOW, origin=MemoryOrigin(run=RunId(run))
-        )
-        row = build_row(memory) | {"compared": False, "model": model.name, "vector": model.embed([FACT])[0].tolist()}
-        row["memory"] = row["memory"].replace(',"corpora":null', "")
-        rows.append({name: row[name] for name in earlier.names})
-    lancedb.connect(uri).create_table(table, pa.Table.from_pylist(rows, schema=earlier))
-    knowledge = KnowledgeBase(uri, model)
-    put_sources(uri, one="a")
-
-    assert recall(knowledge, *EVERY) == [""]
-    assert len(knowledge.memories.list_page(MemoriesRequest()).memories) == 2
-    remember(knowledge, fact("one", run="new"))
-    assert recall(knowledge, "a") == ["", "new"] and recall(KnowledgeBase(uri, model), "b") == [""]
 
 
 @pytest.mark.parametrize("corpora", [("a') OR (1 = 1",), ("a\\' OR true --",), ("%",), ("",)])

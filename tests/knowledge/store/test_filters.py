@@ -124,7 +124,7 @@ def test_invalid_filter_is_rejected_before_embedding(seasons: Callable[..., set[
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Table with hostile keys."""
     store = Store(str(tmp_path_factory.mktemp("hostile")))
-    rows = [{"key": key, "model": "m", "vector": [1.0]} for key in HOSTILE]
+    rows = [{"key": key, "model": "m", "vector": [1.0], "checksum": 0} for key in HOSTILE]
     store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
     return store
 

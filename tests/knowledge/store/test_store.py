@@ -39,8 +39,8 @@ store.open_table(CACHE)
 print("ready", flush=True)
 sys.stdin.readline()
 for n in range(3):
-    own = [{"key": f"{name} {n} {i}", "model": name, "vector": [1.0]} for i in range(3)]
-    common = [{"key": f"common {n} {i}", "model": name, "vector": [1.0]} for i in range(3)]
+    own = [{"key": f"{name} {n} {i}", "model": name, "vector": [1.0], "checksum": 0} for i in range(3)]
+    common = [{"key": f"common {n} {i}", "model": name, "vector": [1.0], "checksum": 0} for i in range(3)]
     store.upsert(CACHE, pa.Table.from_pylist(own + common, schema=CACHE_SCHEMA), "key")
     store.delete_rows(CACHE, f"key = '{name} {n} 0'")
 """
@@ -173,7 +173,7 @@ def test_long_lists_of_ids_are_split(uri: str) -> None:
     """More ids than fit one condition are all found, also with quotes in them."""
     store = Store(uri)
     keys = [f"it's {n}" for n in range(1200)]
-    rows = [{"key": key, "model": "m", "vector": [1.0]} for key in keys]
+    rows = [{"key": key, "model": "m", "vector": [1.0], "checksum": 0} for key in keys]
     store.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 
     assert sorted(keys) == sorted(store.read_rows_in(CACHE, ["key"], "key", keys)["key"].to_pylist())
@@ -286,7 +286,7 @@ def test_cached_small_table_is_refreshed_after_a_write(uri: str) -> None:
     reader, writer = Store(uri), Store(uri)
     seen = []
     for n in range(3):
-        rows = [{"key": str(n), "model": "m", "vector": [1.0]}]
+        rows = [{"key": str(n), "model": "m", "vector": [1.0], "checksum": 0}]
         writer.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
         seen += [reader.read_small_table(CACHE, ["key"]).num_rows for _ in range(2)]
 
@@ -304,7 +304,7 @@ def test_known_rows_are_current_and_read_once(uri: str, monkeypatch: pytest.Monk
         return plain(name, columns, column, values)
 
     def write(model: str, *keys: str) -> None:
-        rows = [{"key": key, "model": model, "vector": [1.0]} for key in keys]
+        rows = [{"key": key, "model": model, "vector": [1.0], "checksum": 0} for key in keys]
         writer.upsert(CACHE, pa.Table.from_pylist(rows, schema=CACHE_SCHEMA), "key")
 
     def load(*keys: str) -> dict[str, str]:
