@@ -1,24 +1,20 @@
-"""Parse a critique of the research with its plan: one entry a line, each with a keyword at its start.
-
-An entry ends before the next one. Lines that belong to no entry are ignored: models introduce and sum up what they
-write.
-"""
+"""Parse a critique of the research with its plan: one entry a line, each with a keyword at its start."""
 
 import re
-from collections.abc import Iterator
-from itertools import pairwise
-from typing import Final, NamedTuple, get_args
+from collections.abc import Sequence
+from typing import Final, get_args
 
 from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.research.spiral import ActionKind, PlannedAction
 from tenure.roles.base import RoleOutput
+from tenure.roles.entries import Entry, join_lines, split_entries
 
 MAX_ACTIONS: Final = 24
 """Maximum number of actions of a plan."""
 MAX_PARTS: Final = 12
 """Maximum number of parts with something missing."""
-MAX_TEXT_CHARACTERS, MAX_QUERY_CHARACTERS, MAX_NAME_CHARACTERS = 2000, 1000, 40
-"""Maximum lengths of an entry's text, of a query, and of the name of an action."""
+MAX_QUERY_CHARACTERS: Final = 1000
+"""Maximum length of a query."""
 
 _ACTIONS: Final[dict[str, ActionKind]] = {
     "SEARCH": "SEARCH",
@@ -68,18 +64,13 @@ class PlannerOutput(RoleOutput):
     """Actions, most important first."""
 
 
-class _Entry(NamedTuple):
-    keyword: str
-    text: str
-
-
 def parse_plan(text: str) -> PlannerOutput:
     """Return a critique and a plan by their entries.
 
     Raises:
         ValueError: the text has no decision and no action; the message is addressed to the model.
     """
-    entries = list(_split_entries(text))
+    entries = list(split_entries(_ENTRY, text))
     decided = _find_text(entries, "DECISION")
     choice = _CHOICE.match(decided)
     plan = [_read_action(entry) for entry in entries if entry.keyword in _ACTIONS]
@@ -93,7 +84,7 @@ def parse_plan(text: str) -> PlannerOutput:
         situation=_find_text(entries, "SITUATION"),
         complication=_find_text(entries, "COMPLICATION"),
         missing=tuple(
-            _join(_HEADING.sub(r"\1", entry.text))
+            join_lines(_HEADING.sub(r"\1", entry.text))
             for entry in entries
             if entry.keyword == "PART" and not _ANSWERED.search(entry.text)
         )[:MAX_PARTS],
@@ -102,23 +93,11 @@ def parse_plan(text: str) -> PlannerOutput:
     )
 
 
-def _split_entries(text: str) -> Iterator[_Entry]:
-    found = list(_ENTRY.finditer(text))
-    for match, (_, end) in zip(found, pairwise([*(match.start() for match in found), len(text)]), strict=True):
-        yield _Entry(match["keyword"], text[match.start("rest") : end].strip(" \t\n*`"))
+def _find_text(entries: Sequence[Entry], keyword: str) -> str:
+    return next((join_lines(entry.text) for entry in entries if entry.keyword == keyword), "")
 
 
-def _find_text(entries: list[_Entry], keyword: str) -> str:
-    return next((_join(entry.text) for entry in entries if entry.keyword == keyword), "")
-
-
-def _join(text: str) -> str:
-    """Return the first paragraph of an entry in one line; a text after it is a remark of the model."""
-    paragraph = re.split(r"\n[ \t]*\n", text, maxsplit=1)[0]
-    return " ".join(paragraph.split()).lstrip(" :*`–—-")[:MAX_TEXT_CHARACTERS]
-
-
-def _read_action(entry: _Entry) -> PlannedAction:
+def _read_action(entry: Entry) -> PlannedAction:
     """Return an action, given as name, passage, part and needed steps before its query, and options below it."""
     lines = entry.text.split("\n")
     options = {found[1].casefold(): found[2].strip(" `") for line in lines[1:] if (found := _OPTION.match(line))}
@@ -129,7 +108,7 @@ def _read_action(entry: _Entry) -> PlannedAction:
     colon = _QUERY.search(said, start)
     head = said[: topic.start() if topic else colon.start() if colon else 0]
     between = said[start : colon.start()] if topic and colon else ""
-    query = _join(said[colon.end() :] if colon else said[start:]) or _join("\n".join(rest[:1]))
+    query = join_lines(said[colon.end() :] if colon else said[start:]) or join_lines("\n".join(rest[:1]))
     after = _AFTER.search(head) or _AFTER.search(between)
     head = _AFTER.sub("", head)
     name, number = _NAME.search(head), _NUMBER.search(head)
