@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from tenure.algorithms.text.entities import normalize_name
+from tenure.algorithms.text.grammar.subjects import list_clauses
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
 
@@ -85,17 +86,24 @@ def _strip_sentence_start(text: str) -> str:
 def _build_query(question: str, candidate: _WeightedName) -> str:
     """Return the question with the name in place of the words that describe it.
 
-    If other words of the question are between these, the query is the name with all words that its sentence lacks, or
-    with the whole question if it lacks none.
+    If other words of the question are between these, the query is the name with the clause of the question that has
+    most of the words which its sentence lacks, from the first to the last of them; with the whole clause if it lacks
+    none.
     """
     covered = candidate.covered | set(stem_words(candidate.name))
     words = list(_WORD.finditer(question))
     stems = [set(stem_words(word.group())) for word in words]
-    open_words = [word.group() for word, own in zip(words, stems, strict=True) if own - covered]
-    if not open_words:
-        return f"{candidate.name}: {question}"
     described = [n for n, own in enumerate(stems) if own & covered]
-    if described and not any(own - covered for own in stems[described[0] : described[-1] + 1]):
+    is_open = any(own - covered for own in stems)
+    if is_open and described and not any(own - covered for own in stems[described[0] : described[-1] + 1]):
         first, last = words[described[0]].start(), words[described[-1]].end()
         return f"{_ARTICLE.sub('', question[:first])}{candidate.name}{question[last:]}"
-    return " ".join([candidate.name, *open_words])
+    clause = max(list_clauses(question), key=lambda text: len(set(stem_words(text)) - covered))
+    parts = [(word, set(stem_words(word.group()))) for word in _WORD.finditer(clause)]
+    open_words = [n for n, (_, own) in enumerate(parts) if own - covered]
+    if not open_words:
+        return f"{candidate.name}: {clause}"
+    first = open_words[0]
+    while first and not parts[first - 1][1]:  # with the "how" of "how long"
+        first -= 1
+    return f"{candidate.name}: {clause[parts[first][0].start() : parts[open_words[-1]][0].end()]}"

@@ -15,6 +15,7 @@ from tenure.algorithms.text.grammar.clauses import has_several_clauses
 from tenure.algorithms.text.grammar.masking import mask_text
 from tenure.algorithms.text.grammar.noun_phrases import is_agreeing
 from tenure.algorithms.text.grammar.references import find_reference
+from tenure.algorithms.text.grammar.subjects import add_subject
 from tenure.algorithms.text.grammar.vocabulary import PREPOSITIONS
 from tenure.algorithms.text.questions import extract_compared_items, extract_criteria, shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -51,6 +52,17 @@ def decompose_question(question: str) -> tuple[QuestionPart, ...]:
     if any(len(part.question) > MAX_SUB_QUESTION_CHARACTERS for part in parts):
         return whole
     return parts
+
+
+def decompose_into_standalone_parts(question: str) -> tuple[QuestionPart, ...]:
+    """Decompose a question into parts that name its subject, so that each can be searched alone.
+
+    A part that needs the answer of another one is completed with that answer.
+    """
+    parts = decompose_question(question)
+    if len(parts) == 1:
+        return parts
+    return tuple(part if part.needs else part._replace(question=add_subject(part.question, question)) for part in parts)
 
 
 def _join_tail(parts: tuple[QuestionPart, ...]) -> tuple[QuestionPart, ...]:

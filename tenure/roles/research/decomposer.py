@@ -5,7 +5,11 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from tenure.algorithms.research.dependencies import sort_into_layers
-from tenure.algorithms.retrieval.decomposition import MAX_SUB_QUESTION_CHARACTERS, MAX_SUB_QUESTIONS, decompose_question
+from tenure.algorithms.retrieval.decomposition import (
+    MAX_SUB_QUESTION_CHARACTERS,
+    MAX_SUB_QUESTIONS,
+    decompose_into_standalone_parts,
+)
 from tenure.contracts.messages import Message
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
@@ -86,8 +90,8 @@ def render(input: DecomposerInput, evidence: Evidence) -> list[Message]:
 
 
 def fallback(input: DecomposerInput, evidence: Evidence) -> DecomposerOutput:
-    """Split at conjunctions; a comparison becomes a question on each side and one on the difference."""
-    found = decompose_question(input.question)
+    """Split at conjunctions, each part with its subject; a comparison is a question on each side and the difference."""
+    found = decompose_into_standalone_parts(input.question)
     return DecomposerOutput(
         sub_questions=tuple(part.question for part in found),
         dependencies=tuple(

@@ -139,19 +139,23 @@ def _reword_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Itera
     """Yield the task with words that the passages share and no query contains."""
     found = extract_feedback_terms(" ".join((input.task, *input.queries)), passages, MAX_ADDED_WORDS)
     if found:
-        yield f"{input.task} {' '.join(found)}"
+        yield _add_terms(input.task, found)
 
 
 def _narrow_task(input: QueryRefinerInput, passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the task with the common words of the group, or with its best title if it has none."""
-    found = extract_feedback_terms(input.task, passages, MAX_ADDED_WORDS)
-    named = " ".join(found) or (passages[0].title if passages else "")
-    if named:
-        yield f"{named}: {input.task}"
+    """Yield the task with the title and the heading of the best passage of a group, which name what it is about."""
+    if passages:
+        names = dict.fromkeys(filter(None, (passages[0].title, *passages[0].headings[-1:])))
+        yield f"{', '.join(names)}: {input.task}"
 
 
-def _append_words(words: str) -> Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]:
-    return lambda input, passages: [f"{input.task} {words}"]
+def _add_terms(task: str, terms: Iterable[str]) -> str:
+    """Return a query that reads as the task, with terms in brackets."""
+    return f"{task} ({', '.join(terms)})"
+
+
+def _append_terms(*terms: str) -> Callable[[QueryRefinerInput, Sequence[Passage]], Iterable[str]]:
+    return lambda input, passages: [_add_terms(input.task, terms)]
 
 
 MAX_ADDED_WORDS: Final = 4
@@ -161,8 +165,8 @@ _PROPOSERS: Final[Mapping[QueryPurpose, Callable[[QueryRefinerInput, Sequence[Pa
     "next_hop": _propose_bridges,
     "reword": _reword_task,
     "narrow": _narrow_task,
-    "supporting": _append_words("evidence in favour, advantage, confirmed, succeeds"),
-    "contradicting": _append_words("evidence against, objection, drawback, fails, rejected"),
+    "supporting": _append_terms("evidence in favour", "advantage", "confirmed", "succeeds"),
+    "contradicting": _append_terms("evidence against", "objection", "drawback", "fails", "rejected"),
 }
 
 

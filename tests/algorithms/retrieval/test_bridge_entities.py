@@ -28,7 +28,18 @@ def test_a_bridge_query_keeps_open_words_between_the_described_ones() -> None:
     """Without a description of its own in the question, the name is followed by the words that its sentence lacks."""
     (bridge,) = find_bridge_entities("Which miller bakes rye?", [passage("The miller of rye is Ann.", title="")])
 
-    assert bridge[:2] == ("Ann", "Ann bakes")
+    assert bridge[:2] == ("Ann", "Ann: bakes")
+
+
+def test_a_bridge_query_of_a_long_question_is_one_clause() -> None:
+    """The name is put before the clause of which it leaves most open, in the words of the question."""
+    question = (
+        "We bake rye bread in two towns and have to choose a mill. Which flour does rye need, how long must rye dough "
+        "rest on cold days before the oven is lit, and who mills?"
+    )
+    (bridge,) = find_bridge_entities(question, [passage("Rye needs flour of the Zell Mill.", title="")])
+
+    assert bridge.query == "Zell Mill: how long must rye dough rest on cold days before the oven is lit"
 
 
 def test_bridge_query_contains_the_question_if_nothing_is_open() -> None:

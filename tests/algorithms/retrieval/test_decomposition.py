@@ -12,6 +12,7 @@ from tenure.algorithms.retrieval.decomposition import (
     MAX_SUB_QUESTION_CHARACTERS,
     MAX_SUB_QUESTIONS,
     QuestionPart,
+    decompose_into_standalone_parts,
     decompose_question,
 )
 from tenure.algorithms.text.sentences import stem_words
@@ -222,3 +223,16 @@ def test_realistic_questions_are_decomposed(question: str, expected: tuple[Quest
 def test_documented_questions_are_decomposed(question: str, expected: tuple[QuestionPart, ...]) -> None:
     """The examples that describe the method have the parts that they are given there, as far as their words allow."""
     assert decompose_question(question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("How does Zell bake rye? What has to be bought?", ["How does Zell bake rye?", "Zell: What has to be bought?"]),
+        ("Who founded Zell, and where was he born?", ["Who founded Zell?", "Where was he born?"]),
+        ("What has to be bought for Zell?", ["What has to be bought for Zell?"]),
+    ],
+)
+def test_parts_name_the_subject_of_the_question(question: str, parts: list[str]) -> None:
+    """A part without a name gets that of the question, unless it is completed with the answer of another part."""
+    assert [part.question for part in decompose_into_standalone_parts(question)] == parts
