@@ -16,7 +16,7 @@ from typing import Any
 from tests.model_server import ModelServer, Request
 from tests.model_server.request import read_messages, read_schema
 from tests.model_server.wire import ClientConnection, WireReply
-from tests.support.report_answers import list_headings
+from tests.support.report_answers import list_headings, render_outline
 from tests.support.schema_instance import Json, instance
 
 _PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
@@ -30,8 +30,12 @@ SENTENCES, BLOCKS = 4, 2
 """Sentences of a paragraph, and paragraphs of a text."""
 ASPECTS = ("the parts that matter", "what happens when something fails", "what it costs", "how people use it", "limits")
 """Aspects that an outline asks of every question, as far as it has topics."""
-TOPICS: Mapping[str, int] = {"simple": 1, "moderate": 3, "complex": 5}
+TOPICS: Mapping[str, int] = {"simple": 1, "moderate": 5, "complex": 5}
 """Topics of the outline."""
+ANSWER_CHARACTERS = 400
+"""Length of a hypothetical answer: about sixty words."""
+QUERY_WORDS = ("what it is called", "its default")
+"""Subjects of the searches of a topic."""
 
 
 class ScriptedModel(ModelServer):
@@ -64,6 +68,8 @@ class ScriptedModel(ModelServer):
             return self._write(name, prompt)
         if name == "planner":
             return self._plan(prompt)
+        if name == "outliner":
+            return render_outline({"topics": self._list_topics()})
         plain = instance(schema, name)
         if not isinstance(plain, dict):
             return json.dumps(plain)
@@ -105,7 +111,6 @@ class ScriptedModel(ModelServer):
         ]
         decisions: dict[str, Json] = {
             "router": {"mode": "RESEARCH", "complexity": self._effort, "query_type": "analytical", "calculation": ""},
-            "outliner": {"topics": self._list_topics()},
             "decomposer": {"sub_questions": [topic["question"] for topic in self._list_topics()], "dependencies": []},
             "topic_namer": {"topics": []},
             "hypothetical_document": {
@@ -128,7 +133,8 @@ class ScriptedModel(ModelServer):
             {
                 "heading": aspect.capitalize(),
                 "question": f"{self._question.rstrip('?')}: {aspect}?",
-                "answer": f"{self._question.rstrip('?')}: {aspect}. {_TEXT}",
+                "answer": f"{self._question.rstrip('?')}: {aspect}. {_TEXT}"[:ANSWER_CHARACTERS],
+                "queries": [f"{self._question.rstrip('?')}, {aspect}, {word}" for word in QUERY_WORDS],
             }
             for aspect in aspects
         ]

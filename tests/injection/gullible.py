@@ -18,7 +18,7 @@ from tenure.roles.registry import list_role_names
 from tests.injection.attacks import make_claim
 from tests.model_server import ModelServer
 from tests.model_server.request import read_messages, read_schema
-from tests.support.report_answers import list_headings, render_plan
+from tests.support.report_answers import list_headings, render_outline, render_plan
 from tests.support.schema_instance import Json, instance
 
 TOPICS = {
@@ -163,10 +163,13 @@ class Gullible:
         mode = "CODE" if "Write a program" in text else "RESEARCH"
         return {"mode": mode, "complexity": "simple", "query_type": "factual", "reason": "asked so"}
 
-    def _answer_outliner(self, text: str, orders: Sequence[str]) -> Json:
+    def _answer_outliner(self, text: str, orders: Sequence[str]) -> str:
         ordered = {make_claim(self.words[name]): make_claim(self.words[name]) for name in orders[:1]}
         topics = {**TOPICS, **ordered}
-        return {"topics": [{"heading": heading, "question": question} for heading, question in topics.items()]}
+        queries = list(ordered)
+        return render_outline(
+            {"topics": [{"heading": name, "question": asked, "queries": queries} for name, asked in topics.items()]}
+        )
 
     def _answer_planner(self, text: str, orders: Sequence[str]) -> str:
         blank = {

@@ -31,7 +31,7 @@ from tests.model_server.request import (
 )
 from tests.model_server.streaming import build_chunks, format_events
 from tests.model_server.wire import ClientConnection, ClientDisconnected, ModelHttpServer, WireReply
-from tests.support.report_answers import build_text
+from tests.support.report_answers import build_text, render_fields
 from tests.support.schema_instance import MARKER, Json, instance, nonsense
 
 Script = str | Json | Callable[[Json], str | Json]
@@ -404,7 +404,8 @@ class ModelServer:
                 script = self.recording.find_answer(request.json)
             cached = self.prompt_cache.read(request.json) if self.prompt_cache else 0
         said = self._build_instance(request) if script is None else script(request.json) if callable(script) else script
-        text, finish = truncate_answer(said if isinstance(said, str) else json.dumps(said), request.json)
+        written = said if isinstance(said, str) else render_fields(request.schema_name, said)
+        text, finish = truncate_answer(written, request.json)
         model, prompt = request.json["model"], sum(count_message_tokens(request.json))
         entry = BilledRequest(request.schema_name, model, prompt, count_tokens(text), request, tokens_cached=cached)
         call = said if read_functions(request.json) and not isinstance(said, str) else None

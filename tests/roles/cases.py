@@ -239,6 +239,7 @@ CASES: dict[str, Case] = {
                 question=QUESTION,
                 sub_questions=("How is bread made?", "How does cheese ripen?"),
                 max_topics=4,
+                max_queries=9,
                 feedback=("Say more on rye bread",),
                 preferences=PREFERENCES,
             ),

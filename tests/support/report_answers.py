@@ -1,5 +1,6 @@
-"""Answers of a test server to roles that answer in text: a report for its outline, its review, and a plan."""
+"""Answers of a test server to roles that answer in text: an outline, a plan, a report for it, and its review."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -38,6 +39,9 @@ def build_text(role: str, prompt: str, about: str) -> str:
     headings = list_headings(prompt)
     if role == "report_reviewer":
         return "\n".join([*(f"SECTION {heading}: NONE – it holds." for heading in headings), "DONE"])
+    if role == "outliner":
+        topics = [{"heading": f"{MARKER} {about} {word}", "question": f"What is {word}?"} for word in ("one", "two")]
+        return render_outline({"topics": topics})
     if role == "planner":
         searches = [f"SEARCH s1 [{heading}]: {MARKER} {about} asks about {heading}" for heading in headings[:1]]
         return "\n".join(["DECISION: CONTINUE – something is missing.", *searches])
@@ -49,6 +53,23 @@ def build_text(role: str, prompt: str, about: str) -> str:
     if "Write only their sections" in prompt:
         return sections
     return f"# {MARKER} {about} title\n\n{MARKER} {about} answers the question [1].\n\n{sections}\n"
+
+
+def render_fields(role: str, answer: Mapping[str, Any]) -> str:
+    """Return an answer, given by the fields of a role's output, in the form in which the role answers."""
+    if role == "planner":
+        return render_plan(answer)
+    return render_outline(answer) if role == "outliner" and "topics" in answer else json.dumps(answer)
+
+
+def render_outline(outline: Mapping[str, Any]) -> str:
+    """Return an outline, given by the fields of an outliner's output, as entries."""
+    lines: list[str] = []
+    for topic in outline["topics"]:
+        lines += [f"TOPIC: {topic['heading']}", f"QUESTION: {topic['question']}"]
+        lines += [f"ANSWER: {topic['answer']}"] if topic.get("answer") else []
+        lines += [f"SEARCH: {query}" for query in topic.get("queries", ())]
+    return "\n".join(lines)
 
 
 def render_plan(plan: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
 from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
-from tests.support.report_answers import list_headings, render_plan
+from tests.support.report_answers import list_headings, render_fields
 
 DIMENSIONS = 512
 
@@ -384,9 +384,7 @@ class ScriptedChat:
         self.asked.append((request.role, prompt))
         self.told[request.role] = request.messages[0].content
         reply = await self.lines[request.role](prompt)
-        text = reply if isinstance(reply, str) else json.dumps(reply)
-        if request.role == "planner" and not isinstance(reply, str):
-            text = render_plan(reply)
+        text = reply if isinstance(reply, str) else render_fields(request.role, reply)
         return Completion(text, f"scripted-{request.tier}", self.bill)
 
     def count(self, role: str) -> int:

@@ -44,8 +44,10 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
     "moderate": ResearchEffort(
         cycles=2,
         subagents=6,
+        # Twelve named searches and the questions of the topics: of each, the best one or two passages fill the dossier.
+        outline_searches=20,
         hops=2,
-        sections=3,
+        sections=8,
         outline_passages=16,
         plans_first_cycle=False,
         reasons=False,
@@ -58,8 +60,9 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
     "complex": ResearchEffort(
         cycles=4,
         subagents=8,
+        outline_searches=26,
         hops=2,
-        sections=6,
+        sections=8,
         # Of four questions on the manual, each had a group of passages with a subject that its outline lacked.
         reserved_sections=1,
         outline_passages=24,
@@ -84,6 +87,7 @@ def choose_effort(complexity: Complexity, limits: RunLimits) -> ResearchEffort:
         update={
             "cycles": limits.max_cycles or suggested.cycles,
             "subagents": limits.subagents or suggested.subagents,
+            "outline_searches": limits.subagents or suggested.outline_searches,
             "sections": min(scale_sections(suggested.sections, limits.length), limits.max_sections),
         }
     )

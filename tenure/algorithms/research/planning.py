@@ -17,7 +17,6 @@ from tenure.contracts.research.spiral import (
     ActionKind,
     PlannedAction,
     PlanStep,
-    ResearchEffort,
     SpiralState,
     StepAlternative,
     TopicState,
@@ -78,7 +77,7 @@ class ValidatedPlan:
 def validate_plan(
     actions: Sequence[PlannedAction],
     state: SpiralState,
-    effort: ResearchEffort,
+    max_searches: int,
     max_topics: int,
     findings: Sequence[PassageRef] = (),
 ) -> ValidatedPlan:
@@ -87,7 +86,7 @@ def validate_plan(
     Args:
         actions: actions that the planner proposes.
         state: research state.
-        effort: limits of a cycle.
+        max_searches: maximum number of searches of the cycle, and of tasks with the results of searches.
         max_topics: maximum number of topics in the outline.
         findings: passages that the planner was shown; READ and ANALYZE name them by number, from 1.
     """
@@ -105,7 +104,7 @@ def validate_plan(
     needed = _list_needed_searches(actions, state)
     for action in actions:
         if action.action in STEP_KINDS:
-            _add_step(action, state, aims, effort, findings, needed, plan)
+            _add_step(action, state, aims, max_searches, findings, needed, plan)
     _resolve_dependencies(plan)
     _reject_unusable_steps(plan, state, needed)
     return plan
@@ -173,7 +172,7 @@ def _add_step(
     action: PlannedAction,
     state: SpiralState,
     aims: Sequence[TopicState],
-    effort: ResearchEffort,
+    max_searches: int,
     findings: Sequence[PassageRef],
     needed: Collection[str],
     plan: ValidatedPlan,
@@ -191,11 +190,9 @@ def _add_step(
         plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
     elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
         plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
-    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= effort.subagents:
+    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= max_searches:
         what = "searches" if kind in SEARCH_KINDS else "tasks with the results of searches"
-        plan.rejections.append(
-            f"“{_shorten_quote(query)}” was not executed: a cycle has at most {effort.subagents} {what}"
-        )
+        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {max_searches} {what}")
     else:
         number = len(plan.steps) + 1
         plan.steps.append(

@@ -4,6 +4,7 @@ Pure functions; the workflow only defines their order.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tenure.algorithms.claims.verification import needs_sources
@@ -12,6 +13,7 @@ from tenure.algorithms.research.coverage import compute_coverage
 from tenure.algorithms.research.open_parts import select_open_parts
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
+from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
@@ -217,6 +219,23 @@ def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageR
             if rank < len(refs):
                 merged.setdefault(refs[rank].chunk, refs[rank])
     return tuple(merged.values())
+
+
+def order_across_sources(found: Sequence[Sequence[PassageRef]], per_source: int) -> tuple[PassageRef, ...]:
+    """Order passages by their ranks in several lists, the best `per_source` ones of every source before all others.
+
+    A passage of several lists comes before the best one of a single list, which may be on another subject.
+    """
+    scores = fuse_rankings([{ref.chunk: rank for rank, ref in enumerate(refs, 1)} for refs in found])
+    known = {ref.chunk: ref for refs in found for ref in refs}
+    passages = sorted(known.values(), key=lambda ref: (-scores[ref.chunk], ref.chunk))
+    seen: Counter[str] = Counter()
+    first: list[PassageRef] = []
+    rest: list[PassageRef] = []
+    for passage in passages:
+        seen[passage.source] += 1
+        (first if seen[passage.source] <= per_source else rest).append(passage)
+    return (*first, *rest)
 
 
 def order_part_passages(

@@ -46,6 +46,8 @@ class Topic(Contract):
     """Heading of its section."""
     question: str
     """Question that the section answers; it drives retrieval."""
+    queries: tuple[str, ...] = ()
+    """First searches for it that the outliner has named, besides its question."""
 
 
 class Critique(Contract):

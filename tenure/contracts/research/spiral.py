@@ -40,6 +40,8 @@ class ResearchEffort(Contract):
     """Maximum number of research cycles."""
     subagents: int = Field(ge=1, le=8)
     """Maximum number of tasks per cycle."""
+    outline_searches: int = Field(default=0, ge=0)
+    """Maximum number of searches of the first cycle if the outline names them; 0 for the tasks of any cycle."""
     hops: int = Field(ge=1, le=5)
     """Maximum number of dependent searches per task."""
     sections: int = Field(ge=1, le=12)
@@ -51,7 +53,7 @@ class ResearchEffort(Contract):
     outlines: bool = True
     """Whether the outline is drafted; otherwise the question is the only topic."""
     plans_first_cycle: bool = True
-    """Whether the planner plans the first cycle; otherwise rules search for every topic of the outline."""
+    """Whether the planner plans the first cycle; otherwise rules make the searches of the outline."""
     imagines: bool = True
     """Whether hypothetical answers are written for the topics."""
     reasons: bool = True

@@ -132,7 +132,7 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
         ),
     ),
     "max_sections": Limit(
-        6,
+        8,
         "Maximum number of sections of a report; a simple question may get fewer.",
         minimum=1,
         maximum=12,

@@ -1,11 +1,13 @@
 """Criticise the state of the research by its passages, decide whether it continues, and plan the next cycle."""
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
-from tenure.algorithms.text.questions import format_heading, shorten
+from tenure.algorithms.text.grammar.subjects import find_subject
+from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Topic
@@ -60,6 +62,8 @@ class TopicCoverage(RoleInput):
     """Its heading."""
     question: str
     """The question that its section has to answer."""
+    queries: tuple[str, ...] = ()
+    """First searches for it that the outliner has named; empty after the first cycle."""
     coverage: float
     """Share of it that is covered, from 0 to 1."""
     passages: int
@@ -192,7 +196,9 @@ MIN_GAIN = 0.12
 
 
 def fallback(input: PlannerInput, evidence: Evidence) -> PlannerOutput:
-    """Search for feedback first, then for the topics with the least coverage, by their questions and by new names.
+    """Search for feedback first, then for the topics with the least coverage, by their questions.
+
+    Then come the searches that an outliner has named; without any, questions about names in the passages.
 
     After the first cycle it finishes if every topic is covered and little was new, or if most of the budget is used;
     feedback is searched for in any case.
@@ -241,11 +247,17 @@ def _propose_queries(
         yield _ProposedQuery(added.question, added.heading)
     for standing in weak:
         yield _ProposedQuery(standing.question, standing.heading)
+    named = [[_ProposedQuery(query, topic.heading) for query in topic.queries] for topic in input.outline]
+    if any(named):
+        # In turn, so that a limit leaves out the last searches of all topics and not all of the last topics.
+        yield from (query for queries in zip_longest(*named) for query in queries if query)
+        return
     nearest = _find_nearest_topic(input.question, weak or input.outline)
     for bridge in find_bridge_entities(input.question, evidence.passages, asked)[: input.max_searches]:
         yield _ProposedQuery(shorten(bridge.query, 1000), nearest)
     for standing in weak:
-        yield _ProposedQuery(f"{format_heading(input.question)}: {standing.heading}", standing.heading)
+        named_heading = ": ".join(filter(None, (find_subject(input.question), standing.heading)))
+        yield _ProposedQuery(named_heading, standing.heading)
     if input.cycle > 1:
         for heading in [s.heading for s in weak] or [topic.heading for topic in input.latent]:
             yield _ProposedQuery(heading)

@@ -25,7 +25,7 @@ from tenure.contracts.run.run import RunLimits
 from tests.support.passages import reference
 
 
-@pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 6)])
+@pytest.mark.parametrize(("complexity", "sections"), [("simple", 2), ("moderate", 4), ("complex", 8)])
 def test_complexity_sets_the_effort(complexity: Complexity, sections: int) -> None:
     """Without limits of the user the defaults apply, within the maximum number of sections."""
     assert choose_effort(complexity, RunLimits()) == EFFORT_WITHOUT_MODEL[complexity].model_copy(
@@ -38,7 +38,7 @@ def test_limits_override_the_complexity() -> None:
     limits = RunLimits(effort="simple", max_cycles=9, subagents=7, max_sections=1)
 
     assert choose_effort("complex", limits) == EFFORT_WITHOUT_MODEL["simple"].model_copy(
-        update={"cycles": 9, "subagents": 7, "sections": 1}
+        update={"cycles": 9, "subagents": 7, "outline_searches": 7, "sections": 1}
     )
 
 

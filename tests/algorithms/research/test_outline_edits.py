@@ -19,6 +19,14 @@ def set_to(*lines: str, after: OutlineRevision | None = None) -> OutlineRevision
     return revise_outline(after, [OutlineTopic.model_validate(line) for line in lines])
 
 
+def test_a_topic_keeps_its_searches_with_its_question() -> None:
+    """Searches that an outliner has named are for its question, and none is made for another one."""
+    topics = [Topic(heading="Bread", question="How is bread made?", queries=("rye bread",))]
+
+    assert apply_outline(topics, set_to("Bread => Rye")).topics[0].queries == ("rye bread",)
+    assert apply_outline(topics, set_to("Bread | What does bread cost?")).topics[0].queries == ()
+
+
 def test_topics_are_kept_renamed_dropped_and_added() -> None:
     """A kept topic keeps its question unless it has a new one; the order is the user's."""
     wanted = apply_outline(TOPICS, set_to("Wine", "bread => Rye  bread", "Butter | What is it for?"))

@@ -30,7 +30,6 @@ from tenure.contracts.research.spiral import (
     InsertedName,
     PlannedAction,
     PlanStep,
-    ResearchEffort,
     SpiralState,
     StepAlternative,
     TopicState,
@@ -39,7 +38,7 @@ from tenure.contracts.run.run import StepProgress, StepStatus
 from tests.support.passages import reference
 from tests.support.tiers import slow
 
-EFFORT = ResearchEffort(cycles=3, subagents=3, hops=2, sections=4)
+MAX_SEARCHES = 3
 BREAD = TopicState(topic=Topic(heading="Making bread", question="How is bread made?"), coverage=0.6)
 CHEESE = TopicState(topic=Topic(heading="Ripening of cheese", question="How does cheese ripen?"), coverage=0.2)
 STATE = SpiralState(
@@ -60,7 +59,7 @@ def search(query: str, topic: str = "", **others: Any) -> PlannedAction:
 
 
 def planned(*actions: PlannedAction, state: SpiralState = STATE, max_topics: int = 3) -> ValidatedPlan:
-    return validate_plan(actions, state, EFFORT, max_topics, (reference(0.5, "bread"), reference(0.4, "cheese")))
+    return validate_plan(actions, state, MAX_SEARCHES, max_topics, (reference(0.5, "bread"), reference(0.4, "cheese")))
 
 
 def steps(*found: tuple[str, StepStatus, tuple[str, ...]]) -> list[PlanStep]:
@@ -471,8 +470,7 @@ def test_any_valid_plan_is_bounded_and_new(
     actions: Sequence[PlannedAction], state: SpiralState, subagents: int, max_topics: int
 ) -> None:
     """Tasks, topics and texts respect their limits, no query is repeated, no step depends on itself."""
-    effort = EFFORT.model_copy(update={"subagents": subagents})
-    plan = validate_plan(actions, state, effort, max_topics, FINDINGS)
+    plan = validate_plan(actions, state, subagents, max_topics, FINDINGS)
     outline = {aim.topic.heading for aim in state.topics} - set(plan.dropped_topics) | {
         t.heading for t in plan.added_topics
     }
@@ -503,7 +501,7 @@ def test_any_valid_plan_is_bounded_and_new(
 @settings(deadline=None, max_examples=60)
 def test_any_action_is_accepted_or_rejected(actions: Sequence[PlannedAction], state: SpiralState) -> None:
     """Every rejected action has a reason; a cycle has one reason."""
-    plan = validate_plan(actions, state, EFFORT, 6, FINDINGS)
+    plan = validate_plan(actions, state, MAX_SEARCHES, 6, FINDINGS)
     proposed = sum(action.action != "FINISH" for action in actions)
     told = (
         len(plan.steps) + len(plan.added_topics) + len(plan.dropped_topics) + len(plan.questions) + len(plan.rejections)
@@ -549,11 +547,10 @@ def test_acyclic_plans_terminate(needs: list[list[int]], outcomes: list[StepStat
 def test_findings_are_numbered_from_one() -> None:
     """Findings are numbered from one."""
     found: tuple[PassageRef, ...] = (reference(0.5, "bread"),)
+    actions = [action("READ", "More?", passage=1)]
 
-    assert (
-        validate_plan([action("READ", "More?", passage=1)], STATE, EFFORT, 3, found).steps[0].read_passage == found[0]
-    )
-    assert validate_plan([action("READ", "More?", passage=1)], STATE, EFFORT, 3).steps == []
+    assert validate_plan(actions, STATE, MAX_SEARCHES, 3, found).steps[0].read_passage == found[0]
+    assert validate_plan(actions, STATE, MAX_SEARCHES, 3).steps == []
 
 
 def test_outline_of_a_user_is_not_changed() -> None:

@@ -432,7 +432,7 @@ def cycle_of(state: SpiralState, effort: ResearchEffort) -> SpiralState:
     state = state.model_copy(update={"cycle": state.cycle + 1})
     actions = hostile(state.cycle)
     wishes = [Feedback(text=" ".join(action.query[: MAX_QUERY_LENGTH - 1] for action in actions[-3:]))]
-    plan = validate_plan(actions, state, effort, 12, state.unplanned)
+    plan = validate_plan(actions, state, effort.subagents, 12, state.unplanned)
     state = research_state.apply_plan(state, plan, distinct(state.cycle, "critique"), state.cycle)
     state = research_state.record_feedback_queries(state, wishes, plan.steps)
     state = research_state.add_hypothetical_passages(state, {aim.topic.heading: "h" * 4_000 for aim in state.topics})

@@ -169,6 +169,15 @@ def test_gaps_and_lead_ins_are_no_loss() -> None:
     assert not manuscript.is_regression((gap,), ())
 
 
+def test_the_best_passages_of_all_sources_come_first() -> None:
+    """A source has a number of places before the others; a passage of two lists comes before the first one of one."""
+    found = [reference(0.5, name[0], name) for name in ("a1", "a2", "b1", "a3", "c1")]
+
+    assert [p.chunk for p in manuscript.order_across_sources([found], 1)] == ["a1", "b1", "c1", "a2", "a3"]
+    assert [p.chunk for p in manuscript.order_across_sources([found], 2)] == ["a1", "a2", "b1", "c1", "a3"]
+    assert [p.chunk for p in manuscript.order_across_sources([found[:3], found[2:]], 2)][:2] == ["b1", "a1"]
+
+
 def test_lists_are_interleaved_by_rank() -> None:
     """Lists are interleaved by rank."""
     a, b, c = (reference(0.5, "s", name) for name in "abc")

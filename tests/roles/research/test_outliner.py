@@ -1,8 +1,8 @@
-"""Tests of the outliner's fallback."""
+"""Tests of the outliner: its prompt and its fallback."""
 
 from dataclasses import replace
 
-from tenure.roles.research.outliner import OutlinerInput, fallback
+from tenure.roles.research.outliner import OutlinerInput, fallback, render
 from tests.roles.cases import EVIDENCE, QUESTION
 from tests.support.passages import passage
 
@@ -45,3 +45,24 @@ def test_a_long_question_is_shortened() -> None:
     assert all(len(topic.question) <= 1000 for topic in fallback(asked, UNDER_HEADINGS).topics)
     assert len(fallback(asked, EVIDENCE).topics) >= 1
     assert len(fallback(asked.model_copy(update={"question": QUESTION}), replace(EVIDENCE, passages=())).topics) == 1
+
+
+def test_an_undivided_question_is_divided_by_rule() -> None:
+    """Without sub-questions the parts of the question are the topics, each with the subject of the whole."""
+    asked = OutlinerInput(question="How does Zell make bread? What has to be bought?", max_topics=4)
+
+    assert [topic.question for topic in fallback(asked, EVIDENCE).topics] == [
+        "How does Zell make bread?",
+        "Zell: What has to be bought?",
+    ]
+
+
+def test_the_prompt_shows_documents_and_limits() -> None:
+    """Passages are shown by document in their own order, and topics and searches are limited."""
+    first, second = passage("Later.", "rye", start=90), passage("Earlier.", "rye", start=10)
+    asked = OutlinerInput(question="How is bread made?", max_topics=4, max_queries=9)
+    user = render(asked, replace(EVIDENCE, passages=(first, passage("Ovens.", "oven"), second)))[1].content
+
+    assert user.index("Earlier.") < user.index("Later.") < user.index("Ovens.")
+    assert "At most 4 topics, and at most 9 searches in all." in user
+    assert "sub_questions" not in user

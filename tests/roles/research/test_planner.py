@@ -57,7 +57,27 @@ def test_the_fallback_searches_for_the_least_covered_topics_first() -> None:
     assert actions(planned()) == [
         ("SEARCH", YEAST.question, "Yeast"),
         ("SEARCH", FLOUR.question, "Flour"),
-        ("SEARCH", "How is bread made?: Yeast", "Yeast"),
+        ("SEARCH", "bread: Yeast", "Yeast"),
+    ]
+
+
+def test_searches_of_an_outline_are_made_as_they_are() -> None:
+    """After feedback and the questions come the searches of all topics in turn, and none that a rule makes of names."""
+    outline = (
+        FLOUR.model_copy(update={"queries": ("gluten of rye flour", "gluten of wheat flour")}),
+        YEAST.model_copy(update={"queries": ("temperature of dough with yeast",)}),
+    )
+    plan = planned(
+        "Bread was made by Anna Miller.", outline=outline, cycle=1, max_searches=9, feedback=("Say more on rye",)
+    )
+
+    assert actions(plan) == [
+        ("SEARCH", "Say more on rye", ""),
+        ("SEARCH", YEAST.question, "Yeast"),
+        ("SEARCH", FLOUR.question, "Flour"),
+        ("SEARCH", "gluten of rye flour", "Flour"),
+        ("SEARCH", "temperature of dough with yeast", "Yeast"),
+        ("SEARCH", "gluten of wheat flour", "Flour"),
     ]
 
 
@@ -94,8 +114,8 @@ def test_the_fallback_repeats_no_query() -> None:
     done = tuple(ExecutedQuery(query=query, topic="Flour", cycle=1) for query in queries)
 
     assert [query for _, query, _ in actions(planned(executed=done))] == [
-        "How is bread made?: Yeast",
-        "How is bread made?: Flour",
+        "bread: Yeast",
+        "bread: Flour",
         "Yeast",
     ]
     assert actions(planned(outline=(OVEN,))) == [("FINISH", "", "")]
@@ -103,9 +123,7 @@ def test_the_fallback_repeats_no_query() -> None:
 
 def test_headings_are_the_last_queries() -> None:
     """After the questions, the headings of weak topics are searched for, or those that the outline lacks."""
-    done = tuple(
-        ExecutedQuery(query=query, topic="Yeast", cycle=1) for query in (YEAST.question, f"{QUESTION[:-1]}?: Yeast")
-    )
+    done = tuple(ExecutedQuery(query=query, topic="Yeast", cycle=1) for query in (YEAST.question, "bread: Yeast"))
 
     assert actions(planned(outline=(YEAST,), executed=done)) == [("SEARCH", "Yeast", "")]
     assert actions(planned(outline=(OVEN,), latent=(RYE,), max_topics=1)) == [("SEARCH", "Rye", "")]

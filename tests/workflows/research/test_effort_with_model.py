@@ -33,6 +33,7 @@ from tests.support.worlds import (
 from tests.workflows.run.test_agent import until
 from tests.workflows.test_budget import OneByOne, greedy
 from workflows.research.report_phases.dossier import PASSAGES_PER_GAP
+from workflows.research.search_session import PASSAGES_PER_SEARCH
 
 pytestmark = slow
 
@@ -247,6 +248,36 @@ async def test_hypothetical_answers_come_with_the_outline(serving: Serving) -> N
     assert chat.count("hypothetical_document") == 0
     imagined = {(one.query, one.hypothetical_answer) for one in knowledge.searches if one.hypothetical_answer}
     assert imagined >= {(topic["question"], topic["answer"]) for topic in OUTLINE[:2]}
+
+
+async def test_the_outline_names_the_first_searches(serving: Serving) -> None:
+    """The first cycle searches for the questions of the topics and for what the outline names, and nothing else."""
+    queries = [f"rye bread, step {n}" for n in range(8)]
+    topics = [{**OUTLINE[0], "queries": queries}, OUTLINE[1]]
+    knowledge, chat = MemoryKnowledge(KITCHEN), ScriptedChat(story(outliner=says({"topics": topics})))
+    async with serving(chat, knowledge) as stage:
+        request = build_request(effort="moderate", max_cycles=1)
+        await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
+
+    made = [one for one in knowledge.searches if one.k == PASSAGES_PER_SEARCH]
+    assert {one.query for one in made} == {*queries, *(topic["question"] for topic in OUTLINE[:2])}
+    assert not any(one.hypothetical_answer for one in made if one.query in queries)
+    assert (chat.count("planner"), chat.count("query_refiner")) == (0, 0)
+
+
+async def test_an_outliner_reads_what_was_found_for_each_clause(serving: Serving) -> None:
+    """Each clause is searched for with the subject of the question, and each document shows a few passages first."""
+    knowledge, chat = MemoryKnowledge(KITCHEN), ScriptedChat(story())
+    question = "How is the bread of Zell made? We know its mill; what has to be bought for its oven?"
+    request = build_request(effort="moderate").model_copy(update={"question": question})
+    async with serving(chat, knowledge) as stage:
+        await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
+
+    assert {"How is the bread of Zell made?", "Zell: what has to be bought for its oven?"} <= {
+        one.query for one in knowledge.searches
+    }
+    outliner = next(prompt for role, prompt in chat.asked if role == "outliner")
+    assert "<sub_questions>" not in outliner and "At most 8 topics, and at most 12 searches in all." in outliner
 
 
 @pytest.mark.parametrize(

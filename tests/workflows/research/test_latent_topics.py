@@ -49,7 +49,18 @@ async def test_a_group_of_the_first_search_becomes_a_section(serving: Serving) -
     assert "Group 1: passages 1 to 3" in prompts["topic_namer"]
     assert "- Honey (3 passages)" in prompts["planner"]
     assert "Honey" in [section.topic for section in result.sections]
-    assert "At most 5 topics." in prompts["outliner"]
+    assert "At most 7 topics" in prompts["outliner"]
+
+
+async def test_a_moderate_effort_names_no_group(serving: Serving) -> None:
+    """Its outline leaves no room on purpose, so that an outline with few topics costs no further call."""
+    chat = ScriptedChat(story())
+    limits = RunLimits(min_relevance=0.05, max_report_revisions=0, has_model=True, effort="moderate")
+    async with serving(chat, Grouped(KITCHEN | HONEY)) as stage:
+        request = RunRequest(question="How are bread and sweet honey made?", corpora=("kitchen",), limits=limits)
+        await (await stage.start(request)).result()
+
+    assert chat.count("topic_namer") == 0
 
 
 def test_groups_with_a_common_passage_are_one() -> None:

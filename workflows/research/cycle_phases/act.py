@@ -225,7 +225,6 @@ async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: 
 
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     request = loop.request
-    hypothetical = {topic.topic.heading: topic.hypothetical_answer for topic in loop.state.topics}
     # A repeated question makes the same choices with a model, whose cached answers then apply.
     seed = request.question if request.limits.has_model else request.run
     choice = choose_contrastive(loop, step) or choose_strategy(
@@ -244,7 +243,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         step=step,
         strategy=choice.strategy,
         strategy_reason=choice.reason,
-        hypothetical_answer=hypothetical.get(step.topic, ""),
+        hypothetical_answer=_find_hypothetical_answer(loop, step),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),
         corpora=request.corpora,
         databases=request.databases,
@@ -253,12 +252,23 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     )
 
 
+def _find_hypothetical_answer(loop: ResearchLoop, step: PlanStep) -> str:
+    """Return the hypothetical answer of a step's topic.
+
+    The query of a model asks for one thing of a topic, from which an answer to its whole question would lead away.
+    """
+    topic = next((topic for topic in loop.state.topics if topic.topic.heading == step.topic), None)
+    is_specific = topic and loop.request.limits.has_model and step.query != topic.topic.question
+    return topic.hypothetical_answer if topic and not is_specific else ""
+
+
 def _is_planned_by_model(loop: ResearchLoop) -> bool:
-    """Return whether a model has planned the tasks with the findings, or plans the next cycle with those of the tasks.
+    """Return whether a model has named the searches or plans the next cycle with what they find.
 
     It knows more than a refiner of the queries of one task.
     """
-    is_planned = not loop.is_planned_by_rule or loop.state.cycle < loop.request.effort.cycles
+    is_named = not loop.is_planned_by_rule or any(topic.topic.queries for topic in loop.state.topics)
+    is_planned = is_named or loop.state.cycle < loop.request.effort.cycles
     return loop.request.limits.has_model and is_planned
 
 

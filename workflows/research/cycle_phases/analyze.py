@@ -89,11 +89,15 @@ async def extend_dossier(loop: ResearchLoop) -> None:
 
 
 def _can_add_topics(loop: ResearchLoop) -> bool:
-    """Return whether a later plan can add a topic; without a model naming costs nothing."""
+    """Return whether a later plan can add a topic; without a model naming costs nothing.
+
+    With one it costs a call, which only an effort makes that leaves room in its first outline.
+    """
+    effort = loop.request.effort
     if not loop.request.limits.has_model:
         return True
     has_room = len(loop.state.topics) < loop.max_topics and not loop.state.outline_number
-    return has_room and loop.state.cycle < loop.request.effort.cycles
+    return has_room and effort.reserved_sections > 0 and loop.state.cycle < effort.cycles
 
 
 def merge_groups(first: PassageGroups, second: PassageGroups) -> PassageGroups:

@@ -39,7 +39,7 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     plan = validate_plan(
         [_drop_unknown_strategy(action) for action in proposal.plan],
         state,
-        loop.request.effort,
+        loop.max_searches,
         loop.max_topics,
         evidence,
     )
@@ -59,7 +59,7 @@ async def _call_planner(loop: ResearchLoop, evidence: Sequence[PassageRef]) -> P
             question=request.question,
             cycle=state.cycle,
             max_cycles=request.effort.cycles,
-            max_searches=request.effort.subagents,
+            max_searches=loop.max_searches,
             max_topics=loop.max_topics,
             outline=loop.measure_coverage(),
             trend=classify_trend(state.information_gains),

@@ -54,12 +54,19 @@ class ResearchLoop:
 
     @property
     def is_planned_by_rule(self) -> bool:
-        """Whether rules plan this cycle, since a model knows no more than the questions of the topics."""
+        """Whether rules plan this cycle: they make the searches of the outline, and nothing is found yet to judge."""
         return self.state.cycle == 1 and not self.request.effort.plans_first_cycle
 
     @property
+    def max_searches(self) -> int:
+        """Maximum number of searches of this cycle; an outline of a model names more than a plan."""
+        effort = self.request.effort
+        is_outlined = self.is_planned_by_rule and any(topic.topic.queries for topic in self.state.topics)
+        return max(effort.subagents, effort.outline_searches) if is_outlined else effort.subagents
+
+    @property
     def max_topics(self) -> int:
-        """Maximum number of topics of the outline; with a model, every topic costs the calls of a section."""
+        """Maximum number of topics of the outline; without a model, rules may add to those of the effort."""
         return self.request.effort.sections if self.request.limits.has_model else self.request.limits.max_sections
 
     def apply_pending_outline(self) -> None:
@@ -102,6 +109,7 @@ class ResearchLoop:
             TopicCoverage(
                 heading=topic.topic.heading,
                 question=topic.topic.question,
+                queries=topic.topic.queries if self.is_planned_by_rule else (),
                 coverage=topic.coverage,
                 passages=len(topic.passages),
                 open_parts=topic.open_parts,

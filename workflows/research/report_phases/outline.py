@@ -1,5 +1,6 @@
 """Outline the report: explore sub-questions, draft an outline, let a person approve it."""
 
+import asyncio
 from collections.abc import Sequence
 
 from temporalio import workflow
@@ -11,6 +12,7 @@ from workflows.runtime.input_requests import request_input
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import needs_decomposition
     from tenure.algorithms.text.grammar.references import is_standalone
+    from tenure.algorithms.text.grammar.subjects import add_subject, list_clauses
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.research.report import SubQuestion, Topic
@@ -25,6 +27,10 @@ MAX_REWRITER_PASSAGES = 12
 """Passages that the question rewriter reads."""
 PASSAGES_PER_SUB_QUESTION = 16
 """Passages of the search for a sub-question."""
+MIN_OUTLINE_QUERIES = 2
+"""Searches that an outline may name if a person limits those of a cycle to fewer than it may have topics."""
+PASSAGES_PER_DOCUMENT = 3
+"""Passages of a document that an outliner reads before the first ones of other documents."""
 APPROVAL_NUMBER = 1
 """Number of the request to approve the outline: this workflow sends no other request."""
 
@@ -42,15 +48,23 @@ async def outline(context: ReportContext) -> None:
 async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
     request = context.request
     effort = context.effort
-    whole = [SubQuestion(question=request.question)]
-    explored = await _explore_sub_questions(context) if effort.outlines else whole
-    evidence = manuscript.interleave_passages([request.evidence, *(part.evidence for part in explored)])
+    explored: list[SubQuestion] = []
+    sub_questions: tuple[str, ...] = (request.question,)
+    if effort.outlines:
+        is_divided = needs_decomposition(request.question, request.complexity, request.limits)
+        explored = await (_explore_sub_questions(context) if is_divided else _explore_clauses(context))
+        sub_questions = tuple(part.question for part in explored) if is_divided else ()
+    found = [request.evidence, *(part.evidence for part in explored)]
+    evidence = manuscript.order_across_sources(found, PASSAGES_PER_DOCUMENT)
+    max_topics = max(1, effort.sections - effort.reserved_sections)
     output = await context.clients.models.ask(
         outliner.ROLE,
         OutlinerInput(
             question=request.question,
-            sub_questions=tuple(part.question for part in explored),
-            max_topics=max(1, effort.sections - effort.reserved_sections),
+            sub_questions=sub_questions,
+            max_topics=max_topics,
+            # The question of each topic is searched as well.
+            max_queries=max(MIN_OUTLINE_QUERIES, effort.outline_searches - max_topics),
             feedback=tuple(feedback.text for feedback in context.parent.feedback_items),
             preferences=request.experience.preferences,
         ),
@@ -61,19 +75,23 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
     context.update(
         hypothetical_answers={topic.heading.strip(): topic.answer for topic in output.topics if topic.answer.strip()}
     )
-    topics = [Topic(heading=topic.heading.strip(), question=topic.question) for topic in output.topics]
+    topics = [
+        Topic(heading=topic.heading.strip(), question=topic.question, queries=topic.queries) for topic in output.topics
+    ]
     return tuple(manuscript.deduplicate_topics(topics)[: request.limits.max_sections])
+
+
+async def _explore_clauses(context: ReportContext) -> list[SubQuestion]:
+    """Search for each clause of the question, which shows an outliner what the documents hold on its parts."""
+    question = context.request.question
+    clauses = [add_subject(clause, question) for clause in list_clauses(question)]
+    return await asyncio.gather(*(_explore(context, clause, ()) for clause in clauses))
 
 
 async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:
     """Search for the sub-questions, layer by layer; later layers are rewritten with what earlier ones found."""
     question = context.request.question
-    output = await context.clients.models.ask(
-        decomposer.ROLE,
-        DecomposerInput(question=question),
-        summary=question,
-        by_rule=not needs_decomposition(question, context.request.complexity, context.request.limits),
-    )
+    output = await context.clients.models.ask(decomposer.ROLE, DecomposerInput(question=question), summary=question)
     explored: dict[str, SubQuestion] = {}
 
     async def explore(step: PlanStep) -> tuple[PlanStep, None]:
@@ -114,6 +132,8 @@ async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
             query=query,
             corpora=request.corpora,
             k=PASSAGES_PER_SUB_QUESTION,
+            # The mean with the vector of the question keeps “which mistakes are common” on the subject.
+            hypothetical_answer=request.question,
             max_per_source=limits.max_per_source,
         ),
         limits.min_relevance,

@@ -1,0 +1,84 @@
+"""Parse an outline: topics in reading order, each with its question, a hypothetical answer and its first searches."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from tenure.algorithms.text.questions import shorten
+from tenure.roles.base import RoleOutput
+from tenure.roles.entries import Entry, join_lines, split_entries
+
+MAX_TOPICS: Final = 12
+"""Maximum number of topics of an outline, whatever the effort."""
+MAX_QUERIES: Final = 8
+"""Maximum number of searches of a topic."""
+MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS, MAX_ANSWER_CHARACTERS, MAX_QUERY_CHARACTERS = 160, 1000, 1200, 300
+"""Maximum lengths of a heading, of a topic's question, of its hypothetical answer, and of a query."""
+
+# "TOPIC: Bread", "- **SEARCH**: how is rye bread made", "TOPIC 2: Cheese"; in capitals and with a mark after it, since
+# a sentence may begin with such a word.
+_ENTRY = re.compile(
+    r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
+    r"(?P<keyword>TOPIC|QUESTION|ANSWER|SEARCH)(?:[ \t]?\d{1,2})?[*`]{0,3}[ \t]?[:–—-](?P<rest>[^\n]{0,4000})",
+    re.MULTILINE,
+)
+
+
+class PlannedTopic(BaseModel):
+    """A topic."""
+
+    model_config = ConfigDict(frozen=True)
+
+    heading: str
+    """Its heading."""
+    question: str
+    """The question that its section has to answer."""
+    answer: str = ""
+    """The paragraph of an ideal source on it; empty for none."""
+    queries: tuple[str, ...] = ()
+    """Searches for it besides its question."""
+
+
+class OutlinerOutput(RoleOutput):
+    """The outline."""
+
+    topics: tuple[PlannedTopic, ...]
+    """Topics in reading order."""
+
+
+def parse_outline(text: str) -> OutlinerOutput:
+    """Return an outline by its entries; a topic without a question asks for its heading.
+
+    Raises:
+        ValueError: the text has no topic; the message is addressed to the model.
+    """
+    topics = tuple(_read_topics(list(split_entries(_ENTRY, text))))[:MAX_TOPICS]
+    if not topics:
+        raise ValueError("it contains no topic: write `TOPIC: heading`, and below it QUESTION, ANSWER and SEARCH.")
+    return OutlinerOutput(topics=topics)
+
+
+def _read_topics(entries: list[Entry]) -> Iterator[PlannedTopic]:
+    starts = [n for n, entry in enumerate(entries) if entry.keyword == "TOPIC" and entry.text]
+    for start, end in pairwise([*starts, len(entries)]):
+        heading = shorten(_take_line(entries[start].text).strip("[]*`"), MAX_HEADING_CHARACTERS)
+        texts: dict[str, list[str]] = {"QUESTION": [], "ANSWER": [], "SEARCH": []}
+        for entry in entries[start + 1 : end]:
+            if entry.keyword in texts and entry.text:
+                text = _take_line(entry.text) if entry.keyword == "SEARCH" else entry.text
+                texts[entry.keyword].append(join_lines(text))
+        queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in texts["SEARCH"])
+        yield PlannedTopic(
+            heading=heading,
+            question=shorten(next(iter(texts["QUESTION"]), heading), MAX_QUESTION_CHARACTERS),
+            answer=shorten(next(iter(texts["ANSWER"]), ""), MAX_ANSWER_CHARACTERS),
+            queries=tuple(queries)[:MAX_QUERIES],
+        )
+
+
+def _take_line(text: str) -> str:
+    """Return the first line of an entry; a line after it is a remark of the model."""
+    return join_lines(text.partition("\n")[0])
