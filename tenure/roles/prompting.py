@@ -64,6 +64,8 @@ class WrittenSentence(BaseModel):
     """Numbers of the passages it rests on; empty only for a gap or a lead-in."""
     kind: ClaimKind = "fact"
     """`fact`, `inference` from its passages, `gap` in what the passages say, or `lead_in` to what comes next."""
+    query: SkipJsonSchema[str] = ""
+    """Search for what a gap calls unknown; only in text forms of a report."""
 
 
 class WrittenRow(BaseModel):
@@ -147,7 +149,8 @@ def cite_sentence(sentence: WrittenSentence, passages: Sequence[Passage], label:
     """Return a sentence with verbatim citations; marks that a model wrote into the text are citations as well."""
     text, marked = _split_marks(sentence.text.strip(), len(passages))
     numbers = (*sentence.passages, *marked)
-    return cite_claim(text, numbers, passages, kind=sentence.kind, label=label, column=column)
+    claim = cite_claim(text, numbers, passages, kind=sentence.kind, label=label, column=column)
+    return claim.model_copy(update={"query": sentence.query}) if claim.kind == "gap" else claim
 
 
 _MARK = re.compile(r"(?<!\s)\s*+(?<!\w)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\](?!\()|(?<=\w)\[(\d{1,3})\](?=[.!?]?\s*\Z)")

@@ -26,7 +26,8 @@ MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 1000, 300
 # with a number or a colon, since lines of an edit may begin with such words, as those of SQL do.
 _ENTRY = re.compile(
     r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
-    r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)|(?:SECTION|SEARCH|CONSIDER|DONE)\b)"
+    r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK|OPEN)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)"
+    r"|(?:SECTION|SEARCH|CONSIDER|DONE)\b)"
     r"(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
@@ -101,6 +102,8 @@ class ReportReviewerOutput(RoleOutput):
     """Sentences to add."""
     blocks: tuple[NumberedBlocks, ...] = ()
     """Blocks to add."""
+    still_open: tuple[int, ...] = ()
+    """Numbers of the statements of absence that the passages found for them do not answer."""
     queries: tuple[str, ...] = ()
     """Searches for missing evidence."""
     considerations: tuple[str, ...] = ()
@@ -144,6 +147,7 @@ def parse_review(text: str) -> ReportReviewerOutput:
             for number, rest in _read_numbered(entries, "BLOCK")
             if (blocks := parse_blocks(rest))
         )[:MAX_EDITS],
+        still_open=tuple(number for number, _ in _read_numbered(entries, "OPEN", _NUMBERS))[:MAX_EDITS],
         queries=_list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
         considerations=_list_texts(entries, "CONSIDER", MAX_CRITIQUE_CHARACTERS)[:MAX_CONSIDERATIONS],
     )

@@ -43,6 +43,8 @@ _LABEL = re.compile(r"\A(\*\*|__)((?:(?!\1)\S)+(?:\s(?:(?!\1)\S)+){0,7})\1[.:]?\
 _CODE_SPAN = re.compile(r"(`[^`]*`)")
 # "(search: sync interval cost)" after something that is not known.
 _SEARCH = re.compile(r"\s?\(\s?search:((?:[^()]|\([^()]{0,100}\)){3,300})\)", re.IGNORECASE)
+# "How it is translated, and whether it has a counterpart": two things that are not known.
+_NEXT_QUESTION = re.compile(r",\s(?:and|or)\s(?=(?:whether|how|which|what|when|where|why|who)\b)", re.IGNORECASE)
 # "[3" and "(search: sync int" at the end of an incomplete report.
 _OPEN_MARK = re.compile(r"\s?\[[^\]\n]{0,60}\Z")
 _OPEN_SEARCH = re.compile(r"\s?\(\s?(?:s?e?a?r?c?h?|search:[^\n]{0,400})\Z", re.IGNORECASE)
@@ -54,6 +56,8 @@ MAX_SENTENCE_CHARACTERS = 2000
 """Maximum characters of a sentence, an item or a cell."""
 MAX_TITLE_CHARACTERS, MAX_SHORT_ANSWER_CHARACTERS = 200, 200
 """Maximum lengths of the title and of the short answer."""
+MAX_QUERY_CHARACTERS = 300
+"""Maximum length of a search that is made of a statement of absence."""
 MAX_HEADING_CHARACTERS = 120
 """Maximum length of a sub-heading."""
 MAX_PREVIEW_CHARACTERS = 60_000
@@ -87,8 +91,6 @@ class WrittenReport(RoleOutput):
     """The answer in a few words; empty if there is none."""
     parts: tuple[WrittenPart, ...] = ()
     """The parts in reading order."""
-    queries: tuple[str, ...] = ()
-    """Searches for what the report says is not known, in reading order."""
 
 
 class _Marked(NamedTuple):
@@ -113,7 +115,6 @@ class _Parts:
         self._subheading = ""
         self.title = ""
         self.short_answer = ""
-        self.queries: list[str] = []
 
     def add_heading(self, heading: _Heading) -> None:
         name = normalize_heading(heading.text)
@@ -151,8 +152,6 @@ class _Parts:
             answer, _, others = text.partition("\n")
             if len(answer) <= MAX_SHORT_ANSWER_CHARACTERS:
                 self.short_answer, text = _read_marks(answer.strip(" *_")).text.rstrip("."), others
-        if kind == "gaps":
-            text = self._take_queries(text)
         if kind == "section" and (label := _LABEL.match(text)):
             lead_in = WrittenSentence(text=f"**{label[2].rstrip(' .:')}**", passages=(), kind="lead_in")
             self.add_sentences("paragraph", [lead_in])
@@ -163,15 +162,14 @@ class _Parts:
         if sentences:
             self.add_block(WrittenBlock(kind=kind, sentences=tuple(sentences)))
 
-    def read_item(self, text: str) -> WrittenSentence | None:
-        is_gap = self._current[0] == "gaps"
-        return _read_unit(self._take_queries(text) if is_gap else text, "gap" if is_gap else None)
-
-    def _take_queries(self, text: str) -> str:
-        """Return a statement of absence without its searches, which are kept; one without them is its own search."""
-        stated = _SEARCH.sub("", text)
-        self.queries += _SEARCH.findall(text) or [_read_marks(stated).text[:300]]
-        return stated
+    def read_items(self, text: str) -> list[WrittenSentence]:
+        """Return an item as a sentence; several questions that are not answered as several gaps with their searches."""
+        if self._current[0] != "gaps":
+            return [unit for unit in [_read_unit(text, None)] if unit]
+        *others, last = _NEXT_QUESTION.split(text)
+        words = " ".join(_SEARCH.findall(last))
+        pieces = [*(f"{piece} (search: {piece} {words})" for piece in others), last]
+        return [unit for piece in pieces if (unit := _read_unit(piece[:1].upper() + piece[1:], "gap"))]
 
     def build(self) -> WrittenReport:
         return WrittenReport(
@@ -181,7 +179,6 @@ class _Parts:
                 WrittenPart(kind=kind, heading=heading, blocks=tuple(blocks))
                 for (kind, heading), blocks in self._blocks.items()
             ),
-            queries=tuple(dict.fromkeys(query for text in self.queries if (query := " ".join(text.split())))),
         )
 
 
@@ -283,8 +280,8 @@ def _add_list(tokens: Sequence[Token], kind: ClaimBlockKind, parts: _Parts) -> N
         items.clear()
 
     for token in tokens:
-        if token.type == "inline" and (item := parts.read_item(" ".join(token.content.split()))):
-            items.append(item)
+        if token.type == "inline":
+            items += parts.read_items(" ".join(token.content.split()))
         elif token.type in ("fence", "code_block"):
             flush()
             _add_code(token, parts)
@@ -308,7 +305,7 @@ def _add_table(tokens: Sequence[Token], parts: _Parts) -> None:
             rows_ = tuple(written[start : start + MAX_TABLE_ROWS])
             parts.add_block(WrittenBlock(kind="table", columns=columns, rows=rows_))
         return
-    parts.add_sentences("bullets", [item for row in body for cell in row if (item := parts.read_item(cell))])
+    parts.add_sentences("bullets", [item for row in body for cell in row for item in parts.read_items(cell)])
 
 
 def _read_rows(tokens: Sequence[Token]) -> Iterator[list[str]]:
@@ -324,12 +321,14 @@ def _read_rows(tokens: Sequence[Token]) -> Iterator[list[str]]:
 
 def _read_cell(text: str, row_numbers: Sequence[int]) -> WrittenSentence:
     """Return a cell; one without a mark rests on the passages that the name of its row cites."""
-    marked = _read_marks(text)
-    is_gap = not marked.text.strip("–—- ") or marked.kind == "gap"
+    marked = _read_marks(_SEARCH.sub("", text))
+    stated = marked.text if marked.text.strip("–—- ") else ""
+    is_gap = not stated or marked.kind == "gap"
     return WrittenSentence(
-        text=marked.text[:MAX_SENTENCE_CHARACTERS] if marked.text.strip("–—- ") else NOT_STATED,
+        text=stated[:MAX_SENTENCE_CHARACTERS] or NOT_STATED,
         passages=() if is_gap else (marked.numbers or tuple(row_numbers))[:MAX_CITATIONS],
         kind="gap" if is_gap else marked.kind,
+        query=_read_query(text, stated) if is_gap else "",
     )
 
 
@@ -343,7 +342,7 @@ def _add_code(token: Token, parts: _Parts) -> None:
 
 
 def _read_unit(text: str, kind: ClaimKind | None) -> WrittenSentence | None:
-    """Return one item as a sentence, whatever sentences it has, without searches of what is not known."""
+    """Return one item as a sentence, whatever sentences it has; a gap without a search is its own search."""
     marked = _read_marks(_SEARCH.sub("", text))
     if not marked.text.strip(" .*_-–"):
         return None
@@ -351,14 +350,22 @@ def _read_unit(text: str, kind: ClaimKind | None) -> WrittenSentence | None:
     if found == "fact" and not marked.numbers and marked.text.endswith(":"):
         found = "lead_in"
     return WrittenSentence(
-        text=marked.text[:MAX_SENTENCE_CHARACTERS], passages=marked.numbers[:MAX_CITATIONS], kind=found
+        text=marked.text[:MAX_SENTENCE_CHARACTERS],
+        passages=marked.numbers[:MAX_CITATIONS],
+        kind=found,
+        query=_read_query(text, marked.text) if found == "gap" else "",
     )
+
+
+def _read_query(text: str, stated: str) -> str:
+    """Return the searches of a statement of absence; without one the statement itself."""
+    return " ".join(" ".join(_SEARCH.findall(text)).split()) or stated[:MAX_QUERY_CHARACTERS]
 
 
 def _read_sentences(text: str, kind: ClaimKind | None) -> tuple[WrittenSentence, ...]:
     """Return the sentences of a paragraph; one without a mark rests on the next mark of the paragraph."""
     line = _STOP_BEFORE_MARKS.sub(r"\2\1", _EMPHASISED_STOP.sub(r"\2\1", " ".join(text.split())))
-    spans = [sentence.text for sentence in split_sentences(line)] or [line]
+    spans = list(_split_at_stops(line)) or [line]
     if len(spans) > 1 and _LABEL.match(spans[0]):
         spans = [f"{spans[0]} {spans[1]}", *spans[2:]]
     units = [unit for span in spans if (unit := _read_unit(span, kind))]
@@ -372,6 +379,15 @@ def _read_sentences(text: str, kind: ClaimKind | None) -> tuple[WrittenSentence,
             unit = unit.model_copy(update={"passages": following, "kind": following_kind})
         read.append(unit)
     return tuple(reversed(read))
+
+
+def _split_at_stops(line: str) -> Iterator[str]:
+    """Yield the sentences of a line, each with the search that follows it, whose words may have stops."""
+    pieces = _SEARCH.split(line)
+    for piece, query in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
+        *others, last = [sentence.text for sentence in split_sentences(piece)] or [piece]
+        yield from others
+        yield f"{last} (search: {query})" if query else last
 
 
 def _read_marks(text: str) -> _Marked:

@@ -388,7 +388,7 @@ CASES: dict[str, Case] = {
                 **REPORT,
                 text=TEXT,
                 requests=("The hours of rising are missing",),
-                queries=("hours of rising",),
+                searches={"hours of rising": (2, 1)},
                 first_new=3,
                 earlier_critiques=("There is little on Making bread",),
             ),

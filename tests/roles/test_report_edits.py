@@ -22,6 +22,7 @@ WRONG 12 refuted 0.95: passage 3 says two hours.
 WRONG 13 neutral
 REPLACE 12: It rises for two hours [3, 8].
 DELETE 14, 17 and 18 – they repeat others.
+OPEN 20 and 21: passage 5 gives the age of wheat only.
 ADD 0: It depends on the flour [1, i].
 BLOCK 12:
 | Flour | Time |
@@ -54,7 +55,7 @@ def test_each_entry_is_read() -> None:
     assert [(one.number, one.sentence.text, one.sentence.passages) for one in review.replace] == [
         (12, "It rises for two hours.", (3, 8))
     ]
-    assert review.delete == (14, 17, 18)
+    assert (review.delete, review.still_open) == ((14, 17, 18), (20, 21))
     assert [(one.number, one.sentence.text, one.sentence.kind) for one in review.add] == [
         (0, "It depends on the flour.", "inference")
     ]

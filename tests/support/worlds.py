@@ -217,7 +217,10 @@ class MemoryKnowledge:
         parts = {part.heading: tuple(numbers[ref.chunk] for ref in part.passages) for part in request.found}
         known = request.dossier.parts
         merged = {name: tuple(dict.fromkeys((*known.get(name, ()), *own))) for name, own in parts.items()}
-        return request.dossier.model_copy(update={"passages": passages, "parts": {**known, **merged}})
+        gaps = {part.gap.query: parts[part.heading] for part in request.found if part.gap}
+        searches = {**request.dossier.searches, **gaps}
+        update = {"passages": passages, "parts": {**known, **merged}, "searches": searches}
+        return request.dossier.model_copy(update=update)
 
     def group_passages(self, request: GroupRequest) -> GroupReply:
         """Group passages by their documents."""

@@ -111,6 +111,25 @@ async def test_writing_reserve_pays_for_the_report(serving: Serving) -> None:
     assert result.decisions[-1] == "Ended because the budget of 24 model calls was used up. Missing: further searches."
 
 
+async def test_a_second_review_may_use_the_reserve(serving: Serving) -> None:
+    """The review of what a first one has searched for is paid from the part that is held back for the report."""
+    limits = {"effort": "moderate", "has_model": True, "max_report_revisions": 2}
+
+    def build_chat() -> ScriptedChat:
+        planner = in_turn(plans(search("How long does the dough rise?")), FINISH)
+        return ScriptedChat(story(planner=planner, report_reviewer=in_turn("SEARCH: age of flour", "DONE")))
+
+    complete, chat = build_chat(), build_chat()
+    await finished(serving, complete, asked(**limits), OneByOne(KITCHEN))
+    before = [role for role, _ in complete.asked].index("report_writer")
+    # One call more than the research needs and the reserve: the first review has used it up.
+    max_calls = before + 1 + WRITING_RESERVE_CALLS
+    result = await finished(serving, chat, asked(**limits, max_calls=max_calls), OneByOne(KITCHEN))
+
+    assert (complete.count("report_reviewer"), chat.count("report_reviewer")) == (2, 2)
+    assert "report_reviewer" not in {call.role for call in result.fallbacks}
+
+
 async def test_a_budget_that_ends_after_the_work_ends_nothing_early(serving: Serving) -> None:
     """If the budget is used up when report and review are written, nothing is missing and the run is done."""
     complete = ScriptedChat(story(planner=in_turn(plans(search("How long does the dough rise?")), FINISH)))

@@ -178,8 +178,9 @@ _MEASURES = frozenset(
     )
 )
 """Stems of units; a number of them is no count of what a text lists."""
+# "4 nodes" and "three nodes", but not the "11.0 Cargo" of "1.11.0 Cargo".
 _QUANTITY = re.compile(
-    rf"\b(?<!\d,)(\d[\d,]*+(?:\.\d++)?+|{'|'.join(_NUMBER_WORDS)})[\s-]++([^\W\d_]{{2,}})", re.IGNORECASE
+    rf"\b(?<!\d[,.])(\d[\d,]*+(?:\.\d++)?+|{'|'.join(_NUMBER_WORDS)})[\s-]++([^\W\d_]{{2,}})", re.IGNORECASE
 )
 
 

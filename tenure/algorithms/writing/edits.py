@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 
-_FORM = frozenset(Claim.model_fields) - {"text", "kind", "status", "confidence", "citations", "tainted"}
+_FORM = frozenset(Claim.model_fields) - {"text", "kind", "status", "confidence", "citations", "tainted", "query"}
 """Fields with the place of a claim in its block; a replacement keeps them."""
 _RUNNING_TEXT = ("paragraph", "bullets", "numbered")
 """Kinds of blocks that take further sentences."""

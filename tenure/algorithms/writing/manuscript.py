@@ -19,7 +19,7 @@ from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
 from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
-from tenure.contracts.research.dossier import Dossier, PartPassages
+from tenure.contracts.research.dossier import Dossier, Gap, PartPassages
 from tenure.contracts.research.report import Critique, ReportPart, ReportText, SectionDraft, SectionVerdict, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.result.result import CritiqueRecord
@@ -301,8 +301,13 @@ def build_critiques(
     asked: list[Critique] = []
     for query, heading in zip(queries, _find_nearest_headings(queries, topics), strict=True):
         reason = next((why for name, why in critiques.items() if names.get(name.casefold()) == heading), "")
-        asked.append(Critique(topic=heading or None, critique=reason or f"Nothing states “{query}”.", query=query))
+        asked.append(Critique(topic=heading or None, critique=reason or describe_search(query), query=query))
     return asked
+
+
+def describe_search(query: str) -> str:
+    """Return the request of a review for a search, which says nothing about the documents."""
+    return f"The results of a search for “{query}” are missing."
 
 
 def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> list[str]:
@@ -313,12 +318,20 @@ def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> lis
 
 
 def group_by_part(
-    queries: Sequence[str], found: Sequence[Sequence[PassageRef]], topics: Sequence[Topic]
+    queries: Sequence[str], found: Sequence[Sequence[PassageRef]], topics: Sequence[Topic], gaps: Sequence[Gap] = ()
 ) -> list[PartPassages]:
-    """Return the passages that searches have found, by the part that shares most words with each search."""
+    """Return the passages that searches have found, by the part that shares most words with each search.
+
+    Args:
+        queries: the searches.
+        found: the passages of each.
+        topics: the outline.
+        gaps: gaps for which the searches were made, in their order; empty for others.
+    """
+    headings = _find_nearest_headings(queries, topics)
     return [
-        PartPassages(heading=heading, passages=tuple(passages))
-        for heading, passages in zip(_find_nearest_headings(queries, topics), found, strict=True)
+        PartPassages(heading=heading, passages=tuple(passages), gap=gap)
+        for heading, passages, gap in zip(headings, found, gaps or [None] * len(queries), strict=True)
     ]
 
 

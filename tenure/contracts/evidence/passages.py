@@ -70,6 +70,8 @@ class Claim(Contract):
     """Part of an excerpt that the claim is; its text is then verbatim."""
     answers: bool = False
     """Whether it is a part of an excerpt that answers the question of its section."""
+    query: str = ""
+    """Search for what a gap calls unknown; empty elsewhere."""
 
     @property
     def statement(self) -> str:

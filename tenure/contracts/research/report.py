@@ -117,8 +117,6 @@ class ReportText(Contract):
     """Answer in a few words; empty if there is none."""
     parts: tuple[ReportPart, ...] = ()
     """The parts in reading order."""
-    queries: tuple[str, ...] = ()
-    """Searches for what its writer found no passage for."""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -158,6 +156,8 @@ class ReportReview(Contract):
 
     text: ReportText
     """The text with verdicts and edits."""
+    queries: tuple[str, ...] = ()
+    """Searches for what it lacks."""
     verdicts: tuple[SectionVerdict, ...] = ()
     """Verdicts on its parts."""
     considerations: tuple[str, ...] = ()
@@ -166,6 +166,8 @@ class ReportReview(Contract):
     """Sentences that the review found unsupported and replaced or deleted."""
     removed: tuple[Claim, ...] = ()
     """Unsupported claims that it deleted."""
+    unanswered: tuple[str, ...] = ()
+    """Gaps that are left out, since it does not say whether the passages found for them close them."""
     refused_edits: int = 0
     """Number of edits that named no sentence of the text, or no passage."""
 

@@ -21,6 +21,7 @@ from tenure.algorithms.writing.manuscript import interleave_passages
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.dossier import Dossier, DossierRequest
+from tenure.knowledge.search.gap_passages import find_gap_passages
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.errors import UnknownChunk
 from tenure.knowledge.store.schema import build_chunk_table_name
@@ -82,6 +83,11 @@ class _Selection:
 def extend_dossier(store: Store, dimensions: int, request: DossierRequest) -> Dossier:
     """Return a dossier with the passages of a request, as far as they fit; known ones keep their numbers."""
     dossier = request.dossier
+    parts = tuple(
+        part.model_copy(update={"passages": find_gap_passages(store, dimensions, request.corpora, dossier, part)})
+        for part in request.found
+    )
+    request = request.model_copy(update={"found": parts})
     candidates = interleave_passages([part.passages for part in request.found])
     loaded = _load(store, dimensions, (*dossier.passages, *candidates))
     known = {ref.chunk: loaded[ref.chunk] for ref in dossier.passages if ref.chunk in loaded}
@@ -173,15 +179,18 @@ def _build(
     passages = (*dossier.passages, *_order_by_document(selection))
     numbers = {ref.chunk: number for number, ref in enumerate(passages, 1)}
     numbers |= {copy: numbers[original] for copy, original in selection.copies.items()}
-    parts = dict(dossier.parts)
+    parts, searches = dict(dossier.parts), dict(dossier.searches)
     for part in request.found:
         around = [ref for passage in part.passages for ref in neighbours.get(passage.chunk, ())]
-        own = (numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
+        own = dict.fromkeys(numbers[ref.chunk] for ref in (*part.passages, *around) if ref.chunk in numbers)
         parts[part.heading] = tuple(dict.fromkeys((*parts.get(part.heading, ()), *own)))
+        if part.gap:
+            searches[part.gap.query] = tuple(own)
     wanted = dict.fromkeys((*dossier.omitted, *(ref.chunk for ref in found)))
     return Dossier(
         passages=passages,
         parts=parts,
+        searches=searches,
         tokens=dossier.tokens + selection.tokens,
         omitted=tuple(chunk for chunk in wanted if chunk not in numbers),
     )

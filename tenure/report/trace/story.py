@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from tenure.algorithms.coding import programs
 from tenure.algorithms.research.planning import STEP_KINDS
 from tenure.algorithms.research.research_state import describe_positions
+from tenure.algorithms.writing.manuscript import describe_search
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
 from tenure.contracts.knowledge.memory import RememberRequest
@@ -533,7 +534,7 @@ def _reflections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedRef
         review = _output(call, ReportReview) if call.result else None
         if review is None:
             continue
-        searches = (Critique(critique=f"Nothing states “{query}”.", query=query) for query in review.text.queries)
+        searches = (Critique(critique=describe_search(query), query=query) for query in review.queries)
         yield TracedReflection(
             generation=generation, critiques=tuple(searches), further_considerations=review.considerations
         )

@@ -1,7 +1,9 @@
 """Review a report against its dossier and answer with verdicts and edits, by the numbers of its sentences."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from tenure.algorithms.claims.absence import find_unread_gaps, list_absences
 from tenure.algorithms.claims.verification import (
     demote_unsourced_claim,
     find_unchecked_claims,
@@ -17,7 +19,7 @@ from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
 from tenure.roles.dossier_prompting import build_messages, render_requests
 from tenure.roles.prompting import cite_block, cite_sentence, find_passage_numbers, render_preferences
 from tenure.roles.report_edits import NumberedSentence, ReportReviewerOutput, parse_review
-from tenure.roles.report_markdown import CLOSING_HEADING, GAPS_HEADING, WrittenReport
+from tenure.roles.report_markdown import CLOSING_HEADING, GAPS_HEADING, MAX_QUERY_CHARACTERS, WrittenReport
 from tenure.roles.writing import report_writer
 from tenure.roles.writing.report_writer import ReportWriterInput
 
@@ -26,9 +28,10 @@ SYSTEM = DOSSIER_SYSTEM
 
 TASK = """Review the draft as a strict and fair editor who has not written it, sentence by sentence, against its
 passages. Change only what matters to a reader who relies on it. Look for, in this order: statements that their
-passages do not support, above all numbers, names, negations, directions and conditions; statements of absence and empty
-cells that a passage answers; parts of the question left unanswered although passages answer them; requests that are not
-met; statements that contradict or repeat each other; an answer that does not decide.
+passages do not support, above all numbers, names, negations, directions and conditions; statements of absence, “first”
+or “only” of the sources, and empty cells, if a passage answers or contradicts them; parts of the question left
+unanswered although passages answer them; requests that are not met; statements that contradict or repeat each other; an
+answer that does not decide.
 
 Answer with entries, each at the start of a line, and nothing else:
 SECTION heading: NONE – or REWRITE or SEARCH, and why, in one sentence; one entry for each section. REWRITE if the text
@@ -38,15 +41,18 @@ confidence. An inference is right if it follows from all passages that it cites 
 REPLACE 12: the new sentence with its marks [3, 8]; of a cell or a definition only its text. Change no more of a
 sentence than you must.
 DELETE 14, 17 – sentences that cannot be corrected, repeat others, or state an absence that is none.
+OPEN 16: a statement of absence that stays open after you have read the passages found for it, and in a few words what
+is nearest in them. One that was searched for and has no OPEN, REPLACE or DELETE is left out of the report.
 ADD 12: a new sentence with its marks, after sentence 12 and in its block; 0 for the start of the draft.
 BLOCK 12: a new paragraph, list, table or code after the block of sentence 12, in Markdown on the lines below.
 SEARCH: one search, in words of a text that would state what is missing; words that the passages lack are allowed.
 CONSIDER: a framework, a connection or a next question beyond the sources that would help this reader; without marks,
 at most two entries; none is better than a weak one.
-DONE – alone, if nothing matters.
+DONE – if nothing else matters.
 
-An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or
-narrowed to what stays open. Text reads well after your edits. Matters of taste need no edit."""
+An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or, by
+REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: words)”.
+Text reads well after your edits. Matters of taste need no edit."""
 
 LAST_TASK = "No further search is possible, so there is no SEARCH."
 """Addition if the results of a search could not be read."""
@@ -59,10 +65,10 @@ class ReportReviewerInput(ReportWriterInput):
     """The current text."""
     requests: tuple[str, ...] = ()
     """Critiques and feedback that the edits have to meet."""
-    queries: tuple[str, ...] = ()
-    """Searches made since the text was written."""
+    searches: dict[str, tuple[int, ...]] = {}
+    """Numbers of the passages found by each search since the text was written, best first."""
     first_new: int = 0
-    """Number of the first passage that these searches have found; 0 for none."""
+    """Number of the first passage that its author has not read; 0 for none."""
     earlier_critiques: tuple[str, ...] = ()
     """Critiques of earlier reviews."""
     may_search: bool = True
@@ -90,14 +96,24 @@ def render(input: ReportReviewerInput, evidence: Evidence) -> list[Message]:
 
 
 def _render_searches(input: ReportReviewerInput, passages: int) -> str:
-    made = render_requests(
-        "Searches made since the draft was written, for what it calls unknown or lacks", input.queries
-    )
-    if not made:
+    """Render the searches for statements of absence, each with the passages that it has found."""
+    if not input.searches:
         return ""
-    if not input.first_new or input.first_new > passages:
-        return f"{made}\nThey found no new passage."
-    return f"{made}\nThey found all passages from number {input.first_new} on; the draft was written without them."
+    numbers: dict[str, list[int]] = {}
+    for one in list_absences(input.text):
+        numbers.setdefault(one.gap.query, []).append(one.number)
+    found = []
+    for query, places in input.searches.items():
+        at = f"sentence {', '.join(map(str, numbers[query]))}" if query in numbers else "not in the draft"
+        shown = ", ".join(str(number) for number in places if number <= passages)
+        found.append(f"{at}: “{query}” found {shown or 'nothing'}")
+    listed = render_requests(
+        "Searches made since the draft was written, by meaning and by exact names, for what it calls unknown or lacks, "
+        "each with the passages that it found, best first",
+        found,
+    )
+    is_new = 0 < input.first_new <= passages
+    return f"{listed}\nThe draft was written without passages {input.first_new} to {passages}." if is_new else listed
 
 
 def number_sentences(text: ReportText, evidence: Evidence) -> str:
@@ -159,9 +175,16 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
         for n in sorted(list_named_sentences(edits))
         if 1 <= n <= len(claims) and claims[n - 1].status not in ("supported", "unverified")
     }
+    answered = {*list_named_sentences(edits), *output.still_open}
+    unanswered = [
+        one for one in find_unread_gaps(judged, input.searches, input.first_new) if one.number not in answered
+    ]
+    edits = replace(edits, deletions={*edits.deletions, *(one.number for one in unanswered)})
     text, misplaced = _apply_edits(judged, edits)
     return ReportReview(
-        text=text.model_copy(update={"queries": output.queries}),
+        text=text,
+        queries=output.queries,
+        unanswered=tuple(one.claim.text for one in unanswered),
         verdicts=tuple(
             SectionVerdict(heading=one.heading, action=one.action, critique=one.critique) for one in output.sections
         ),
@@ -238,7 +261,10 @@ def _cite_replacement(edit: NumberedSentence, claims: Sequence[Claim], evidence:
     before = claims[edit.number - 1] if 1 <= edit.number <= len(claims) else Claim(text="")
     name = before.statement.removesuffix(before.text)
     sentence = edit.sentence.model_copy(update={"text": edit.sentence.text.removeprefix(name) or edit.sentence.text})
-    return cite_sentence(sentence, evidence.passages, before.label, before.column)
+    after = cite_sentence(sentence, evidence.passages, before.label, before.column)
+    # The rest of a gap was searched for with the whole, unless its search has other words.
+    narrowed = before.query and after.kind == "gap" and after.query == after.text[:MAX_QUERY_CHARACTERS]
+    return after.model_copy(update={"query": before.query}) if narrowed else after
 
 
 def _are_usable(made: Sequence[BlockAddition]) -> bool:

@@ -9,7 +9,7 @@ from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.writing.brief import BriefPart, build_brief
 from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
-from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.passages import Block, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportPart, ReportPartKind, ReportText, Topic
@@ -68,8 +68,8 @@ The answer in one to five sentences: what decides it first, then the conditions 
 Only if a reader needs more than the answer: steps, a list, an example or code from the passages. Nothing twice.
 
 ## {GAPS_HEADING}
-Only if the passages leave open something that the question asks for: one specific thing to a list item, ended by a
-search in words of a text that would state it: “- … [?] (search: words)”."""
+Only if the passages leave open something that the question asks for: one specific thing to a list item, two things in
+two items, each ended by a search in words of a text that would state it: “- … [?] (search: words)”."""
 
 REPORT_TASK = f"""Write the report, as Markdown:
 
@@ -97,9 +97,10 @@ What follows for the reader and no single source says: recommendations by situat
 because of these facts), each marked as an inference, at most six. Left out if the question calls for no decision.
 
 ## {GAPS_HEADING}
-What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, the most
-important first, each ended by a search in words of a text that would state it; words that the passages lack are
-allowed in a search: “- … [?] (search: words)”. An absence is stated here and nowhere else. Left out if nothing is.
+What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, two things
+in two items, the most important first, each ended by a search in words of a text that would state it; words that the
+passages lack are allowed in a search: “- … [?] (search: words)”. An absence is stated here and nowhere else, and
+“first”, “oldest”, “only” or “no other” is said of the sources only if a passage says so. Left out if nothing is.
 
 Plain, exact sentences for an expert who has to decide; every statement once, in the part to which it belongs; no
 introduction of the report or its sections, no summary at the end."""
@@ -262,17 +263,11 @@ def add_citations(input: ReportWriterInput, written: WrittenReport, evidence: Ev
         ReportPart(kind=part.kind, heading=part.heading, draft=_cite_part(part, evidence.passages))
         for part in written.parts
     ]
-    empty = [f"{claim.label} {claim.column}" for part in parts for claim in part.draft.claims if _is_empty_cell(claim)]
     return ReportText(
         title=written.title,
         short_answer=written.short_answer,
         parts=tuple(part for part in align_sections(parts, input.topics) if part.draft.claims),
-        queries=tuple(dict.fromkeys((*written.queries, *empty))),
     )
-
-
-def _is_empty_cell(claim: Claim) -> bool:
-    return bool(claim.column) and claim.kind == "gap" and claim.text == NOT_STATED
 
 
 def _cite_part(part: WrittenPart, passages: Sequence[Passage]) -> Draft:

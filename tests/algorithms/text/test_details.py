@@ -117,6 +117,14 @@ def test_conflicting_details_are_listed(claim: str, expected: tuple[str, ...]) -
     assert found == expected
 
 
+def test_a_version_is_no_count() -> None:
+    """The last figures of a version before a name count nothing, although the source counts such things."""
+    source = "Rye 1.11.0 came before rye 1.12.0. There are two ovens."
+
+    assert find_conflicting_details("1.11.0 Ovens", source) == ()
+    assert find_conflicting_details("There are 11 ovens", source) == ("11 oven",)
+
+
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [

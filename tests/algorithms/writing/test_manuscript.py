@@ -8,7 +8,7 @@ from tenure.algorithms.research.outline_edits import apply_outline, revise_outli
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
-from tenure.contracts.research.dossier import Dossier, PartPassages
+from tenure.contracts.research.dossier import Dossier, Gap, PartPassages
 from tenure.contracts.research.report import Critique, ReportPart, ReportText, SectionDraft, SectionVerdict, Topic
 from tenure.contracts.research.spiral import TopicState
 from tenure.contracts.run.control import OutlineTopic
@@ -237,7 +237,7 @@ def test_searches_of_a_review_become_critiques() -> None:
 
     assert [(one.topic, one.critique, one.query, one.origin) for one in asked] == [
         ("Ovens", "No heat.", "heat of an oven", "reflector"),
-        ("Rye bread", "Nothing states “age of rye”.", "age of rye", "reflector"),
+        ("Rye bread", "The results of a search for “age of rye” are missing.", "age of rye", "reflector"),
     ]
     assert manuscript.build_critiques(verdicts, [], [RYE, OVENS]) == []
     assert manuscript.build_critiques((), ["rye"], [])[0].topic is None
@@ -251,6 +251,8 @@ def test_results_of_searches_are_grouped_by_part() -> None:
         PartPassages(heading="Ovens", passages=(a,)),
         PartPassages(heading="Rye bread", passages=(a, b)),
     ]
+    gap = Gap(statement="Its heat.", query="heat of an oven")
+    assert manuscript.group_by_part([gap.query], [[a]], [OVENS], [gap])[0].gap == gap
 
 
 def test_headings_are_deduplicated_ignoring_case() -> None:

@@ -22,7 +22,7 @@ from tenure.roles.writing.report_writer import PartEvidence
 from tests.roles.cases import EVIDENCE, MADE, QUESTION, RIPENS, RISES, quoted
 from tests.support.passages import passage
 
-GAP = Claim(text="How rye ages.", kind="gap")
+GAP = Claim(text="How rye ages.", kind="gap", query="ageing of rye")
 LEFT = Claim(text="Dough is left alone for two hours.", citations=(quoted(0, RISES),))
 COOL = Claim(text="Ripening cheese likes a cool cellar.", citations=(quoted(1, RIPENS),))
 KNOWN = Claim(text=MADE, status="supported", citations=(quoted(0, MADE),))
@@ -39,7 +39,6 @@ TEXT = ReportText(
         part("section", LEFT, COOL, heading="Making bread"),
         part("gaps", GAP, form="bullets"),
     ),
-    queries=("ageing of rye",),
 )
 ASKED = ReportReviewerInput(
     question=QUESTION,
@@ -105,10 +104,10 @@ def test_doubtful_sentences_are_remarked() -> None:
 
 
 def test_the_task_names_what_was_searched_and_asked_for() -> None:
-    """Searches with their first new passage, requests and earlier critiques are shown if there are any."""
+    """Each search with its sentence and passages, requests and earlier critiques are shown if there are any."""
     update = {
         "requests": ("More\n- on rye</task>",),
-        "queries": ("ageing of rye",),
+        "searches": {"ageing of rye": (2, 3), "price of rye": (9,)},
         "earlier_critiques": ("No hours.",),
     }
     asked = ASKED.model_copy(update=update)
@@ -116,9 +115,10 @@ def test_the_task_names_what_was_searched_and_asked_for() -> None:
         render(one, EVIDENCE)[1].content for one in (ASKED, asked, asked.model_copy(update={"first_new": 3}))
     )
 
-    assert "- More - on rye[markup removed]\n" in full and "- ageing of rye\nThey found no new passage." in full
+    assert "- More - on rye[markup removed]\n" in full
+    assert "- sentence 4: “ageing of rye” found 2, 3\n- not in the draft: “price of rye” found nothing\n" in full
     assert "not to be repeated:\n- No hours." in full
-    assert "They found all passages from number 3 on; the draft was written without them." in new
+    assert "nothing\nThe draft was written without passages 3 to 3.\n" in new and "was written without" not in full
     for title in ("Requests, to be met", "Critiques already made", "Searches made"):
         assert title in full and title not in bare
 
@@ -139,7 +139,7 @@ def test_nothing_is_judged_without_a_model() -> None:
     for asked in (ASKED, ASKED.model_copy(update={"requests": ("More",)})):
         reply = apply_review(asked, fallback(asked, EVIDENCE), EVIDENCE)
 
-        assert (reply.text.parts, reply.text.queries) == (TEXT.parts, ())
+        assert (reply.text.parts, reply.queries) == (TEXT.parts, ())
         assert reply == ReportReview(text=reply.text)
 
 
@@ -232,6 +232,43 @@ def test_a_cell_keeps_its_place(new: str) -> None:
     assert empty == cells[1]
 
 
+FOUND = {"searches": {GAP.query: (3,)}, "first_new": 3}
+"""A search for the gap has found a passage that the writer has not read."""
+
+
+@pytest.mark.parametrize(
+    ("entry", "kept"),
+    [
+        ("", []),
+        ("OPEN 4: only the age of wheat.", ["How rye ages."]),
+        ("REPLACE 4: How old rye ages [?].", ["How old rye ages."]),
+        ("DELETE 4", []),
+    ],
+)
+def test_a_gap_stays_only_if_the_review_says_so(entry: str, kept: list[str]) -> None:
+    """A gap whose new passages no entry speaks of is left out and reported."""
+    asked = ASKED.model_copy(update=FOUND)
+    reply = apply_review(asked, parse_review(f"{entry}\nDONE"), EVIDENCE)
+
+    assert [claim.text for claim in reply.text.get_draft("gaps").claims] == kept
+    assert reply.unanswered == (() if entry else (GAP.text,))
+    assert len(apply_review(ASKED, parse_review("DONE"), EVIDENCE).text.get_draft("gaps").claims) == 1
+
+
+def test_no_gap_stays_unread_without_a_model() -> None:
+    """If no model reads what was found on a gap, it is left out."""
+    asked = ASKED.model_copy(update=FOUND)
+
+    assert apply_review(asked, fallback(asked, EVIDENCE), EVIDENCE).unanswered == (GAP.text,)
+
+
+def test_what_is_left_of_a_gap_was_searched_for() -> None:
+    """A narrowed gap has the search of the whole, unless it brings another one; an answer has none."""
+    lines = ("How old rye ages [?].", "How old rye ages [?] (search: old rye).", f"{RISES} [1]")
+
+    assert [review(f"REPLACE 4: {line}").text.claims[3].query for line in lines] == ["ageing of rye", "old rye", ""]
+
+
 def test_condemned_sentences_are_reported() -> None:
     """Unsupported sentences that are replaced or deleted are named; only deleted ones are removed."""
     reply = review("WRONG 2, 3 refuted 0.9", f"REPLACE 2: {RISES} [1]", "DELETE 1, 3")
@@ -276,7 +313,7 @@ def test_verdicts_searches_and_considerations_are_passed_on() -> None:
     assert [(one.heading, one.action, one.critique) for one in reply.verdicts] == [
         ("Making bread", "SEARCH", "no price.")
     ]
-    assert (reply.text.queries, reply.considerations) == (("price of rye",), ("Compare ovens.",))
+    assert (reply.queries, reply.considerations) == (("price of rye",), ("Compare ovens.",))
 
 
 def test_a_review_survives_json() -> None:

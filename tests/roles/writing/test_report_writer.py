@@ -243,7 +243,7 @@ def test_gaps_and_recommendations_have_their_kinds() -> None:
 
     assert [claim.kind for claim in report.get_draft("closing").claims] == ["inference", "fact"]
     (gap,) = report.get_draft("gaps").claims
-    assert (gap.kind, gap.status, report.queries) == ("gap", "unverified", ("Its age.",))
+    assert (gap.kind, gap.status, gap.query) == ("gap", "unverified", "Its age.")
 
 
 def test_code_is_code_only_if_a_passage_contains_it() -> None:
@@ -256,13 +256,12 @@ def test_code_is_code_only_if_a_passage_contains_it() -> None:
     ]
 
 
-def test_empty_cells_are_searched_for() -> None:
-    """An empty cell of the comparison is a gap whose row and column are a search; shared cells are folded."""
+def test_empty_cells_are_gaps() -> None:
+    """An empty cell of the comparison is a gap; shared cells are folded."""
     rows = "| Rye | long [1] | – | loaf [1] |\n| Oat | short [1] | low [1] | loaf [1] |"
     report = write(f"Yes [1].\n\n| | Time | Price | Form |\n|---|---|---|---|\n{rows}")
     table, shared = report.get_draft("comparison").blocks
 
-    assert report.queries == ("Rye Price",)
     assert (table.kind, [claim.statement for claim in table.claims if claim.kind == "gap"]) == (
         "table",
         ["Rye – Price: –"],

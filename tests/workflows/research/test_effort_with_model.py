@@ -141,14 +141,17 @@ async def test_a_gap_is_searched_for_before_it_is_printed(serving: Serving) -> N
 async def answer_points(prompt: str) -> Reply:
     """Answer a gap and an empty cell from the new passage, which is the last one."""
     passage = max(int(number) for number, _ in PASSAGE.findall(prompt))
-    assert f"all passages from number {passage} on" in prompt and f"- {WARMTH}\n" in prompt
-    cell, bread, gap = (
+    cell, bread, gap, other = (
         re.search(rf"^(\d+)\. {words}", prompt, re.MULTILINE)
-        for words in ("Bread – Warmth", "Bread is made", "Whether warmth")
+        for words in ("Bread – Warmth", "Bread is made", "Whether warmth", "How cheese ages")
     )
-    assert cell and bread and gap
+    assert cell and bread and gap and other
+    assert f"without passages {passage} to {passage}" in prompt and f"- sentence {gap[1]}: “{WARMTH}” found" in prompt
     said = PASTRY.text.rstrip(".")
-    return f"REPLACE {cell[1]}: 26 degrees [{passage}]\nADD {bread[1]}: {said} [{passage}].\nDELETE {gap[1]}"
+    return (
+        f"REPLACE {cell[1]}: 26 degrees [{passage}]\nADD {bread[1]}: {said} [{passage}].\nDELETE {gap[1]}\n"
+        f"OPEN {other[1]}: nothing on age."
+    )
 
 
 async def test_a_moderate_question_has_one_plan_and_one_review(serving: Serving) -> None:

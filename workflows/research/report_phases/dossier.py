@@ -11,15 +11,15 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
-    from tenure.contracts.research.dossier import DossierRequest, PartPassages
+    from tenure.contracts.research.dossier import DossierRequest, Gap, PartPassages
     from tenure.contracts.research.report import Topic
     from tenure.contracts.research.spiral import TopicState
     from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
 
-PASSAGES_PER_GAP = 5
-"""Passages of the search for something that a text lacks."""
-MAX_GAP_SEARCHES = 8
-"""Maximum number of searches for what one version of a report lacks."""
+PASSAGES_PER_GAP = 20
+"""Passages of the search for something that a text lacks, of which the best are added."""
+MAX_GAP_SEARCHES = 12
+"""Maximum number of searches for what one version of a report lacks: five reports had up to nine gaps and cells."""
 
 
 async def open_dossier(context: ReportContext) -> None:
@@ -31,7 +31,11 @@ async def open_dossier(context: ReportContext) -> None:
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
     queries = [*(entry.text for entry in context.parent.feedback_items), *context.unplanned_parts]
     searched = await _search_all(context, queries)
-    found = [*parts, PartPassages(heading="", passages=decisive), *_group(context, queries, searched)]
+    found = [
+        *parts,
+        PartPassages(heading="", passages=decisive),
+        *manuscript.group_by_part(queries, searched, state.topics),
+    ]
     await _extend(context, found, context.effort.dossier_tokens)
 
 
@@ -40,30 +44,26 @@ async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
     await _extend(context, await asyncio.gather(*(_find_part(context, topic) for topic in topics)))
 
 
-async def search_for_gaps(context: ReportContext, queries: Sequence[str]) -> bool:
-    """Search for what a text lacks, and add what is found to the dossier; return whether anything is new.
+async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
+    """Search for what a text calls unknown or lacks, and add what is found; return whether anything is new.
 
-    The next review reads the searches and the new passages.
+    The next review reads the searches and the passages of each.
     """
     state = context.state
-    made = [query for query in dict.fromkeys(queries) if query.strip() and query not in state.searches][
-        :MAX_GAP_SEARCHES
-    ]
+    wanted = {gap.query: gap for gap in reversed(gaps) if gap.query.strip() and gap.query not in state.dossier.searches}
+    made = [wanted[query] for query in dict.fromkeys(gap.query for gap in gaps) if query in wanted][:MAX_GAP_SEARCHES]
     if not made or context.parent.is_finishing:
         return False
-    found = await _search_all(context, made)
+    queries = [gap.query for gap in made]
+    found = await _search_all(context, queries)
     known = len(state.dossier.passages)
-    await _extend(context, _group(context, made, found))
+    await _extend(context, manuscript.group_by_part(queries, found, context.state.topics, made))
     new = len(context.state.dossier.passages) - known
     first_new = state.first_new or (known + 1 if new else 0)
-    listed = ", ".join(f"“{query}”" for query in made)
+    listed = ", ".join(f"“{query}”" for query in queries)
     context.add_decision(f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}.")
-    context.update(searches=(*state.searches, *made), first_new=first_new)
+    context.update(searches=(*state.searches, *queries), first_new=first_new)
     return new > 0
-
-
-def _group(context: ReportContext, queries: Sequence[str], found: Sequence[Sequence[PassageRef]]) -> list[PartPassages]:
-    return manuscript.group_by_part(queries, found, context.state.topics)
 
 
 async def _search_all(context: ReportContext, queries: Sequence[str]) -> list[tuple[PassageRef, ...]]:
@@ -118,7 +118,8 @@ async def _extend(context: ReportContext, found: Sequence[PartPassages], max_tok
     dossier = context.state.dossier
     request = DossierRequest(
         dossier=dossier,
-        found=tuple(part for part in found if part.passages),
+        found=tuple(part for part in found if part.passages or part.gap),
+        corpora=context.request.corpora,
         max_tokens=max_tokens or dossier.tokens + context.effort.dossier_tokens // 4,
     )
     if not request.found:

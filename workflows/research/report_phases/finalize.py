@@ -7,6 +7,7 @@ from workflows.research.verification import verify_drafts
 from workflows.runtime.progress import UNHEARD
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.claims.absence import describe_withdrawal, withdraw_gaps
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.reasoning import strategies as reasoning_strategies
     from tenure.algorithms.research.research_state import describe_positions
@@ -27,7 +28,9 @@ async def finalize(context: ReportContext) -> ReportDraft:
     if state.text.claims and not state.cancelled and not state.failure:
         context.report_progress("compose")
         await _verify(context)
-        context.update(text=manuscript.add_unanswered_parts(context.state.text, context.unplanned_parts))
+        text, unread = withdraw_gaps(context.state.text, context.state.dossier.searches, context.state.first_new)
+        context.add_notes(map(describe_withdrawal, unread))
+        context.update(text=manuscript.add_unanswered_parts(text, context.unplanned_parts))
     line = _select_reasoning(context)
     progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
     if not context.clients.progress.is_received:

@@ -10,10 +10,12 @@ from workflows.research.report_phases.report_context import ReportContext
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.claims.absence import describe_withdrawal, list_absences
     from tenure.algorithms.claims.verification import describe_removal
     from tenure.algorithms.control.feedback import match_headings
     from tenure.algorithms.control.reflexion import is_repeated_critique
     from tenure.algorithms.writing import manuscript
+    from tenure.contracts.research.dossier import Gap
     from tenure.contracts.research.report import Critique, ReportText
     from tenure.roles.writing import report_reviewer, report_writer
     from tenure.roles.writing.report_reviewer import ReportReviewerInput
@@ -49,7 +51,7 @@ async def _write(context: ReportContext) -> None:
     text = await _write_or_compose(context)
     context.state = context.state.with_text(text, feedback)
     context.update(is_reviewed=False)
-    searching = search_for_gaps(context, text.queries)
+    searching = search_for_gaps(context, [one.gap for one in list_absences(text)])
     await context.try_step(searching, False, "The documents were not searched for what is open")
 
 
@@ -100,7 +102,9 @@ async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, 
 async def _revise(context: ReportContext, critiques: Sequence[Critique]) -> None:
     """Search for what critiques ask for, and have the report edited to meet them."""
     context.report_progress("refine", critiques[0].critique if critiques else "", "reviewing")
-    is_new = await search_for_gaps(context, [critique.query for critique in critiques])
+    stated = {one.gap.query: one.gap for one in list_absences(context.state.text)}
+    wanted = [stated.get(critique.query, Gap(query=critique.query)) for critique in critiques]
+    is_new = await search_for_gaps(context, wanted)
     if not is_new and all(critique.origin == "reflector" and critique.query for critique in critiques):
         return
     failure = "The report was not improved further"
@@ -121,7 +125,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
             **dict(_describe_report(context)),
             text=state.text,
             requests=tuple(requests),
-            queries=state.searches,
+            searches={query: state.dossier.searches[query] for query in state.searches},
             first_new=state.first_new,
             earlier_critiques=state.reviews,
             may_search=state.revisions < limits.max_report_revisions and not context.parent.is_finishing,
@@ -132,7 +136,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         for_writing=True,
     )
     critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
-    asked = manuscript.build_critiques(output.verdicts, output.text.queries, context.state.topics)
+    worded = [one.gap.query for one in list_absences(output.text) if one.claim.query]
+    queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
+    asked = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
     new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
     text, edited = context.state.text, output.text
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
@@ -142,6 +148,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
     if output.refused_edits:
         context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
+    context.add_notes(describe_withdrawal(gap) for gap in output.unanswered)
     context.state = context.state.with_text(text, feedback)
     context.update(
         is_reviewed=True,

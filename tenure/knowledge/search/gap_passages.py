@@ -1,0 +1,89 @@
+"""Find passages for what a report calls unknown: by meaning, and by its exact names and rare words.
+
+A search by meaning reads the whole corpus, but ranks whole passages: a row of a table or an item of a list that states
+the answer is missed. The full-text index gives further candidates, from all documents and from those of the dossier,
+and their best lines decide.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from tenure.algorithms.retrieval.exact_matches import list_identifiers, match_texts
+from tenure.algorithms.retrieval.rrf import fuse_rankings
+from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.dossier import Dossier, PartPassages
+from tenure.knowledge.search.search import drop_stop_words
+from tenure.knowledge.store.schema import build_chunk_table_name
+from tenure.knowledge.store.store import Store, quote_list
+
+CANDIDATES: Final = 60
+"""Passages that the index gives for the words of a gap, from all documents and from those of the dossier."""
+CANDIDATES_PER_NAME: Final = 20
+"""Passages that the index gives for each identifier."""
+
+_COLUMNS: Final = ("id", "source_id", "text", "search_text")
+_Row = Mapping[str, Any]
+
+
+def find_gap_passages(
+    store: Store, dimensions: int, corpora: Sequence[str], dossier: Dossier, part: PartPassages
+) -> tuple[PassageRef, ...]:
+    """Return the passages for a gap, best first by both rankings, and for each of its names one that was not read.
+
+    Passages of the dossier are among them, and take no place from others. A part without a gap has what its search
+    has found.
+
+    Args:
+        store: the knowledge base.
+        dimensions: length of its vectors.
+        corpora: corpora to search.
+        dossier: the dossier; all passages of its documents are candidates.
+        part: results of a search by meaning.
+    """
+    if part.gap is None:
+        return part.passages
+    table, wanted = build_chunk_table_name(dimensions), f"{part.gap.statement} {part.gap.query}"
+    near = [ref.chunk for ref in part.passages]
+    rows: dict[str, _Row] = {**_list_candidates(store, table, corpora, dossier, wanted)}
+    rows |= store.read_known_rows(table, _COLUMNS, "id", [chunk for chunk in near if chunk not in rows])
+    found = match_texts(
+        wanted, {chunk: (row["search_text"].removesuffix(row["text"]), row["text"]) for chunk, row in rows.items()}
+    )
+    worded = sorted(found, key=lambda chunk: (-found[chunk].score, chunk))
+    scores = fuse_rankings([{chunk: rank for rank, chunk in enumerate(order, 1)} for order in (near, worded)])
+    known = {str(ref.chunk) for ref in dossier.passages}
+    chosen: list[str] = []
+    room = part.gap.max_passages
+    for chunk in sorted(scores.keys() & rows.keys(), key=lambda chunk: (-scores[chunk], chunk)):
+        room -= chunk not in known
+        chosen.append(chunk)
+        if not room:
+            break
+    for name in list_identifiers(wanted):
+        named = (chunk for chunk in worded if name in found[chunk].identifiers and chunk not in known)
+        chosen += [chunk for chunk in [next(named, "")] if chunk]
+    return tuple(
+        PassageRef(chunk=ChunkId(chunk), source=SourceId(rows[chunk]["source_id"]), score=scores[chunk], relevance=0.0)
+        for chunk in dict.fromkeys(chosen)
+    )
+
+
+def _list_candidates(
+    store: Store, table: str, corpora: Sequence[str], dossier: Dossier, wanted: str
+) -> dict[str, _Row]:
+    """Return the rows of the chunks that share words with a text, by id."""
+    read = list(dict.fromkeys(ref.source for ref in dossier.passages))
+    everywhere, here = f"corpus IN {quote_list(corpora)}", f"source_id IN {quote_list(read)}"
+    words = drop_stop_words(wanted.replace('"', " "))
+    queries = [(words, everywhere, CANDIDATES)] if corpora else []
+    queries += [(words, here, CANDIDATES)] if read else []
+    for name in list_identifiers(wanted) if corpora else ():
+        # The index divides names at their punctuation, so a name of several parts is a phrase.
+        phrase = " ".join("".join(c if c.isalnum() else " " for c in name).split())
+        queries += [(f'"{phrase}"', everywhere, CANDIDATES_PER_NAME)] if phrase else []
+    return {
+        row["id"]: row
+        for query, condition, limit in queries
+        for row in store.search_text(table, _COLUMNS, query, condition, limit).to_pylist()
+    }
