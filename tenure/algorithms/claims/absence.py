@@ -36,7 +36,7 @@ _ABSENCES: Final = (
         re.IGNORECASE,
     ),
 )
-"""Forms of statements on what the sources lack: 6 of 235 sentences of five drafts have one, of which 3 are true cases."""
+"""Forms of statements on what the sources lack: 6 of 235 sentences of five drafts have one, 3 of them with reason."""
 MAX_QUERY_CHARACTERS: Final = 300
 """Maximum length of a search made of a statement."""
 NOT_SEARCHED: Final = "(not said in the passages that were read; not searched for further)"
@@ -53,7 +53,7 @@ class Absence(NamedTuple):
 
     @property
     def gap(self) -> Gap:
-        """The gap and its search: that of an empty cell is its row and its column. Sentences and cells have less room."""
+        """The gap and its search; an empty cell is searched by row and column. Sentences and cells have less room."""
         claim = self.claim
         if claim.query:
             return Gap(statement=claim.statement, query=claim.query)
