@@ -329,9 +329,10 @@ def group_by_part(
         gaps: gaps for which the searches were made, in their order; empty for others.
     """
     headings = _find_nearest_headings(queries, topics)
+    gap_of_query: Sequence[Gap | None] = gaps or [None] * len(queries)
     return [
         PartPassages(heading=heading, passages=tuple(passages), gap=gap)
-        for heading, passages, gap in zip(headings, found, gaps or [None] * len(queries), strict=True)
+        for heading, passages, gap in zip(headings, found, gap_of_query, strict=True)
     ]
 
 

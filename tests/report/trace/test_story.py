@@ -122,9 +122,7 @@ def test_sections_are_listed_by_version() -> None:
         SectionVerdict(heading="bread", action="SEARCH", critique="No mould."),
         SectionVerdict(heading="X", action="NONE"),
     )
-    review = ReportReview(
-        text=text.model_copy(update={"queries": ("mould",)}), verdicts=verdicts, considerations=("Compare ovens.",)
-    )
+    review = ReportReview(text=text, queries=("mould",), verdicts=verdicts, considerations=("Compare ovens.",))
     trace = build_research(
         ("report_writer", {}, text),
         ("report_reviewer", {"requests": ["Too bold."]}, review),

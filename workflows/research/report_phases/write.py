@@ -118,7 +118,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     feedback = _match_feedback(context)
     # Considered even if the review fails: otherwise the report would be revised again and again.
     context.state = context.state.with_text(state.text, feedback)
-    requests = dict.fromkeys((*(critique.critique for critique in critiques), *feedback))
+    # Searches are listed with what they have found; only a reason beyond that is a request.
+    reasons = (one.critique for one in critiques if one.critique != manuscript.describe_search(one.query))
+    requests = dict.fromkeys((*reasons, *feedback))
     output = await context.clients.models.ask(
         report_reviewer.ROLE,
         ReportReviewerInput(
