@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from tenure.algorithms.text.dates import normalize_date
 from tenure.files.opening import FileRefused, OpenFile, open_file
 from tenure.sources.document.decode import decode, is_binary
 from tenure.sources.document.document import NO_TEXT, Document, Unreadable
@@ -51,6 +52,9 @@ _TABLE_PACKAGES = {
     b"xl/workbook": ".xlsx",
     b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet": ".ods",
 }
+_INDEX_NAMES = frozenset(("index", "readme", "_index"))
+# "2022-03-29-at-least-once.md", "minutes_2024_05_06.txt"; the folder of a post for its index.md.
+_PATH_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)[-_]([01]\d)[-_]([0-3]\d)(?!\d)")
 _NAME_SEPARATORS = re.compile(r"[\s_\-]+")
 
 
@@ -80,7 +84,8 @@ def parse_open_file(opened: OpenFile, limit_bytes: int = DEFAULT_LIMIT_BYTES) ->
     _check_size(opened, TABLE_LIMIT_BYTES if suffix in TABLE_FORMATS else limit_bytes)
     document = _describe_tables(path) if suffix in TABLE_FORMATS else None
     document = document or parse_bytes(_load(opened, limit_bytes), path.name, suffix, limit_bytes)
-    return complete_metadata(document, make_title(path))
+    dated = replace(document, published=document.published or find_path_date(path))
+    return complete_metadata(dated, make_title(path))
 
 
 def find_refusal(path: Path) -> str:
@@ -168,6 +173,13 @@ def complete_metadata(document: Document, title: str) -> Document:
         author=collapse_whitespace(document.author),
         published=collapse_whitespace(document.published),
     )
+
+
+def find_path_date(path: Path) -> str:
+    """Return the date in the name of a file, or in that of the folder of an index; empty if there is none."""
+    names = (path.stem, *([path.parent.name] if path.stem.lower() in _INDEX_NAMES else []))
+    found = (_PATH_DATE.search(name) for name in names)
+    return next((normalize_date("-".join(date.groups())) for date in found if date), "")
 
 
 def make_title(path: Path) -> str:

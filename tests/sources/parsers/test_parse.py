@@ -79,6 +79,25 @@ def test_the_file_name_is_the_title_without_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "date"),
+    [
+        ("2022-03-29-dead-letters.md", "2022-03-29"),
+        ("minutes_2024_05_06.md", "2024-05-06"),
+        ("2022-03-29-dead-letters/index.md", "2022-03-29"),
+        ("2022-03-29-backup/notes.md", ""),
+        ("id-120220-03-291.md", ""),
+        ("2022-13-40.md", ""),
+    ],
+)
+def test_a_name_dates_a_document_without_another_date(tmp_path: Path, name: str, date: str) -> None:
+    """The date of a file name counts, that of a folder only for its index, and a date in the document before both."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+
+    assert _parse(tmp_path, name, "words").published == date
+    assert _parse(tmp_path, name, "---\nlastmod: 2025-01-02\n---\nwords").published == "2025-01-02"
+
+
+@pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
         ("a.md", b"", "is empty"),

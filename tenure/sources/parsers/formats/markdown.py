@@ -1,4 +1,4 @@
-"""Parse Markdown with markdown-it: CommonMark with tables and front matter."""
+"""Parse Markdown with markdown-it: CommonMark with tables, front matter and the notations of manuals."""
 
 import html
 import re
@@ -10,11 +10,13 @@ from markdown_it.token import Token
 
 from tenure.sources.document.document import Document
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.markdown_dialects import expand_dialects
 from tenure.sources.parsers.registry import Format
 
 MARKDOWN: Final = Format(
     parser="parse_markdown",
-    description="Markdown: headings, lists, tables, code blocks and front matter",
+    description="Markdown: headings, lists, tables, code blocks and front matter; notes, tabs and ids of Docusaurus, "
+    "MkDocs and MyST",
     suffixes=(".md", ".markdown", ".mdown", ".mkd", ".mdx"),
     media_types=("text/markdown", "text/x-markdown"),
 )
@@ -22,6 +24,8 @@ MARKDOWN: Final = Format(
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\n(.*?)^\1[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^([A-Za-z][\w-]*)[ \t]*[:=][ \t]*(.*)$")
+_DATE_FIELDS = ("date", "published", "pubdate", "lastmod", "last_updated", "updated", "modified")
+"""Fields with a date, that of the publication first."""
 _LIST_ENTRY = re.compile(r"^\s*-\s+(.*)$")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -33,14 +37,14 @@ def parse_markdown(text: str) -> Document:
     """Parse Markdown; the title is empty if neither front matter nor a heading contains one."""
     fields, body = split_front_matter(text)
     writer = _TokenWriter()
-    for token in _PARSER.parse(body):
+    for token in _PARSER.parse(expand_dialects(body)):
         writer.take(token)
     return Document(
         title=fields.get("title", "") or writer.form.first_heading,
         text=writer.form.text,
         kind="prose",
         author=fields.get("author", "") or fields.get("authors", ""),
-        published=fields.get("date", "") or fields.get("published", ""),
+        published=next((fields[name] for name in _DATE_FIELDS if fields.get(name)), ""),
     )
 
 

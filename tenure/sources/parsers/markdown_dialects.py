@@ -1,0 +1,110 @@
+"""Rewrite notations of manuals that CommonMark lacks: admonitions, tabs, components and attributes.
+
+Docusaurus, MkDocs and MyST write notes as containers (`:::tip`, `!!! note`), variants as tabs (`=== "Linux"`,
+`<TabItem>`), and ids behind headings (`{#anchor}`). CommonMark reads them as words, indented notes as code, and code
+directly below a component as one line. Here they become a line that introduces what follows, and plain blocks.
+"""
+
+import re
+from typing import Final
+
+_FENCE: Final = re.compile(r"[ ]{0,24}(`{3,}|~{3,})")
+# ":::", ":::tip", ":::tip[Title]", ":::note Title", "::::{warning} Title".
+_CONTAINER: Final = re.compile(
+    r"[ ]{0,24}:{3,8}(?:[ ]?\{?(?P<kind>[A-Za-z][\w-]{0,40})\}?)?"
+    r"(?:\[(?P<title>[^\]\n]{0,200})\]|[ ](?P<words>[^\n]{0,200}))?\Z"
+)
+# '!!! warning "Title"', "??? note", "???+ tip inline end".
+_ADMONITION: Final = re.compile(
+    r"(?P<indent>[ ]{0,24})(?:!!!|\?\?\?\+?)[ ](?P<kind>[A-Za-z][\w-]{0,40})(?:[ ][\w -]{1,60})?"
+    r"(?:[ ]\"(?P<title>[^\n]{0,200})\")?\Z"
+)
+_TAB: Final = re.compile(r"(?P<indent>[ ]{0,24})===[!+]?[ ][\"'](?P<title>[^\n]{1,200})[\"']\Z")
+# "<Tabs>", '<TabItem value="java" label="Java">', "</TabItem>": components begin with a capital, unlike HTML.
+_COMPONENT: Final = re.compile(r"\s{0,24}</?[A-Z][\w.]{0,60}(?:\s[^<>\n]{0,400})?/?>\Z")
+_LABEL: Final = re.compile(r"\blabel=\{?[\"']([^\"'\n]{1,200})")
+_HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+_ATTRIBUTES: Final = re.compile(r"[ \t]{0,24}\\?\{:?[ ]?[#.][^{}\n]{1,200}\}\Z")
+_IMPORT: Final = re.compile(r"(?:import|export)\s[^\n]{1,300}\bfrom\s+[\"'][^\"'\n]{1,200}[\"'];?\Z")
+_CONTENT_INDENT: Final = 4
+"""Columns by which MkDocs indents what belongs to an admonition or a tab."""
+
+
+def expand_dialects(text: str) -> str:
+    """Return Markdown in which notes, tabs, components and attributes are plain paragraphs and blocks."""
+    rewriter = _Rewriter()
+    for line in text.split("\n"):
+        rewriter.take(line)
+    return "\n".join(rewriter.lines)
+
+
+class _Rewriter:
+    """Rewriter that reads a text line by line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._fence = ""
+        self._is_head = True
+        """Whether only imports of components were read."""
+        self._indents: list[int] = []
+        """Columns at which the contents of the open admonitions and tabs begin, outermost first."""
+
+    def take(self, line: str) -> None:
+        line = self._dedent(line)
+        bare = line.rstrip()
+        if self._fence:
+            self.lines.append(line)
+            if set(bare.strip()) == {self._fence[0]} and len(bare.strip()) >= len(self._fence):
+                self._fence = ""
+        elif found := _FENCE.match(line):
+            # Without the blank line, code below a tag is a part of its line.
+            self._separate()
+            self._fence = found[1]
+            self.lines.append(line)
+        elif (found := _ADMONITION.match(bare)) or (found := _TAB.match(bare)):
+            fields = found.groupdict()
+            self._introduce(found["indent"], fields.get("kind") or "", found["title"] or "")
+            self._indents.append(self._shift + len(found["indent"]) + _CONTENT_INDENT)
+        elif found := _CONTAINER.match(bare):
+            self._introduce("", found["kind"] or "", found["title"] or found["words"] or "")
+        elif _COMPONENT.match(bare):
+            label = _LABEL.search(bare)
+            self._introduce("", "", label[1] if label else "")
+        elif _ATTRIBUTES.match(bare) or (self._is_head and _IMPORT.match(bare)):
+            self.lines.append("")
+        else:
+            self._is_head = self._is_head and not bare
+            self.lines.append(_ATTRIBUTES.sub("", _strip_closing(bare)) if _HEADING.match(bare) else line)
+
+    @property
+    def _shift(self) -> int:
+        """Columns that are removed from the beginning of lines."""
+        return _CONTENT_INDENT * len(self._indents)
+
+    def _dedent(self, line: str) -> str:
+        """Return a line without the indentation of the admonitions and tabs that it belongs to."""
+        if not self._indents:
+            return line
+        line = line.expandtabs(_CONTENT_INDENT)
+        bare = line.lstrip(" ")
+        while bare and not self._fence and self._indents and len(line) - len(bare) < self._indents[-1]:
+            self._indents.pop()
+            self._separate()
+        return line[min(self._shift, len(line) - len(bare)) :]
+
+    def _introduce(self, indent: str, kind: str, title: str) -> None:
+        """Write the kind and the title of what follows as a paragraph that ends with a colon."""
+        words = " – ".join(filter(None, (kind.capitalize(), title.strip())))
+        self._separate()
+        if words:
+            self.lines += [f"{indent}{words}{'' if words[-1] in '.!?:' else ':'}", ""]
+
+    def _separate(self) -> None:
+        if self.lines and self.lines[-1].strip():
+            self.lines.append("")
+
+
+def _strip_closing(heading: str) -> str:
+    """Return a heading without its closing hashes, which follow its attributes."""
+    words = heading.rstrip("#")
+    return words.rstrip() if words.endswith(" ") else heading

@@ -1,0 +1,108 @@
+"""Tests of the notations of manuals that CommonMark lacks."""
+
+from tenure.sources.parsers.formats.markdown import parse_markdown
+
+DOCUSAURUS = """\
+import Tabs from '@theme/Tabs';
+
+# Priorities {#priorities}
+
+:::important
+
+A queue has 32 levels.
+
+:::
+
+:::tip[Benefit #9]
+- one
+- two
+:::
+
+::::{warning} Limits
+Do not use it.
+::::
+
+## Policies \\{#policies}
+
+<Tabs groupId="os">
+<TabItem value="bash" label="Bash">
+```bash
+rabbitmqctl set_policy qq \\
+  "^qq\\." '{"limit":1}'
+```
+</TabItem>
+<TabItem value="none">
+Nothing.
+</TabItem>
+</Tabs>
+"""
+MKDOCS = """\
+# Routers { #routers .wide }
+{: .subtitle }
+
+!!! warning "The character `@` is not allowed."
+    A first line
+    and a second.
+
+    ```yaml
+    a:
+      b: 1
+    ```
+
+    ??? note inline end
+        Nested words.
+
+After it.
+
+=== "Linux"
+
+    Use it:
+
+    ```sh
+    # not {#an-anchor}
+    !!! install
+    ```
+
+=== "Mac"
+    Use brew.
+
+- an item
+
+    !!! info
+        in the item
+- the next
+"""
+
+
+def test_containers_tabs_and_anchors_of_docusaurus_are_read() -> None:
+    """A note keeps its kind and title, a tab its label, code its lines, and a heading loses its id."""
+    document = parse_markdown(DOCUSAURUS)
+
+    assert document.title == "Priorities"
+    assert document.text == (
+        "# Priorities\n\nImportant:\n\nA queue has 32 levels.\n\nTip – Benefit #9:\n\n- one\n- two\n\n"
+        "Warning – Limits:\n\nDo not use it.\n\n## Policies\n\nBash:\n\n"
+        '    rabbitmqctl set_policy qq \\\n      "^qq\\." \'{"limit":1}\'\n\nNothing.'
+    )
+
+
+def test_admonitions_and_tabs_of_mkdocs_are_read() -> None:
+    """Indented contents are text and code of their own, also when nested or in an item; code itself is unchanged."""
+    assert parse_markdown(MKDOCS).text == (
+        "# Routers\n\nWarning – The character @ is not allowed.\n\nA first line and a second.\n\n"
+        "    a:\n      b: 1\n\nNote:\n\nNested words.\n\nAfter it.\n\n"
+        "Linux:\n\nUse it:\n\n    # not {#an-anchor}\n    !!! install\n\nMac:\n\nUse brew.\n\n"
+        "- an item Info: in the item\n- the next"
+    )
+
+
+def test_code_below_a_tag_of_html_keeps_its_lines() -> None:
+    """CommonMark reads code directly below a tag as a part of the tag's block."""
+    assert parse_markdown("<details>\n```\na\n  b\n```\n</details>").text == "    a\n      b"
+
+
+def test_ordinary_text_is_not_rewritten() -> None:
+    """Exclamation marks, headings underlined by equal signs, and sentences on imports stay text."""
+    text = "Wow!!! That is it.\n\nTitle\n===\n\nimport words from 'nowhere';"
+
+    assert parse_markdown(text).text == "Wow!!! That is it.\n\n# Title\n\nimport words from 'nowhere';"
