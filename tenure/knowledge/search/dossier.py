@@ -6,7 +6,6 @@ heading, or on the rest of a short page. So the neighbours of strong passages co
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from tenure.algorithms.control.budget import estimate_tokens
@@ -16,7 +15,7 @@ from tenure.algorithms.text.near_duplicates import (
     compute_fingerprint,
     estimate_similarity,
 )
-from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.text.passage import COLUMNS_PREFIX, Passage
 from tenure.algorithms.writing.manuscript import interleave_passages
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
@@ -31,6 +30,8 @@ SEARCHED_SHARE: Final = 0.65
 """Share of the room that results of searches fill before neighbours of the strongest are read."""
 STRONG_PASSAGES: Final = 3
 """Passages of each part, best first, around which is read."""
+MAX_TABLE_CHUNKS: Final = 6
+"""Maximum number of chunks of a table that are read before and after one of it."""
 SHORT_PAGE_TOKENS: Final = 1_500
 """Maximum size of a page that is taken whole if two of its passages are in the dossier."""
 
@@ -43,6 +44,8 @@ class _ChunkPosition(NamedTuple):
     start: int
     end: int
     headings: tuple[str, ...]
+    continues_table: bool
+    """Whether it begins with a later row of a table."""
 
 
 @dataclass
@@ -147,8 +150,15 @@ def _list_places(store: Store, dimensions: int, sources: Sequence[SourceId]) -> 
     rows = store.read_rows_in(build_chunk_table_name(dimensions), columns, "source_id", list(dict.fromkeys(sources)))
     places: dict[SourceId, list[_ChunkPosition]] = {}
     for row in rows.to_pylist():
+        path: list[str] = row["heading_path"]
+        headings = tuple(heading for heading in path if not heading.startswith(COLUMNS_PREFIX))
         place = _ChunkPosition(
-            ChunkId(row["id"]), SourceId(row["source_id"]), row["start"], row["end"], tuple(row["heading_path"])
+            ChunkId(row["id"]),
+            SourceId(row["source_id"]),
+            row["start"],
+            row["end"],
+            headings,
+            len(headings) < len(path),
         )
         places.setdefault(place.source, []).append(place)
     return {source: sorted(found, key=lambda place: place.start) for source, found in places.items()}
@@ -162,10 +172,19 @@ def _list_page(document: Sequence[_ChunkPosition], here: set[ChunkId]) -> list[_
 
 
 def _list_adjacent(document: Sequence[_ChunkPosition], chunk: ChunkId) -> list[_ChunkPosition]:
-    """Return the next chunk and then the one before, as far as they are under the same heading."""
-    after = [b for a, b in pairwise(document) if a.chunk == chunk and a.headings == b.headings]
-    before = [a for a, b in pairwise(document) if b.chunk == chunk and a.headings == b.headings]
-    return [*after, *before]
+    """Return the next chunk and then the one before, as far as they are under the same heading, or a whole table."""
+    at = next((n for n, place in enumerate(document) if place.chunk == chunk), None)
+    if at is None:
+        return []
+    first, last = at, at + 1
+    while first and document[first].continues_table and at - first < MAX_TABLE_CHUNKS:
+        first -= 1
+    while last < len(document) and document[last].continues_table and last - at < MAX_TABLE_CHUNKS:
+        last += 1
+    if last - first == 1:
+        first, last = max(at - 1, 0), at + 2
+    near = [*document[at + 1 : last], *reversed(document[first:at])]
+    return [place for place in near if place.headings == document[at].headings]
 
 
 def _build(

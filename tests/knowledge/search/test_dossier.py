@@ -1,6 +1,7 @@
 """Test the dossier of a report: budget, duplicates, what surrounds strong passages, and numbers that never change."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -191,6 +192,23 @@ def test_passages_that_are_gone_are_skipped(base: KnowledgeBase, refs: dict[str,
     assert base.retrieval.extend_dossier(
         DossierRequest(dossier=known, found=nothing, max_tokens=ROOM)
     ) == known.model_copy(update={"parts": {"bread": (1, 2), "rye": ()}})
+
+
+def test_a_table_is_read_whole(tmp_path: Path) -> None:
+    """Any part of a table brings the others, before and after it, although the later ones name their columns."""
+    rows = "\n".join(f"| feature{n} | {' '.join(f'w{n}x{word}' for word in range(12))} |" for n in range(60))
+    (tmp_path / "docs").mkdir()
+    text = f"# Queues\n\n## Matrix\n\n| Feature | Quorum |\n|---|---|\n{rows}\n\n## Other\n\nWords."
+    (tmp_path / "docs" / "matrix.md").write_text(text, encoding="utf-8")
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
+    knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
+    found = knowledge.retrieval.search(SearchRequest(query="feature30 w30x1", corpora=("c",), k=1)).passages
+    parts = (PartPassages(heading="queues", passages=found),)
+    dossier = knowledge.retrieval.extend_dossier(DossierRequest(dossier=Dossier(), found=parts, max_tokens=ROOM))
+    texts = [passage.text for passage in knowledge.corpora.load_passages(dossier.passages)]
+
+    assert len(texts) > 3
+    assert [f"| feature{n} |" in "\n".join(texts) for n in range(60)] == [True] * 60 and "Words." not in texts
 
 
 NAMES = st.lists(
