@@ -229,6 +229,22 @@ def test_an_index_is_named_by_its_folder() -> None:
     assert '<document title="Bread" file="rising-bread/index.md">' in mark_documents([page])
 
 
+@pytest.mark.parametrize(
+    ("uri", "version"),
+    [
+        ("/docs/3.13/priority.md", ' version="3.13"'),
+        ("https://mq.example/v2/1.4.x/page", ' version="1.4.x"'),
+        ("/versioned_docs/version-4.1/priority.md", ' version="4.1"'),
+        ("/docs/3/v4.md", ""),
+    ],
+)
+def test_the_version_of_a_document_is_that_of_its_folder(uri: str, version: str) -> None:
+    """The innermost folder that is a version names it; a plain number and the file name are none."""
+    name = uri.rpartition("/")[2]
+
+    assert f'file="{name}"{version}>' in mark_documents([replace(FIRST, uri=uri)])
+
+
 @given(st.lists(st.sampled_from([FIRST, SECOND, THIRD, passage("Other.", "cheese")]), max_size=6), st.integers(0, 6))
 def test_more_passages_leave_what_is_shown_unchanged(passages: list[Passage], known: int) -> None:
     """A list that grows at its end is rendered with the same beginning, so that a server finds it in its cache."""
