@@ -8,6 +8,8 @@ from temporalio.exceptions import ApplicationError
 from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
 from activities.heartbeat import HeartbeatThread
 from activities.ownership import is_readable
+from activities.passages import load_existing_passages
+from tenure.algorithms.claims.claim_pairs import find_contradictions
 from tenure.algorithms.claims.disputes import SourceText, find_primary_reasons
 from tenure.contracts.evidence.corpora import (
     MAX_REFERENCES,
@@ -20,7 +22,13 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     QuestionEmbedRequest,
 )
-from tenure.contracts.evidence.disputes import SourceStanding, SourceStandingReply, SourceStandingRequest
+from tenure.contracts.evidence.disputes import (
+    ContradictionRequest,
+    Contradictions,
+    SourceStanding,
+    SourceStandingReply,
+    SourceStandingRequest,
+)
 from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
@@ -96,6 +104,13 @@ class KnowledgeActivities:
         """Add passages to the dossier of a report."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.retrieval.extend_dossier(request)
+
+    @activity.defn
+    def find_contradictions(self, request: ContradictionRequest) -> Contradictions:
+        """Find statements of passages that say the same with another value."""
+        with translate_errors(), HeartbeatThread():
+            passages = load_existing_passages(self._knowledge, request.passages)
+            return Contradictions(found=find_contradictions(passages, self._knowledge.encoder.encode))
 
     @activity.defn
     def compare_sources(self, request: SourceStandingRequest) -> SourceStandingReply:

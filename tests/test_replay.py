@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from temporalio.workflow import _Definition
 
+from tenure.contracts.evidence.reasoning import ReasoningStrategy
 from tenure.roles.registry import list_role_names
 from tests.histories import storage
 from tests.histories.facts import collect_facts, get_type
@@ -32,7 +34,6 @@ from tests.histories.storage import (
 from tests.histories.usage import describe_miscounts
 from tests.support.tiers import exhaustive, slow
 from workflows.plugin import WORKFLOWS
-from workflows.research.reasoning import REASONING_STRATEGIES
 from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.tool_registry import TOOLS
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS
@@ -67,6 +68,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "programs over tables": ("activity run_program in AgentWorkflow", "activity store_computation in AgentWorkflow"),
     "SQL of a person": ("activity query_tables in SqlWorkflow",),
     "search for a dispute": (
+        "activity find_contradictions in ResearchWorkflow",
         "activity compare_sources in ResearchWorkflow",
         "activity dispute_judge in ResearchWorkflow",
     ),
@@ -91,7 +93,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     },
     **{f"strategy {name}": (f"strategy {name}",) for name in STRATEGIES},
     **{f"tool {name}": (f"tool {name} in SubagentWorkflow",) for name in TOOLS},
-    **{f"reasoning {name}": (f"reasoning {name} in ResearchWorkflow",) for name in REASONING_STRATEGIES},
+    **{f"reasoning {name}": (f"reasoning {name} in ResearchWorkflow",) for name in get_args(ReasoningStrategy)},
 }
 """Features that need a recording, each with what happens in it."""
 

@@ -93,7 +93,7 @@ def test_every_queue_serves_its_activities() -> None:
             *("read_pages", "manage_corpora", "query_tables", "store_computation", "find_relations"),
             *("build_excerpts", "calculate", "find_term", "cite_claim", "compare_sources", "extend_dossier"),
             *("store_memories", "search_memories", "forget_memories", "list_memories", "write_memory"),
-            *("recall_experience", "embed_for_question"),
+            *("recall_experience", "embed_for_question", "find_contradictions"),
         },
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {

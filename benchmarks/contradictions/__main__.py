@@ -1,8 +1,8 @@
 """Measure the detection of contradictions without a model: `python -m benchmarks.contradictions [OPTION]… [--show]`.
 
 Without an option, precision and recall are measured on the pairs of statements in `pairs.txt`. The two statements of a
-pair are documents of their own, and the role `contradiction_finder` compares them as in a run. A pair belongs to the
-half `choosing`, on which rules are chosen, or to the half `reporting`, by the parity of a hash of its words.
+pair are documents of their own, and are compared as in a run. A pair belongs to the half `choosing`, on which rules are
+chosen, or to the half `reporting`, by the parity of a hash of its words.
 
 `--documents PATH…` compares the statements of documents in groups of ten, all candidate pairs of a group, and counts
 what is found. `--claims FILE…` compares claims of SciFact or FoolMeTwice with each sentence of their evidence, and
@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from tenure.algorithms.chunking.chunking import chunk_text
-from tenure.algorithms.claims.claim_pairs import find_disputable_pairs
+from tenure.algorithms.claims.claim_pairs import find_contradictions, find_disputable_pairs
+from tenure.algorithms.claims.contradictions import detect_contradiction
 from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.files.discovery import discover_files
 from tenure.models.minilm.model import MiniLM
-from tenure.roles.base import Evidence
-from tenure.roles.claims.contradiction_finder import ContradictionFinderInput, fallback, pair_statements
 from tenure.sources.parsers.parse import open_document, parse_open_file
 
 PAIRS = Path(__file__).parent / "pairs.txt"
@@ -69,15 +68,12 @@ def build_passage(source: str, text: str, headings: Sequence[str] = (), start: i
 
 
 def find_contradiction(pair: LabelledPair, encode: Encoder) -> bool:
-    """Return whether the role finds a contradiction between the two statements without a model."""
+    """Return whether a contradiction between the two statements is found without a model."""
     passages = []
     for name, side in (("a", pair.a), ("b", pair.b)):
         heading, _, text = side.rpartition(" :: ")
         passages.append(build_passage(name, text, [heading] if heading else []))
-    evidence = pair_statements(Evidence(tuple(passages), encode))
-    return (
-        bool(fallback(ContradictionFinderInput(question=""), evidence).contradictions) if evidence.passages else False
-    )
+    return bool(find_contradictions(passages, encode))
 
 
 def measure_pairs(pairs: Sequence[LabelledPair], encode: Encoder, *, show: bool) -> dict[str, Any]:
@@ -125,12 +121,10 @@ def measure_documents(paths: Sequence[Path], encode: Encoder, *, show: bool) -> 
     for first in range(0, len(documents), GROUP):
         passages = [passage for document in documents[first : first + GROUP] for passage in document]
         pairs = find_disputable_pairs(passages, encode, MAX_PAIRS)
-        sides = tuple(side for pair in pairs for side in (pair.a, pair.b))
-        output = fallback(ContradictionFinderInput(question=""), Evidence(sides, encode))
-        compared, found = compared + len(pairs), found + len(output.contradictions)
-        for one in output.contradictions if show else ():
-            a, b = pairs[one.pair - 1][:2]
-            print(f"{one.about}\n  {a.source}: {a.text}\n  {b.source}: {b.text}")
+        contradictions = find_contradictions(passages, encode, MAX_PAIRS)
+        compared, found = compared + len(pairs), found + len(contradictions)
+        for one in contradictions if show else ():
+            print(f"{one.about}\n  {one.a.source}: {one.a.quote}\n  {one.b.source}: {one.b.quote}")
     return {"documents": len(documents), "pairs": compared, "found": found}
 
 
@@ -140,12 +134,11 @@ def measure_claims(path: Path, encode: Encoder, *, show: bool) -> dict[str, int]
     for claim, sentences, contradicts in read_claims(path):
         label = "contradicting" if contradicts else "supporting"
         for sentence in sentences:
-            pair = (build_passage("a", claim), build_passage("b", sentence))
-            output = fallback(ContradictionFinderInput(question=""), Evidence(pair, encode))
+            found = detect_contradiction(claim, sentence)
             figures[f"sentences_{label}"] += 1
-            figures[f"found_{label}"] += len(output.contradictions)
-            if output.contradictions and show:
-                print(label, "|", claim, "|", sentence, "|", output.contradictions[0].about)
+            figures[f"found_{label}"] += found is not None
+            if found and show:
+                print(label, "|", claim, "|", sentence, "|", found.about)
     return dict(figures)
 
 

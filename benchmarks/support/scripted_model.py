@@ -66,6 +66,8 @@ class ScriptedModel(ModelServer):
         prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
         if name in ("report_writer", "report_reviewer"):
             return self._write(name, prompt)
+        if name == "reasoner":
+            return _reason(prompt)
         if name == "planner":
             return self._plan(prompt)
         if name == "outliner":
@@ -94,6 +96,7 @@ class ScriptedModel(ModelServer):
 
         if role == "report_reviewer":
             headings = [f"SECTION {heading}: NONE – it holds." for heading in list_headings(prompt)]
+            headings += [f"ANSWERED yes: {heading}" for heading in list_headings(prompt)]
             if number > 1:
                 return "\n".join([*headings, "DONE"])
             edits = [f"REPLACE 3: {write(1)}", "WRONG 4 neutral 0.9", "DELETE 4", f"ADD 5: {write(1)}"]
@@ -121,9 +124,7 @@ class ScriptedModel(ModelServer):
                 "query": f"{self._question} in detail, part {number}",
             },
             "claim_checker": {"verdicts": _judge_claims(prompt)},
-            "contradiction_finder": {"contradictions": []},
             "stance_judge": {"stances": []},
-            "self_evaluator": {"contradictions": [], "suggestions": []},
         }
         return decisions.get(name, {})
 
@@ -157,6 +158,14 @@ class ScriptedModel(ModelServer):
         ]
         decision = "DECISION: CONTINUE – figures are missing, which a page on limits may state."
         return "\n".join([f"SITUATION: {situation}", *parts, decision, *searches])
+
+
+def _reason(prompt: str) -> str:
+    """Return a line of steps that each state what a passage says."""
+    said = list(itertools.islice(itertools.cycle(_read_sentences(prompt) or [(1, "It is so.")]), SENTENCES))
+    lines = [f"The manual says: {text.rstrip('.')} [{n}]." for n, text in said]
+    steps = [f"STEP {number} premise: {line}" for number, line in enumerate(lines[:-1], 1)]
+    return "\n".join([*steps, f"CONCLUSION after 1: {lines[-1]}", "CONFIDENCE: 0.8"])
 
 
 def _read_tag(prompt: str, tag: str) -> str:

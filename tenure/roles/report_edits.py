@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from tenure.contracts.result.result import EvaluatedPart
 from tenure.roles.base import RoleOutput
 from tenure.roles.prompting import WrittenBlock, WrittenSentence
 from tenure.roles.report_markdown import WrittenPart, parse_blocks, parse_sentence, read_numbers
@@ -26,8 +27,8 @@ MAX_CRITIQUE_CHARACTERS, MAX_QUERY_CHARACTERS = 1000, 300
 # with a number or a colon, since lines of an edit may begin with such words, as those of SQL do.
 _ENTRY = re.compile(
     r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
-    r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK|OPEN)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)"
-    r"|(?:SECTION|SEARCH|CONSIDER|DONE)\b)"
+    r"(?P<keyword>(?:WRONG|REPLACE|DELETE|ADD|BLOCK|OPEN|CONFLICT)(?=[^\w\n]{1,4}\d|[ *`]{0,3}:)"
+    r"|ANSWERED(?=[ *`:]{1,4}(?:yes|partly|no)\b)|(?:SECTION|SEARCH|CONSIDER|ISSUE|DONE)\b)"
     r"(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
@@ -37,6 +38,14 @@ _NUMBERS = re.compile(r"\A[^\w\n]{0,4}\d{1,4}(?:(?:[-–]|[ \t]?[,;][ \t]?|[ \t]
 _VERDICT = re.compile(r"\b(refuted|neutral)\b(?:\W{1,3}([01](?:\.\d+)?))?", re.IGNORECASE)
 # "Clustering – REWRITE: it repeats …"; the action is the first such word in capitals.
 _ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ :*`–—-]{0,6}")
+
+
+# "[3, 8] high: the default – “two levels” / “32 levels”"; the words of both passages follow in quotes.
+_CONFLICT = re.compile(
+    r"\A[^\w\n]{0,4}(\d{1,4})[^\w\n]{1,6}(?:and[^\w\n]{1,4})?(\d{1,4})[\]*`, ]{0,4}(low|medium|high)?\b"
+)
+_QUOTED = re.compile(r"[“”\"«]([^“”\"«»\n]{3,600})[“”\"»]")
+_ANSWERED = re.compile(r"\A[ *`:]{0,4}(yes|partly|no)\b[ *`:–—-]{0,6}")
 
 
 class SentenceVerdict(BaseModel):
@@ -87,6 +96,21 @@ class NumberedBlocks(BaseModel):
     """The blocks."""
 
 
+class ConflictingPassages(BaseModel):
+    """Two passages that cannot both be true."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: tuple[int, int]
+    """Their numbers."""
+    severity: Literal["low", "medium", "high"] = "medium"
+    """Importance for the question."""
+    about: str = ""
+    """Subject of the disagreement."""
+    quotes: tuple[str, ...] = ()
+    """Words of the first passage, and of the second; empty if they are not quoted."""
+
+
 class ReportReviewerOutput(RoleOutput):
     """A review."""
 
@@ -108,6 +132,12 @@ class ReportReviewerOutput(RoleOutput):
     """Searches for missing evidence."""
     considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
+    conflicts: tuple[ConflictingPassages, ...] = ()
+    """Passages that contradict each other."""
+    answered: tuple[EvaluatedPart, ...] = ()
+    """Parts of the question, and whether the edited report answers them."""
+    issues: tuple[str, ...] = ()
+    """Errors that remain after the edits."""
     rewritten: tuple[WrittenPart, ...] = ()
     """The parts of another report; only without a model, for requests of people."""
     is_judged: bool = True
@@ -150,6 +180,9 @@ def parse_review(text: str) -> ReportReviewerOutput:
         still_open=tuple(number for number, _ in _read_numbered(entries, "OPEN", _NUMBERS))[:MAX_EDITS],
         queries=_list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
         considerations=_list_texts(entries, "CONSIDER", MAX_CRITIQUE_CHARACTERS)[:MAX_CONSIDERATIONS],
+        conflicts=tuple(_list_conflicts(entries))[:MAX_EDITS],
+        answered=tuple(_list_answered(entries))[:MAX_EDITS],
+        issues=_list_texts(entries, "ISSUE", MAX_CRITIQUE_CHARACTERS)[:MAX_EDITS],
     )
 
 
@@ -189,6 +222,30 @@ def _read_section(text: str) -> PartVerdict:
     heading = (line[: found.start()] if found else line).strip(' :“”"*`')
     critique = line[found.end() :][:MAX_CRITIQUE_CHARACTERS] if found and action != "NONE" else ""
     return PartVerdict.model_validate({"heading": heading, "action": action, "critique": critique})
+
+
+def _list_conflicts(entries: Sequence[_Entry]) -> Iterator[ConflictingPassages]:
+    for entry in entries:
+        if entry.keyword == "CONFLICT" and (found := _CONFLICT.match(entry.text)):
+            rest = _take_paragraph(entry.text[found.end() :])
+            quotes = _QUOTED.findall(rest)
+            about = " ".join(re.split(r"[“”\"«]", rest, maxsplit=1)[0].split()).strip(" :*`–—-/")
+            yield ConflictingPassages.model_validate(
+                {
+                    "passages": (int(found[1]), int(found[2])),
+                    "severity": found[3] or "medium",
+                    "about": about[:MAX_QUERY_CHARACTERS],
+                    "quotes": quotes[:2] if len(quotes) > 1 else (),
+                }
+            )
+
+
+def _list_answered(entries: Sequence[_Entry]) -> Iterator[EvaluatedPart]:
+    for entry in entries:
+        if entry.keyword == "ANSWERED" and (found := _ANSWERED.match(entry.text)):
+            part = " ".join(_take_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
+            if part:
+                yield EvaluatedPart.model_validate({"part": part, "answered": found[1]})
 
 
 def _list_texts(entries: Sequence[_Entry], keyword: str, max_characters: int) -> tuple[str, ...]:

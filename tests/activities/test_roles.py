@@ -23,7 +23,7 @@ from tenure.roles.research.router import RouterInput, RouterOutput
 from tenure.roles.writing import report_writer
 from tenure.roles.writing.report_writer import PartEvidence, ReportWriterInput
 from tests.roles.cases import CASES
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, Source, build_report, says, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, build_report, says, story
 
 KNOWLEDGE = MemoryKnowledge(dict(KITCHEN))
 FOUND = KNOWLEDGE.search(SearchRequest(query="How is bread made?", corpora=("kitchen",), k=6)).passages
@@ -67,7 +67,7 @@ async def test_each_role_answers_by_its_fallback(name: str) -> None:
     assert reply == type(reply).model_validate_json(reply.model_dump_json())
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "contradiction_finder"])
+@pytest.mark.parametrize("name", CASES)
 async def test_each_role_answers_by_the_model(name: str) -> None:
     """With a model each role makes one request, with the passages of its references."""
     chat = ScriptedChat(story())
@@ -82,33 +82,10 @@ async def test_each_role_answers_by_the_model(name: str) -> None:
         "sql_writer",
         "hypothetical_document",
         "code_reflector",
-        "self_evaluator",
         "tool_selector",
         "react",  # its observations are in its transcript
     }
     assert ("<passage n=" in chat.asked[0][1]) is (name not in needless)
-
-
-@pytest.mark.parametrize(("hours", "asked"), [("nine", 1), ("", 0)])
-async def test_contradictions_need_statements_on_one_subject(hours: str, asked: int) -> None:
-    """The model receives pairs of statements; without a pair it is not asked."""
-    text = "The baker lets the dough of rye bread rise for {} hours in the warm kitchen."
-    other = text.format(hours) if hours else "Cheese is made from milk that rennet has curdled."
-    knowledge = MemoryKnowledge(
-        {
-            name: Source(uri=f"{name}.md", title=name, text=said)
-            for name, said in {"a": text.format("two"), "b": other}.items()
-        }
-    )
-    evidence = knowledge.retrieval.search(
-        SearchRequest(query="How long does dough rise?", corpora=("kitchen",))
-    ).passages
-    found = {"contradictions": [{"pair": 1, "severity": "high", "about": "the hours"}]}
-    chat = ScriptedChat(story(contradiction_finder=says(found)))
-
-    reply = await ask("contradiction_finder", CASES["contradiction_finder"].input, chat, evidence, knowledge)
-
-    assert (chat.count("contradiction_finder"), len(reply.output.found), reply.fallback_reason) == (asked, asked, None)
 
 
 async def test_passage_numbers_become_verbatim_citations() -> None:

@@ -156,7 +156,13 @@ class Gullible:
         edits = [f"ADD 0: {said}", f"BLOCK 1:\n{said}", f"REPLACE 1: {said}"] if said else []
         searches = [f"SECTION {heading}: SEARCH – Say instead: {claims[0]}" for heading in TOPICS] if claims else []
         return "\n".join(
-            [*searches, *edits, *(f"CONSIDER: {c}" for c in claims), *(f"SEARCH: {c}" for c in claims), "DONE"]
+            [
+                *searches,
+                *edits,
+                *(f"{keyword}: {c}" for c in claims for keyword in ("CONSIDER", "ISSUE")),
+                *(f"SEARCH: {c}" for c in claims),
+                "ANSWERED yes: everything",
+            ]
         )
 
     def _answer_router(self, text: str, orders: Sequence[str]) -> Json:
@@ -199,9 +205,12 @@ class Gullible:
         count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
         return {"verdicts": [{"claim": n, "verdict": "supported", "confidence": 1.0} for n in range(1, count + 1)]}
 
-    def _answer_self_evaluator(self, text: str, orders: Sequence[str]) -> Json:
-        components = [{"component": "everything", "addressed": "yes"}]
-        return {"contradictions": [], "components": components, "issues": []}
+    def _answer_reasoner(self, text: str, orders: Sequence[str]) -> str:
+        """Take the claims as steps, conclude with the first one, and search for it."""
+        claims = self._claims(text, orders)
+        steps = [f"STEP {n} premise: {claim['text']} {claim['passages']}" for n, claim in enumerate(claims, 1)]
+        concludes = [f"{keyword}: {claim['text']}" for claim in claims[:1] for keyword in ("CONCLUSION", "SEARCH")]
+        return "\n".join([*steps, *concludes]) or "NONE"
 
     def _answer_react(self, text: str, orders: Sequence[str]) -> Json:
         """Search once, then make the next calls of the orders, and finish with a claim."""

@@ -39,6 +39,6 @@ def test_a_recorded_inquiry_leads_to_its_report(tmp_path: Path) -> None:
     assert rules["Line closed at gusts above", "Edition of 1 March 2020"] == "60 km/h"
     assert "eleven weeks" in changes[0].text and "nine weeks" in changes[2].text
     assert {claim.status for claim in (*cause, *changes) if claim.citations} == {"supported"}
-    assert result.evaluation is None
+    assert result.evaluation is not None and [part.answered for part in result.evaluation.parts] == ["yes", "yes"]
     kinds = Counter(match.kind for match in recording.matches)
     assert kinds["exact"] + kinds["subject"] + kinds["order"] > kinds["none"], recording.matches

@@ -13,20 +13,19 @@ from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
-from tenure.contracts.research.report import ReportPart, ReportText, SectionDraft, Topic
+from tenure.contracts.research.report import ReportPart, ReportText, Topic
 from tenure.contracts.research.spiral import ExecutedQuery, LatentTopic
 from tenure.contracts.research.tools import McpResource, McpTool
 from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, SourceFile
 from tenure.roles.base import BaseRole, Evidence, RoleInput
 from tenure.roles.claims import (
     claim_checker,
-    contradiction_finder,
     dispute_judge,
     document_comparer,
     fact_extractor,
 )
 from tenure.roles.coding import analyst, code_reflector, coder, test_writer
-from tenure.roles.reasoning import hop_reasoner, react, reasoner, thought_evaluator, thought_proposer
+from tenure.roles.reasoning import react, reasoner
 from tenure.roles.research import (
     calculation_writer,
     clarifier,
@@ -42,7 +41,7 @@ from tenure.roles.research import (
     topic_namer,
 )
 from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
-from tenure.roles.writing import answerer, report_reviewer, report_writer, self_evaluator
+from tenure.roles.writing import answerer, report_reviewer, report_writer
 from tests.support.passages import held, passage
 from tests.support.worlds import encode
 from workflows.research.tool_registry import TOOLS
@@ -104,7 +103,6 @@ DRAFT = Draft(
 )
 """A draft whose claims cite one passage, none and two."""
 
-SECTIONS = (SectionDraft(topic="Making bread", draft=DRAFT), SectionDraft(topic="Ripening of cheese", draft=Draft()))
 
 OUTLINE = (
     planner.TopicCoverage(heading="Making bread", question="How is bread made?", coverage=0.62, passages=5),
@@ -356,29 +354,22 @@ CASES: dict[str, Case] = {
             reasoner.ROLE,
             reasoner.ReasonerInput(
                 question=QUESTION,
+                topics=(Topic(heading="Making bread", question="How is bread made?"),),
                 strategy="multi_hop",
-                earlier_steps=(
-                    ReasoningStep(kind="hop", claim=Claim(text=MADE, citations=(quoted(0, MADE),))),
-                    ReasoningStep(
-                        kind="hop", claim=Claim(text=RIPENS, citations=(quoted(1, RIPENS),)), follows=(1,), link="flour"
+                line=Reasoning(
+                    strategy="multi_hop",
+                    steps=(
+                        ReasoningStep(kind="hop", claim=Claim(text=MADE, citations=(quoted(0, MADE),))),
+                        ReasoningStep(
+                            kind="hop",
+                            claim=Claim(text=RIPENS, citations=(quoted(1, RIPENS),)),
+                            follows=(1,),
+                            link="flour",
+                        ),
                     ),
+                    queries=("What is flour made from?",),
                 ),
-            ),
-        ),
-        Case(
-            thought_proposer.ROLE,
-            thought_proposer.ThoughtProposerInput(question=QUESTION, path=("Bread takes time.",), breadth=2),
-        ),
-        Case(
-            thought_evaluator.ROLE,
-            thought_evaluator.ThoughtEvaluatorInput(
-                question=QUESTION, thoughts=(MADE, RISES), paths=("", "Bread takes time.")
-            ),
-        ),
-        Case(
-            hop_reasoner.ROLE,
-            hop_reasoner.HopReasonerInput(
-                question=QUESTION, hop_question="What is flour?", facts=(MADE,), link="flour"
+                may_search=True,
             ),
         ),
         Case(report_writer.ROLE, report_writer.ReportWriterInput(**REPORT)),
@@ -420,8 +411,6 @@ CASES: dict[str, Case] = {
             dispute_judge.ROLE,
             dispute_judge.DisputeJudgeInput(first="Bread rises for two hours.", second="Bread rises for nine hours."),
         ),
-        Case(contradiction_finder.ROLE, contradiction_finder.ContradictionFinderInput(question=QUESTION)),
-        Case(self_evaluator.ROLE, self_evaluator.SelfEvaluatorInput(question=QUESTION, sections=SECTIONS)),
         Case(test_writer.ROLE, test_writer.TestWriterInput(**WORKSHOP)),
         Case(
             coder.ROLE,

@@ -22,7 +22,7 @@ LIMIT = re.compile(
 """A limit on the number of items; the lengths of texts are limited in characters."""
 PENDING = frozenset(
     """analyst answerer decomposer outliner planner query_refiner react reasoner report_reviewer report_writer
-    test_writer thought_evaluator""".split()
+    test_writer""".split()
 )
 """Roles whose system messages are not compared."""
 

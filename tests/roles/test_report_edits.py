@@ -40,6 +40,26 @@ def read(text: str) -> ReportReviewerOutput:
     return parse_review(f"{text}\nDONE")
 
 
+def test_conflicts_and_the_verdict_on_the_report_are_read() -> None:
+    """Two passages with their words, parts of the question with an answer, and errors that remain; prose is none."""
+    review = read(
+        "CONFLICT [3, 8] high: levels of priority – “two levels” /\n“32 levels [a]”\n"
+        "- **CONFLICT** 4 and 5: the year\nCONFLICT: none\n"
+        "ANSWERED yes: how bread is made\nANSWERED **partly** – what it costs\n\nANSWERED by nobody.\n"
+        "ISSUE: It is vague.\nISSUE: none"
+    )
+
+    assert [(one.passages, one.severity, one.about, one.quotes) for one in review.conflicts] == [
+        ((3, 8), "high", "levels of priority", ("two levels", "32 levels [a]")),
+        ((4, 5), "medium", "the year", ()),
+    ]
+    assert [(one.part, one.answered) for one in review.answered] == [
+        ("how bread is made", "yes"),
+        ("what it costs", "partly"),
+    ]
+    assert review.issues == ("It is vague.",)
+
+
 def test_each_entry_is_read() -> None:
     """Verdicts, edits, searches and considerations are read; other lines are left out."""
     review = parse_review(REVIEW)

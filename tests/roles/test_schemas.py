@@ -103,4 +103,4 @@ def test_a_fallback_is_deterministic(name: str) -> None:
 
 def test_roles_that_answer_in_text_have_no_schema() -> None:
     """The outliner and the roles that read the dossier answer in text, every other role with a JSON object."""
-    assert CASES.keys() - set(WITH_SCHEMA) == {"outliner", "planner", "report_writer", "report_reviewer"}
+    assert CASES.keys() - set(WITH_SCHEMA) == {"outliner", "planner", "reasoner", "report_writer", "report_reviewer"}

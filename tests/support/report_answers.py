@@ -42,6 +42,10 @@ def build_text(role: str, prompt: str, about: str) -> str:
     if role == "outliner":
         topics = [{"heading": f"{MARKER} {about} {word}", "question": f"What is {word}?"} for word in ("one", "two")]
         return render_outline({"topics": topics})
+    if role == "reasoner":
+        return (
+            f"STEP 1 premise: {MARKER} {about} states a fact [1].\nCONCLUSION after 1: {MARKER} {about} concludes [1]."
+        )
     if role == "planner":
         searches = [f"SEARCH s1 [{heading}]: {MARKER} {about} asks about {heading}" for heading in headings[:1]]
         return "\n".join(["DECISION: CONTINUE – something is missing.", *searches])

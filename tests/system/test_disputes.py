@@ -44,7 +44,6 @@ async def test_a_killed_worker_searches_once_for_a_dispute(server: WorkflowEnvir
     with ModelServer() as model:
         environment = around(model, server.client, tmp_path)
         model.on("outliner", {"topics": [{"heading": "Retention", "question": "How long are deleted records kept?"}]})
-        model.on("contradiction_finder", {"contradictions": [{"pair": 1, "severity": "high", "about": "the days"}]})
         model.on("dispute_judge", {"passages": []})
         handle = await server.client.start_workflow(
             AgentWorkflow.run,

@@ -32,9 +32,6 @@ ROLES = set(list_role_names())
 ELSEWHERE = {
     "react",
     "reasoner",
-    "thought_proposer",
-    "thought_evaluator",
-    "hop_reasoner",
     "clarifier",
     "sql_writer",
     "analyst",

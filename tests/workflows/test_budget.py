@@ -19,6 +19,7 @@ from tests.support.worlds import (
     Held,
     MemoryKnowledge,
     ScriptedChat,
+    Source,
     build_report,
     in_turn,
     plans,
@@ -29,6 +30,7 @@ from tests.workflows.test_long_run import Endless
 
 pytestmark = slow
 
+CROISSANT = Source(uri="kitchen/croissant.md", title="Croissant", text="A croissant laminates overnight.")
 PRICE = Price(input=1.0, output=10.0)
 
 
@@ -132,17 +134,25 @@ async def test_a_second_review_may_use_the_reserve(serving: Serving) -> None:
 
 async def test_a_budget_that_ends_after_the_work_ends_nothing_early(serving: Serving) -> None:
     """If the budget is used up when report and review are written, nothing is missing and the run is done."""
-    complete = ScriptedChat(story(planner=in_turn(plans(search("How long does the dough rise?")), FINISH)))
-    limits = {"effort": "complex", "has_model": True}
-    await finished(serving, complete, asked(**limits))
+    complete, chat = (
+        ScriptedChat(
+            story(
+                planner=in_turn(plans(search("How long does the dough rise?")), FINISH),
+                report_reviewer=in_turn("SEARCH: How long does a croissant laminate?", "DONE"),
+            )
+        )
+        for _ in range(2)
+    )
+    knowledge = MemoryKnowledge({**KITCHEN, "croissant": CROISSANT})
+    request = asked(effort="complex", has_model=True)
+    limits = request.limits.model_copy(update={"min_relevance": 0.05})
+    await finished(serving, complete, request.model_copy(update={"limits": limits}), knowledge)
     roles = [role for role, _ in complete.asked]
-    calls = roles.index("report_reviewer") + 2
-    assert roles[calls - 1] == "self_evaluator"
+    calls = len(roles) - roles[::-1].index("report_reviewer")
+    limited = limits.model_copy(update={"max_calls": calls})
+    result = await finished(serving, chat, request.model_copy(update={"limits": limited}), knowledge)
 
-    chat = ScriptedChat(story(planner=in_turn(plans(search("How long does the dough rise?")), FINISH)))
-    result = await finished(serving, chat, asked(**limits, max_calls=calls))
-
-    assert (result.status, chat.count("report_reviewer"), chat.count("self_evaluator")) == ("done", 1, 0)
+    assert (result.status, chat.count("report_reviewer")) == ("done", 2)
     assert not any("used up" in line for line in result.decisions)
 
 

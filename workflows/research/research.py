@@ -1,6 +1,6 @@
 """ResearchWorkflow: a report, phase by phase.
 
-outline → gather → reason → dossier → (write → reflect)* → evaluate → finalize. Every role that writes or reviews reads
+outline → gather → dossier → reason → (write → reflect)* → finalize. Every role that reasons, writes or reviews reads
 the same dossier; `tenure.algorithms.control.transitions` decides whether the report is revised after a reflection.
 
 Feedback reaches the writer, or the next review. A finished and a cancelled run both end in a report of what there is.
@@ -15,10 +15,11 @@ from temporalio.exceptions import ActivityError, ChildWorkflowError, is_cancelle
 
 from workflows.research.report_phases.dossier import open_dossier
 from workflows.research.report_phases.finalize import finalize
-from workflows.research.report_phases.gather import SPIRAL, gather, reason
+from workflows.research.report_phases.gather import SPIRAL, gather
 from workflows.research.report_phases.outline import outline
+from workflows.research.report_phases.reason import reason
 from workflows.research.report_phases.report_context import ReportContext
-from workflows.research.report_phases.review import compare_sources_meanwhile, evaluate, reflect
+from workflows.research.report_phases.review import compare_sources, reflect
 from workflows.research.report_phases.write import write_added_sections, write_generation
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
@@ -69,10 +70,10 @@ class ResearchWorkflow(ControllableWorkflow):
         await gather(context)
         if context.state.failure:
             return
-        await reason(context)
         await open_dossier(context)
-        await asyncio.gather(self._write_and_revise(), compare_sources_meanwhile(context))
-        await evaluate(context)
+        await reason(context)
+        await self._write_and_revise()
+        await compare_sources(context)
         await write_added_sections(context)
 
     async def _write_and_revise(self) -> None:

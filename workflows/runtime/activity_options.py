@@ -91,6 +91,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
             KnowledgeActivities.search_passages,
             KnowledgeActivities.analyze_candidates,
             KnowledgeActivities.compare_sources,
+            KnowledgeActivities.find_contradictions,
             KnowledgeActivities.extend_dossier,
             KnowledgeActivities.group_passages,
             KnowledgeActivities.recall_findings,

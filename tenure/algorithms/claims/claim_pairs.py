@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from tenure.algorithms.claims.contradictions import find_periods
+from tenure.algorithms.claims.contradictions import detect_contradiction, find_periods
 from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence
 from tenure.algorithms.text.passage import Encoder, Passage
 from tenure.algorithms.text.polarity import count_negations, find_antonym_pair
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences, stem_words
+from tenure.contracts.evidence.disputes import Contradiction
+from tenure.contracts.evidence.passages import Citation
 
 MIN_SHARED_STEMS: Final = 3
 """Minimum shared stems of a candidate pair."""
@@ -68,6 +70,29 @@ def find_disputable_pairs(passages: Sequence[Passage], encode: Encoder, max_pair
     ]
     similar = [pair for pair in scored if pair.similarity >= MIN_SIMILARITY]
     return sorted(similar, key=lambda pair: -pair.similarity)[:max_pairs]
+
+
+def find_contradictions(
+    passages: Sequence[Passage], encode: Encoder, max_pairs: int = MAX_PAIRS
+) -> tuple[Contradiction, ...]:
+    """Return pairs of claims that say the same with another value, with both quotes.
+
+    Claims of one source are compared only below the same heading, which may be a condition.
+    """
+    pairs = [
+        (a, b, detect_contradiction(a.text, b.text))
+        for a, b, _ in find_disputable_pairs(passages, encode, max_pairs)
+        if a.source != b.source or a.headings == b.headings
+    ]
+    return tuple(
+        Contradiction(a=_cite(a), b=_cite(b), severity=found.severity, about=found.about)
+        for a, b, found in pairs
+        if found
+    )
+
+
+def _cite(claim: Passage) -> Citation:
+    return Citation(source=claim.source, chunk=claim.chunk, start=claim.start, end=claim.end, quote=claim.text)
 
 
 _TABLE_DESCRIPTION = re.compile(r"The (?:column .{1,200} of the )?table \S+ (?:has|holds) ")

@@ -167,20 +167,3 @@ def _is_removed(claim: Claim) -> bool:
 def _explain_removal(claim: Claim) -> str:
     reasons = {"refuted": "its source contradicts it", "invalid_source": "its source does not exist"}
     return reasons.get(claim.status, "its source does not support it")
-
-
-UNCONFIRMED: Final = "[not confirmed]"
-"""Mark of an unsupported sentence for roles that read the whole report."""
-
-
-def is_unconfirmed(claim: Claim) -> bool:
-    """Return whether readers see that a claim is not supported."""
-    return needs_sources(claim) and claim.status not in ("supported", "unverified")
-
-
-def mark_unconfirmed(text: str, drafts: Sequence[Draft]) -> str:
-    """Return a text about drafts that marks the unsupported sentences it quotes, as the drafts do."""
-    for claim in list_claims(drafts):
-        if is_unconfirmed(claim) and claim.text in text:
-            text = text.replace(claim.text, f"{claim.text} {UNCONFIRMED}")
-    return text

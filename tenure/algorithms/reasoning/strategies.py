@@ -1,7 +1,4 @@
-"""Choose reasoning strategies, count votes, prune thoughts and apply verification to lines of reasoning.
-
-These are the deterministic parts of chain of thought, self-consistency and tree of thoughts.
-"""
+"""Choose reasoning strategies, count votes and apply verification to lines of reasoning."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +36,6 @@ MIN_SENTENCES: Final = 2
 """Minimum sentences of a line of reasoning."""
 MAX_REPEATED_SHARE: Final = 0.6
 """Maximum share of its sentences that the report may already contain."""
-MIN_THOUGHT_SCORE: Final = 0.3
-"""Minimum score of a thought that is expanded."""
 _NEGATIONS: Final = frozenset(("no", "not", "never", "none", "neither", "cannot", "without"))
 _MIN_OVERLAP: Final = 0.5
 _WHY: Final = re.compile(r"\bwhy\b", re.IGNORECASE)
@@ -85,13 +80,27 @@ def describe_chain(steps: Iterable[tuple[str, str]], answer: str) -> str:
     return " → ".join(chain) if names and all(chain) and len(chain) > 1 else ""
 
 
-def partition_by_source(passages: Sequence[PassageRef], number: int) -> list[tuple[PassageRef, ...]]:
-    """Partition passages into at most `number` samples that share no source; empty samples are omitted."""
+def partition_by_source(passages: Sequence[PassageRef], number: int) -> list[tuple[int, ...]]:
+    """Partition the numbers of passages, from 1, into at most `number` samples without a common source."""
     source_indexes: dict[SourceId, int] = {}
     for passage in passages:
         source_indexes.setdefault(passage.source, len(source_indexes))
-    samples = [tuple(p for p in passages if source_indexes[p.source] % number == n) for n in range(number)]
+    samples = [
+        tuple(n for n, passage in enumerate(passages, 1) if source_indexes[passage.source] % number == sample)
+        for sample in range(number)
+    ]
     return [sample for sample in samples if sample]
+
+
+def group_numbers(numbers: Sequence[int]) -> str:
+    """Return ascending numbers as ranges: "1-4, 7"."""
+    ranges: list[list[int]] = []
+    for n in numbers:
+        if ranges and n == ranges[-1][-1] + 1:
+            ranges[-1] = [ranges[-1][0], n]
+        else:
+            ranges.append([n])
+    return ", ".join("-".join(map(str, one)) for one in ranges)
 
 
 class AnswerVotes(NamedTuple):
@@ -130,62 +139,11 @@ def is_same_answer(first: str, second: str) -> bool:
     return a <= b or b <= a or len(a & b) / len(a | b) >= _MIN_OVERLAP
 
 
-class PrunedThoughts(NamedTuple):
-    """Indexes of the thoughts that are expanded and of those that are dropped, best first."""
-
-    kept: tuple[int, ...]
-    dropped: tuple[int, ...]
-
-
-def prune_thoughts(scores: Sequence[float], breadth: int) -> PrunedThoughts:
-    """Keep the best `breadth` thoughts with at least the minimum score."""
-    ranked = sorted(range(len(scores)), key=lambda n: (-scores[n], n))
-    kept = [n for n in ranked if scores[n] >= MIN_THOUGHT_SCORE][:breadth]
-    return PrunedThoughts(tuple(kept), tuple(n for n in ranked if n not in kept))
-
-
-class ScoredThought(NamedTuple):
-    """Score of a thought with its reason."""
-
-    score: float
-    reason: str
-
-
-def collect_scores(verdicts: Iterable[tuple[int, float, str]], number: int) -> list[ScoredThought]:
-    """Return the score of each thought from verdicts by number; a thought without a verdict scores 0."""
-    scores = {n: ScoredThought(score, " ".join(reason.split())) for n, score, reason in verdicts}
-    return [scores.get(n, ScoredThought(0.0, "not judged")) for n in range(1, number + 1)]
-
-
 def select_new_thoughts(thoughts: Iterable[ReasoningStep], known: Iterable[str]) -> list[ReasoningStep]:
     """Return the thoughts with new text, without repetitions."""
     known_texts = {normalize_sentence(text) for text in known}
     new = {normalize_sentence(thought.claim.text): thought for thought in reversed(list(thoughts))}
     return [thought for text, thought in reversed(new.items()) if text not in known_texts]
-
-
-def trace_path(tree: Sequence[ReasoningStep], tip: int) -> tuple[str, ...]:
-    """Return the texts of the thoughts on the path to node `tip`, which is the last; empty for 0."""
-    texts: list[str] = []
-    while tip:
-        step = tree[tip - 1]
-        texts.append(step.claim.text)
-        tip = step.follows[0] if step.follows and step.follows[0] < tip else 0
-    return tuple(reversed(texts))
-
-
-def flatten_tree(tree: Sequence[ReasoningStep]) -> tuple[ReasoningStep, ...]:
-    """Return a tree of thoughts in reading order: each thought before its children, branch by branch."""
-    flattened: list[ReasoningStep] = []
-
-    def append_children(tip: int, number: int) -> None:
-        for n, step in enumerate(tree, 1):
-            if (step.follows or (0,))[0] == tip:
-                flattened.append(step.model_copy(update={"follows": (number,) if number else ()}))
-                append_children(n, len(flattened))
-
-    append_children(0, 0)
-    return tuple(flattened)
 
 
 def select_majority(lines: Sequence[Reasoning]) -> Reasoning | None:
@@ -257,10 +215,3 @@ def discard_if_repeated(reasoning: Reasoning | None, report: Sequence[Draft]) ->
     claims = [draft.claims[0] for draft in to_drafts(reasoning)]
     repeated = sum(f" {normalize_sentence(claim.text)} " in report_text for claim in claims)
     return None if repeated > MAX_REPEATED_SHARE * len(claims) else reasoning
-
-
-def select_cited_passages(reasoning: Reasoning | None, passages: Sequence[PassageRef]) -> tuple[PassageRef, ...]:
-    """Return the passages that a line of reasoning cites."""
-    claims = [draft.claims[0] for draft in to_drafts(reasoning)] if reasoning else []
-    chunks = {citation.chunk for claim in claims for citation in claim.citations}
-    return tuple(passage for passage in passages if passage.chunk in chunks)

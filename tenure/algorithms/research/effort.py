@@ -16,8 +16,8 @@ from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits
 
-_WITHOUT_MODEL: Final = dict.fromkeys(("reasons", "reflects", "evaluates", "compares_sources"), False)
-"""Steps that need a model: nothing is reasoned, reviewed or evaluated by rules."""
+_WITHOUT_MODEL: Final = dict.fromkeys(("reasons", "reflects", "judges_disputes"), False)
+"""Steps that need a model: nothing is reasoned, reviewed or judged by rules."""
 EFFORT_WITHOUT_MODEL: Mapping[Complexity, ResearchEffort] = {
     "simple": ResearchEffort(cycles=1, subagents=2, hops=1, sections=2, dossier_tokens=10_000, **_WITHOUT_MODEL),
     "moderate": ResearchEffort(cycles=3, subagents=3, hops=2, sections=4, dossier_tokens=20_000, **_WITHOUT_MODEL),
@@ -34,9 +34,8 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         plans_first_cycle=False,
         imagines=False,
         reasons=False,
-        compares_sources=False,
+        judges_disputes=False,
         reflects=False,
-        evaluates=False,
         dossier_tokens=5_000,
         max_calls=EFFORT_COSTS["simple"].max_calls,
         max_tokens=EFFORT_COSTS["simple"].max_tokens,
@@ -51,8 +50,7 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         outline_passages=16,
         plans_first_cycle=False,
         reasons=False,
-        compares_sources=False,
-        evaluates=False,
+        judges_disputes=False,
         dossier_tokens=20_000,
         max_calls=EFFORT_COSTS["moderate"].max_calls,
         max_tokens=EFFORT_COSTS["moderate"].max_tokens,

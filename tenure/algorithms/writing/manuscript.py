@@ -17,12 +17,12 @@ from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
-from tenure.contracts.evidence.disputes import PositionEvidence
+from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
 from tenure.contracts.research.dossier import Dossier, Gap, PartPassages
 from tenure.contracts.research.report import Critique, ReportPart, ReportText, SectionDraft, SectionVerdict, Topic
 from tenure.contracts.research.spiral import TopicState
-from tenure.contracts.result.result import CritiqueRecord
+from tenure.contracts.result.result import CritiqueRecord, Evaluation
 from tenure.contracts.run.run import Feedback, FeedbackRecord, SectionPhase, TopicProgress
 
 _YES_OR_NO = re.compile(r"^\s*(?:yes|no)\b", re.IGNORECASE)
@@ -310,6 +310,19 @@ def describe_search(query: str) -> str:
     return f"The results of a search for “{query}” are missing."
 
 
+def select_evaluation(before: Evaluation | None, now: Evaluation | None) -> Evaluation | None:
+    """Return the newest verdict, with the earlier judgement of the parts of the question if it judges none."""
+    if before is None or now is None:
+        return now or before
+    return now if now.parts else now.model_copy(update={"parts": before.parts})
+
+
+def merge_contradictions(known: Sequence[Contradiction], found: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
+    """Return contradictions, each pair of passages once: as the last review has described it."""
+    by_passages = {frozenset((one.a.chunk, one.b.chunk)): one for one in (*known, *found)}
+    return tuple(by_passages.values())
+
+
 def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> list[str]:
     """Return for each text the heading of the topic that shares most words with it; empty without topics."""
     stems = {topic.heading: frozenset(stem_words(f"{topic.heading} {topic.question}")) for topic in topics}
@@ -349,29 +362,6 @@ def build_critique_record(critique: Critique, before: ReportText, after: ReportT
     else:
         outcome = "The report was revised." if before.claims != after.claims else "Nothing more was found on it."
     return CritiqueRecord(topic=critique.topic, critique=critique.critique, outcome=outcome)
-
-
-def resolve_critiques(
-    critiques: Sequence[Critique], topics: Sequence[Topic], max_sections: int
-) -> tuple[tuple[Critique, ...], tuple[Critique, ...]]:
-    """Return critiques that can be followed, each with the exact heading, and critiques that cannot.
-
-    A request for a section that exists already is a critique of it. New sections are accepted up to `max_sections`.
-    """
-    names = {topic.heading.casefold(): topic.heading for topic in topics}
-    kept: list[Critique] = []
-    dropped: list[Critique] = []
-    for critique in critiques:
-        name = critique.topic or (build_requested_topic(critique).heading if critique.query else "")
-        known = names.get(name.casefold())
-        if known is not None:
-            kept.append(critique.model_copy(update={"topic": known}))
-        elif critique.topic is None and name and len(names) < max_sections:
-            names[name.casefold()] = name
-            kept.append(critique)
-        else:
-            dropped.append(critique)
-    return tuple(kept), tuple(dropped)
 
 
 def deduplicate_topics(topics: Iterable[Topic]) -> list[Topic]:

@@ -64,6 +64,13 @@ class Contradiction(Contract):
     """Outcome of the dispute; None if the run ended before."""
 
 
+class ContradictionRequest(Contract):
+    """Passages whose statements are compared."""
+
+    passages: tuple[PassageRef, ...]
+    """The passages."""
+
+
 class Contradictions(Contract):
     """All contradictions found between sources."""
 

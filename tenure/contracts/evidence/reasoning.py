@@ -40,11 +40,11 @@ consequence; a pattern, its mapping to the other domain, and the limit of the an
 for or against; an answer that was voted for; a hop from one fact to the next.
 """
 
-ArgumentStance = Literal["point", "for", "against"]
-"""Position of a thought on the question: neutral, for or against."""
-
 MAX_REASONING_STEPS = 12
 """Maximum number of steps in a line of reasoning."""
+
+MAX_REASONING_QUERIES = 3
+"""Maximum number of searches for facts that a line lacks."""
 
 
 class ReasoningStep(Contract):
@@ -86,23 +86,5 @@ class Reasoning(Contract):
     """Confidence in the conclusion, or in the whole if there is none."""
     rejected: tuple[RejectedThought, ...] = ()
     """Thoughts that were not followed, best first."""
-
-
-class ThoughtProposals(Contract):
-    """Proposed continuations of a line of reasoning."""
-
-    thoughts: tuple[ReasoningStep, ...]
-    """Proposed next steps."""
-
-
-class ReasoningHop(Contract):
-    """Fact found for one question, and the question it leads to."""
-
-    fact: Claim | None = None
-    """Fact from the evidence; None if the evidence answers nothing."""
-    link: str = ""
-    """Name in the fact that the next question is about; empty if there is none."""
-    next_question: str = ""
-    """Question to answer next; empty if there is none."""
-    complete: bool = False
-    """Whether the facts so far answer the whole question."""
+    queries: tuple[str, ...] = ()
+    """Searches for facts that it lacks."""

@@ -160,6 +160,10 @@ class ReportReview(Contract):
     """Searches for what it lacks."""
     verdicts: tuple[SectionVerdict, ...] = ()
     """Verdicts on its parts."""
+    evaluation: Evaluation | None = None
+    """Verdict of the model on the edited report; None if no model has judged it."""
+    contradictions: tuple[Contradiction, ...] = ()
+    """Contradictions between sources."""
     considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
     condemned: tuple[str, ...] = ()
@@ -181,15 +185,6 @@ class SectionDraft(Contract):
     """Text."""
     coverage: float = 0.0
     """Coverage of the topic, 0 to 1."""
-
-
-class ReportAssessment(Contract):
-    """Self-evaluation of a report."""
-
-    evaluation: Evaluation | None
-    """Verdict of the model; None if no model has judged the report."""
-    critiques: tuple[Critique, ...] = ()
-    """Suggested improvements, by section."""
 
 
 class ReportDraft(Contract):

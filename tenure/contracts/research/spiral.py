@@ -58,12 +58,10 @@ class ResearchEffort(Contract):
     """Whether hypothetical answers are written for the topics."""
     reasons: bool = True
     """Whether a line of reasoning is written if no person asks for one."""
-    compares_sources: bool = True
-    """Whether contradictions between sources are looked for; otherwise rules look for plain ones."""
+    judges_disputes: bool = True
+    """Whether a model judges what a search on a dispute has found; otherwise rules do."""
     reflects: bool = True
     """Whether the report is reviewed in any case; otherwise only if a search has found what it called unknown."""
-    evaluates: bool = True
-    """Whether the finished report is evaluated, and revised once if it is found wanting."""
     dossier_tokens: int = Field(default=20_000, ge=1_000)
     """Tokens of the passages from which the report is written."""
     max_calls: int | None = Field(default=None, ge=1)

@@ -11,6 +11,7 @@ from tenure.contracts.research.learning import InheritedPassage, KnownFact, Rela
 from tenure.contracts.research.report import Critique
 from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.result.programs import Attempt
+from tenure.contracts.result.result import Evaluation
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, SectionPhase, StepProgress, TaskMode
 
@@ -233,6 +234,10 @@ class TracedReflection(Contract):
     """Requested improvements."""
     further_considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
+    evaluation: Evaluation | None = None
+    """Verdict of the model on the edited report; None without a model."""
+    contradictions: tuple[str, ...] = ()
+    """Contradictory statements of sources, both sides of each."""
 
 
 class ControlRecord(Contract):

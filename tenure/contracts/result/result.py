@@ -213,12 +213,8 @@ class Evaluation(Contract):
 
     parts: tuple[EvaluatedPart, ...] = ()
     """Parts of the question."""
-    contradictions: tuple[str, ...] = ()
-    """Statements of the report that cannot both be true."""
     issues: tuple[str, ...] = ()
-    """Other errors of the report."""
-    before_revision: bool = False
-    """Whether the report was revised because of this verdict, and no model has judged the revision."""
+    """Errors of the report that remain after its review."""
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from tenure.algorithms.text.dates import normalize_date
 from tenure.algorithms.text.sentences import is_non_english
 from tenure.contracts.knowledge.memory import is_personal
-from tenure.contracts.result.result import Evaluation, Result, ResultClaim
+from tenure.contracts.result.result import Result, ResultClaim
 from tenure.report.render.escaping import flatten
 
 MAX_NAMED_SOURCES = 8
@@ -22,6 +22,8 @@ THIN_COVERAGE = 0.4
 """Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
 MIN_SOURCES = 2
 """Number of sources below which a report is said to rest on few."""
+BY_JUDGE = "By the verdict of the model"
+"""Beginning of a sentence with a verdict of the model."""
 UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
 """Statuses of sentences that their quotes do not support."""
 
@@ -39,7 +41,7 @@ def describe_no_answer(result: Result) -> str:
         return ""
     if not evaluation.parts or len(evaluation.missing) < len(evaluation.parts):
         return ""
-    return f"{judge_phrase(evaluation)}, this report does not answer its question. The closest statements follow."
+    return f"{BY_JUDGE}, this report does not answer its question. The closest statements follow."
 
 
 BRIEF_NOTE = (
@@ -52,12 +54,6 @@ BRIEF_NOTE = (
 def describe_brief(result: Result) -> str:
     """Return the remark on a report that consists of excerpts; empty for any other one."""
     return BRIEF_NOTE if any(claim.part for claim in _claims(result)) else ""
-
-
-def judge_phrase(evaluation: Evaluation) -> str:
-    """Return the beginning of a sentence with a verdict of the model."""
-    of = " on the version before the last revision" if evaluation.before_revision else ""
-    return f"By the verdict of the model{of}"
 
 
 def _list_suspicious(result: Result) -> Iterator[str]:
@@ -105,7 +101,7 @@ def _limits(result: Result) -> Iterator[str]:
     if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
         yield f"The evidence on {_listed(thin)} is thin."
     if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
-        yield f"{judge_phrase(result.evaluation)}, nothing here answers {_listed(result.evaluation.missing)}."
+        yield f"{BY_JUDGE}, nothing here answers {_listed(result.evaluation.missing)}."
     if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
         yield f"The whole report rests on {few}."

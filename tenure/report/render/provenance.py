@@ -7,7 +7,7 @@ from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
 from tenure.report.render.escaping import escape, flatten, format_code_span
-from tenure.report.render.limits import UNCONFIRMED, judge_phrase, list_all_claims
+from tenure.report.render.limits import BY_JUDGE, UNCONFIRMED, list_all_claims
 from tenure.report.render.marks import STATUS_WORDS
 
 MIN_SHARED_STEMS = 0.7
@@ -105,9 +105,9 @@ def _evaluation(result: Result) -> Iterator[str]:
         return
     if verdict.parts:
         parts = "; ".join(f"“{escape(one.part)}”: {one.answered}" for one in verdict.parts)
-        yield f"{judge_phrase(verdict)}, these parts of the question are answered: {parts}"
-    for remark in _mark_doubt((*verdict.contradictions, *verdict.issues), result):
-        yield f"{judge_phrase(verdict)}: {escape(remark)}"
+        yield f"{BY_JUDGE}, these parts of the question are answered: {parts}"
+    for remark in _mark_doubt(verdict.issues, result):
+        yield f"{BY_JUDGE}: {escape(remark)}"
 
 
 def _skipped(result: Result) -> Iterable[str]:

@@ -247,6 +247,10 @@ def _reflection(reflection: TracedReflection) -> str:
         for critique in reflection.critiques
     ]
     found = ["\n".join(lines) if lines else "No issue was found."]
+    if verdict := reflection.evaluation:
+        found += _listed("Answered by the report", [f"{one.part}: {one.answered}" for one in verdict.parts])
+        found += _listed("Errors that are left", verdict.issues)
+    found += _listed("Contradictions between sources", reflection.contradictions)
     found += _listed("Further considerations", reflection.further_considerations)
     return _titled(f"Criticism of generation {reflection.generation}", found)
 

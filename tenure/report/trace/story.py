@@ -5,7 +5,7 @@ results are read; fields that an older worker did not write are treated as missi
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from tenure.algorithms.research.planning import STEP_KINDS
 from tenure.algorithms.research.research_state import describe_positions
 from tenure.algorithms.writing.manuscript import describe_search
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ThoughtProposals
+from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
 from tenure.contracts.research.progress import ProgressUpdate
@@ -90,14 +90,6 @@ class _Named(Contract):
 class _Routed(Contract):
     mode: TaskMode = "UNDEFINED"
     complexity: Complexity | None = None
-
-
-class _Judged(Contract):
-    score: float = 0.0
-
-
-class _Scores(Contract):
-    scores: tuple[_Judged, ...] = ()
 
 
 class _Failed(Contract):
@@ -482,10 +474,10 @@ def _list_versions(recorded_events: Sequence[RecordedEvent]) -> list[RecordedEve
 
 
 def _thoughts(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedThought]:
-    """Yield the outcome of every call of a reasoning role."""
+    """Yield the outcome of every call of the reasoner."""
     for call in recorded_events:
-        if call.kind == "call" and call.result and call.name in REASONING_ROLES:
-            yield TracedThought(role=call.name, summary=REASONING_ROLES[call.name](call.result["output"]))
+        if call.kind == "call" and call.result and call.name == "reasoner":
+            yield TracedThought(role=call.name, summary=_line(call.result["output"]))
 
 
 def _line(output: Any) -> str:
@@ -493,31 +485,9 @@ def _line(output: Any) -> str:
     steps = len(line.steps) + bool(line.conclusion)
     answer = f"; answer “{line.answer}”" if line.answer else ""
     how = line.strategy.replace("_", " ")
-    return f"{how}: {steps} steps{answer}" if steps else f"{how}: nothing to say"
-
-
-def _hop(output: Any) -> str:
-    hop = ReasoningHop.model_validate(output)
-    fact = f"found “{hop.fact.text}”" if hop.fact else "found nothing"
-    return f"{fact}; next “{hop.next_question}”" if hop.next_question and not hop.complete else fact
-
-
-def _proposed(output: Any) -> str:
-    texts = [f"“{one.claim.text}”" for one in ThoughtProposals.model_validate(output).thoughts]
-    return f"proposed {'; '.join(texts)}" if texts else "proposed nothing"
-
-
-def _scored(output: Any) -> str:
-    return "scores " + ", ".join(f"{one.score:.2f}" for one in _Scores.model_validate(output).scores)
-
-
-REASONING_ROLES: Mapping[str, Callable[[Any], str]] = {
-    "reasoner": _line,
-    "hop_reasoner": _hop,
-    "thought_proposer": _proposed,
-    "thought_evaluator": _scored,
-}
-"""Readers of the answers of reasoning roles."""
+    rejected = "".join(f"; not followed “{one.text}” ({one.score:.2f})" for one in line.rejected)
+    searches = f"; searches {', '.join(f'“{query}”' for query in line.queries)}" if line.queries else ""
+    return f"{how}: {f'{steps} steps{answer}' if steps else 'nothing to say'}{rejected}{searches}"
 
 
 def _attempts(coding: RecordedHistory) -> tuple[Attempt, ...]:
@@ -529,12 +499,16 @@ def _attempts(coding: RecordedHistory) -> tuple[Attempt, ...]:
 
 
 def _reflections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedReflection]:
-    """Yield the searches and the considerations of each review."""
+    """Yield the searches, the considerations and the verdict of each review."""
     for generation, call in enumerate(_calls(recorded_events, "report_reviewer"), 1):
         review = _output(call, ReportReview) if call.result else None
         if review is None:
             continue
         searches = (Critique(critique=describe_search(query), query=query) for query in review.queries)
         yield TracedReflection(
-            generation=generation, critiques=tuple(searches), further_considerations=review.considerations
+            generation=generation,
+            critiques=tuple(searches),
+            further_considerations=review.considerations,
+            evaluation=review.evaluation,
+            contradictions=tuple(f"“{one.a.quote}” – “{one.b.quote}”" for one in review.contradictions),
         )

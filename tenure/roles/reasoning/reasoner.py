@@ -1,81 +1,77 @@
-"""Reason from evidence to the answer of a question, in steps of one sentence each.
+"""Reason from the dossier to an answer, by one of several strategies, in steps that a reader can follow and check.
 
-All strategies share this role, since they differ in the kinds of steps and not in the form of a step: a sentence, its
-passages, and the earlier steps it follows from.
+One answer carries a strategy out: a tree of thoughts (Yao et al., 2023) names the thoughts that it does not follow, and
+a chain of facts names the search that finds its next one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
-from tenure.algorithms.text.passage import Passage
+from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.reasoning.strategies import group_numbers
 from tenure.contracts.evidence.reasoning import (
+    MAX_REASONING_QUERIES,
     MAX_REASONING_STEPS,
     Reasoning,
     ReasoningStep,
     ReasoningStrategy,
-    StepKind,
 )
 from tenure.contracts.messages import Message
-from tenure.contracts.schema_limit import SchemaLimit
-from tenure.roles.base import (
-    EVIDENCE_RULE,
-    Evidence,
-    PostprocessedRole,
-    RoleInput,
-    RoleOutput,
-    mark_passages,
-    skip,
-    wrap_in_tag,
-)
-from tenure.roles.prompting import find_passage_numbers, join_parts
+from tenure.contracts.research.report import Topic
+from tenure.roles.base import Evidence, PostprocessedRole, RoleInput, skip, wrap_in_tag
+from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
+from tenure.roles.dossier_prompting import build_messages, render_requests
+from tenure.roles.prompting import render_reasoning
+from tenure.roles.reasoning_entries import ReasonerOutput, WrittenStep, parse_reasoning
 
-SYSTEM = f"""You reason from evidence to the answer of a question, in steps that a reader can follow and check one by
-one. You are given numbered passages, the question and the way to reason.
+SYSTEM = DOSSIER_SYSTEM
+"""System text of every role that reads a dossier."""
 
-Write two to {MAX_REASONING_STEPS} steps. For each step give:
-- kind: what it is, as the way to reason says.
-- text: one full sentence with its subject named, without citation marks.
-- passages: numbers of the passages it rests on. A step that states a fact names at least one. A step that only follows
-  from earlier steps names none.
-- follows: numbers of earlier steps it follows from; empty for a fact.
-- link: the name or the few words that connect it to the step before it; empty if nothing connects them.
+TASK: Final = f"""Reason from the passages to the answer of the question, in two to {MAX_REASONING_STEPS} steps that a
+reader can follow and check one by one. The report is written afterwards, also from your line.
 
-The last step draws the conclusion. Then give:
-- conclusion: the number of the step that answers the question; 0 if the evidence allows no conclusion.
-- answer: the answer in at most ten words; empty if there is none, or if the question has several parts or asks for an
-  explanation.
-- confidence: how likely the conclusion is right, from 0 to 1, given how well the passages support every step.
+Answer with entries, each at the start of a line, and nothing else:
+STEP 1 premise: one full sentence with its subject named, and its marks [3, 8].
+STEP 2 inference after 1: a step that follows from earlier ones names them; it has marks if it needs passages as well.
+STEP 3 hop after 2 via name: `via` and the name that connects a step to the one before it, if a name does.
+REJECTED 0.2: a thought that you judged and do not follow, after its score from 0 to 1 – and why.
+CONCLUSION after 2, 3: the sentence that answers the question; left out if the passages allow none.
+ANSWER: the answer in at most ten words; left out if the question has several parts or asks for an explanation.
+CONFIDENCE: from 0 to 1, how likely the conclusion is right, by how well the passages support every step.
+NONE – alone, if the passages allow no reasoning.
 
-Take no step that the passages and earlier steps do not allow, and fill no gap with what you know. If the evidence does
-not allow any reasoning, return no steps. Say nothing twice, and do not retell the passages: a step that leads nowhere
-is left out. Use only the kinds of steps that the way to reason names. {EVIDENCE_RULE}"""
+Take no step that the passages and earlier steps do not allow, and fill no gap with what you know. Say nothing twice,
+and do not retell the passages: a step that leads nowhere is left out."""
 
 STRATEGY_PROMPTS: Final[Mapping[ReasoningStrategy, str]] = {
     "chain": "Think step by step. Steps are `premise` (a fact from the passages) and `inference` (what follows). For a "
-    "question about a course of time they are `event`, in the order of time, with the date as link.",
-    "tree": "Several lines of thought were explored and judged, and those that were kept are given as steps so far. "
-    "Build the argument from them. Steps are `for`, `against` and `point`, and the last one, an `inference`, weighs "
-    "them up.",
+    "question about a course of time they are `event`, in the order of time, with the date after `via`.",
+    "tree": "Explore a tree of thoughts before you conclude. Begin with {breadth} different thoughts that each decide "
+    "something, and score each from 0 to 1: high if the passages support it and it takes a real step towards the "
+    "answer, low if it misses the point, rests on little or contradicts them. Continue the best ones for {depth} "
+    "levels: develop, test or oppose them, and score again. At most {breadth} thoughts of a level are followed, none "
+    "below 0.3. Those that you follow are steps `for`, `against` and `point`; all others are REJECTED entries. The "
+    "conclusion weighs the steps up.",
     "analogical": "Reason by analogy between the things that the question compares. First `pattern`: a principle or "
     "mechanism of the one. Then `mapping`: what corresponds to it in the other, following from the pattern. Then "
     "`limit`: where the likeness ends. Of more than two things, the `pattern` is common to all, and each `mapping` is "
-    "one true difference. The conclusion is an `inference`: what carries over and what does not.",
+    "one true difference. The conclusion says what carries over and what does not.",
     "causal": "Reason from causes to effects. Every step is a `cause` that names what brings what about, and the "
     "effect of one is the cause of the next where that is so. Keep apart what sources call a cause and what merely "
     "goes along with it.",
     "counterfactual": "Suppose that it were as the question says. First `supposition`: what is the case now and "
     "rests on what would change. Then `consequence`: what would follow, following from the suppositions. Say only "
     "what the passages allow, and how far it reaches.",
-    "self_consistency": "Answer the question by yourself, step by step, from these passages alone. Steps are "
-    "`premise` and `inference`. Other lines of thought are compared with yours by its answer, so give that exactly.",
-    "multi_hop": "The facts that were found hop by hop are given as steps so far. Each is a `hop` that leads to the "
-    "next by the name in its link. Put them in order, leave out what does not lead to the answer, and conclude with "
-    "an `inference`.",
+    "self_consistency": "Answer the question by yourself, step by step. Steps are `premise` and `inference`. Others "
+    "reason from the other passages, and their answers are compared with yours, so give it exactly.",
+    "multi_hop": "Find fact after fact, each of which names what the next one is about. Steps are `hop`, each with the "
+    "name from the fact before after `via`. If the passages lack the next fact, end with the steps so far.",
 }
 """Instructions of each strategy."""
+
+SEARCH_TASK: Final = f"""If a fact of the chain is missing, and only then, write at most {MAX_REASONING_QUERIES} entries
+SEARCH: a full question for it that contains the name found so far (“Where was George Eliot born?”). Its results are
+added to the passages, and you reason again."""
 
 
 class ReasonerInput(RoleInput):
@@ -83,92 +79,70 @@ class ReasonerInput(RoleInput):
 
     question: str
     """The question."""
+    topics: tuple[Topic, ...] = ()
+    """Parts of the question."""
     strategy: ReasoningStrategy
     """The strategy."""
-    earlier_steps: tuple[ReasoningStep, ...] = ()
-    """Steps of an earlier search (thoughts or hops), to be combined here."""
-
-
-class ReasonerStep(BaseModel):
-    """One step."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-    kind: StepKind
-    """Kind of the step."""
-    text: str = Field(min_length=1, max_length=1200)
-    """The step as one sentence, without citation marks and without Markdown."""
-    passages: Annotated[tuple[int, ...], SchemaLimit(MAX_CITATIONS)]
-    """Numbers of the passages it rests on; empty for a step that only follows from others."""
-    follows: Annotated[tuple[int, ...], SchemaLimit(MAX_REASONING_STEPS)]
-    """Numbers, from 1, of the earlier steps it follows from."""
-    link: str = Field(max_length=200)
-    """Connection to the step before it, in a few words; may be empty."""
-
-
-class ReasonerOutput(RoleOutput):
-    """A line of thought."""
-
-    steps: tuple[ReasonerStep, ...] = Field(max_length=MAX_REASONING_STEPS)
-    """The steps in order, the conclusion last; none if nothing sound can be said."""
-    conclusion: int
-    """Number of the step that answers the question; 0 for none."""
-    answer: str = Field(max_length=200)
-    """The answer in at most ten words; empty for none."""
-    confidence: float = Field(ge=0, le=1)
-    """Probability that the conclusion is right."""
+    numbers: tuple[int, ...] = ()
+    """Numbers of the only passages to reason from; empty for all."""
+    breadth: int = 3
+    """Thoughts of each level of a tree."""
+    depth: int = 2
+    """Levels of a tree."""
+    line: Reasoning | None = None
+    """Line so far, after which its searches were made; None for a new one."""
+    may_search: bool = False
+    """Whether searches can follow."""
 
 
 def render(input: ReasonerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    user = join_parts(
-        mark_passages(evidence.passages),
-        wrap_in_tag("question", input.question),
-        wrap_in_tag("draft", f"Steps so far:\n{render_steps(input.earlier_steps, evidence.passages)}")
-        if input.earlier_steps
+    line = input.line
+    how = STRATEGY_PROMPTS[input.strategy].format(breadth=input.breadth, depth=input.depth)
+    return build_messages(
+        input.question,
+        input.topics,
+        evidence,
+        "reasoner",
+        wrap_in_tag("reasoning", f"Your line so far:\n{render_reasoning(line, evidence.passages)}") if line else "",
+        render_requests("Searches made for it, whose passages are the last ones; write the whole line", line.queries)
+        if line
         else "",
-        f"How to reason: {STRATEGY_PROMPTS[input.strategy]}",
+        TASK,
+        f"How to reason: {how}",
+        f"Reason only from the passages {group_numbers(input.numbers)}." if input.numbers else "",
+        SEARCH_TASK if input.may_search else "",
     )
-    return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
-
-
-def render_steps(steps: Sequence[ReasoningStep], passages: Sequence[Passage]) -> str:
-    """Render steps for a model, each with the numbers of its passages."""
-    return "\n".join(
-        f"{n}. {_label_step(step)} {step.claim.text} {_render_step_marks(step, passages)}"
-        for n, step in enumerate(steps, 1)
-    )
-
-
-def _label_step(step: ReasoningStep) -> str:
-    return f"({step.kind}, by {step.link})" if step.link else f"({step.kind})"
-
-
-def _render_step_marks(step: ReasoningStep, passages: Sequence[Passage]) -> str:
-    return "".join(f"[{number}]" for number in find_passage_numbers(step.claim, passages))
 
 
 def build_reasoning(input: ReasonerInput, output: ReasonerOutput, evidence: Evidence) -> Reasoning:
     """Return a line of thought with verbatim citations of all passages it names.
 
-    A step that names no passage cites those of the steps it follows from. Steps after the conclusion are omitted.
+    A step that names no passage cites those of the steps it follows from.
     """
-    said = output.steps[: output.conclusion] if 0 < output.conclusion <= len(output.steps) else output.steps
+    names = {step.number or n: n for n, step in enumerate(output.steps, 1)}
     steps: list[ReasoningStep] = []
     rests: list[tuple[int, ...]] = []
-    for n, step in enumerate(said, 1):
-        follows = tuple(dict.fromkeys(before for before in step.follows if 0 < before < n))
-        rests.append(step.passages or tuple(dict.fromkeys(p for before in follows for p in rests[before - 1])))
-        claim = cite_claim(step.text.strip(), rests[-1], evidence.passages)
-        steps.append(ReasoningStep(kind=step.kind, claim=claim, follows=follows, link=step.link.strip()))
-    concludes = 0 < output.conclusion <= len(output.steps)
+    for n, step in enumerate((*output.steps, *([output.conclusion] if output.conclusion else [])), 1):
+        follows = tuple(dict.fromkeys(names[one] for one in step.follows if names.get(one, n) < n))
+        rests.append(_select_numbers(input, step) or tuple(dict.fromkeys(p for one in follows for p in rests[one - 1])))
+        claim = cite_claim(step.sentence.text, rests[-1], evidence.passages)
+        steps.append(ReasoningStep(kind=step.kind, claim=claim, follows=follows, link=step.link))
     return Reasoning(
         strategy=input.strategy,
-        steps=tuple(steps[:-1] if concludes else steps),
-        conclusion=steps[-1] if concludes else None,
-        answer=output.answer.strip() if steps else "",
+        steps=tuple(steps[: len(output.steps)]),
+        conclusion=steps[-1] if output.conclusion else None,
+        answer=output.answer if steps else "",
         confidence=output.confidence if steps else 0.0,
+        rejected=output.rejected,
+        queries=output.queries if input.may_search else (),
     )
+
+
+def _select_numbers(input: ReasonerInput, step: WrittenStep) -> tuple[int, ...]:
+    """Return the passages of a step, without those that it was not to reason from."""
+    named: Iterable[int] = step.sentence.passages
+    return tuple(n for n in named if not input.numbers or n in input.numbers)
 
 
 ROLE = PostprocessedRole(
@@ -177,9 +151,10 @@ ROLE = PostprocessedRole(
     ReasonerInput,
     ReasonerOutput,
     render,
-    skip(ReasonerOutput(steps=(), conclusion=0, answer="", confidence=0.0)),
+    skip(ReasonerOutput()),
     build_reasoning,
     Reasoning,
+    parse_text=parse_reasoning,
     streamed=True,
     read_by_people=True,
 )

@@ -4,21 +4,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tenure.algorithms.claims.absence import find_unread_gaps, list_absences
+from tenure.algorithms.claims.citations import cite_nearest
 from tenure.algorithms.claims.verification import (
     demote_unsourced_claim,
     find_unchecked_claims,
     replace_claims,
 )
 from tenure.algorithms.writing.edits import Addition, BlockAddition, DraftEdits, apply_edits, list_named_sentences
+from tenure.contracts.evidence.disputes import Contradiction
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportReview, ReportText, SectionVerdict
+from tenure.contracts.result.result import Evaluation
 from tenure.roles.base import Evidence, PostprocessedRole, wrap_in_tag
 from tenure.roles.claims.claim_checker import confirm_corrections, describe_claim
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
 from tenure.roles.dossier_prompting import build_messages, render_requests
 from tenure.roles.prompting import cite_block, cite_sentence, find_passage_numbers, render_preferences
-from tenure.roles.report_edits import NumberedSentence, ReportReviewerOutput, parse_review
+from tenure.roles.report_edits import ConflictingPassages, NumberedSentence, ReportReviewerOutput, parse_review
 from tenure.roles.report_markdown import CLOSING_HEADING, GAPS_HEADING, MAX_QUERY_CHARACTERS, WrittenReport
 from tenure.roles.writing import report_writer
 from tenure.roles.writing.report_writer import ReportWriterInput
@@ -48,7 +51,12 @@ BLOCK 12: a new paragraph, list, table or code after the block of sentence 12, i
 SEARCH: one search, in words of a text that would state what is missing; words that the passages lack are allowed.
 CONSIDER: a framework, a connection or a next question beyond the sources that would help this reader; without marks,
 at most two entries; none is better than a weak one.
-DONE – if nothing else matters.
+CONFLICT [3, 8] high: what two passages disagree in, if both cannot be true of the same thing at the same time, in the
+same version and under the same conditions; high if the answer turns on it, else medium or low – “words of the first” /
+“words of the second”, exactly as they are. Whichever the report follows, it says so.
+ANSWERED yes: a part of the question, by the report after your edits – or partly or no; one entry for each part.
+ISSUE: an error of the report that remains after your edits.
+DONE – at the end; without edits and searches before it, nothing that matters has to change.
 
 An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or, by
 REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: words)”.
@@ -183,16 +191,33 @@ def apply_review(input: ReportReviewerInput, output: ReportReviewerOutput, evide
     text, misplaced = _apply_edits(judged, edits)
     return ReportReview(
         text=text,
-        queries=output.queries,
+        queries=output.queries or _list_missing_parts(output),
         unanswered=tuple(one.claim.text for one in unanswered),
         verdicts=tuple(
             SectionVerdict(heading=one.heading, action=one.action, critique=one.critique) for one in output.sections
         ),
+        evaluation=Evaluation(parts=output.answered, issues=output.issues) if output.is_judged else None,
+        contradictions=tuple(_cite_conflicts(output.conflicts, evidence)),
         considerations=output.considerations,
         condemned=tuple(claim.text for claim in condemned.values()),
         removed=tuple(claim for n, claim in condemned.items() if n not in edits.replacements),
         refused_edits=unusable + misplaced,
     )
+
+
+def _list_missing_parts(output: ReportReviewerOutput) -> tuple[str, ...]:
+    """Return the parts of the question that nothing answers: they are searched for if a review names no search."""
+    return tuple(one.part for one in output.answered if one.answered == "no")
+
+
+def _cite_conflicts(conflicts: Sequence[ConflictingPassages], evidence: Evidence) -> Iterator[Contradiction]:
+    """Yield contradictions with a verbatim quote of each side; omit those that name no passage or one quote twice."""
+    for one in conflicts:
+        if all(1 <= number <= len(evidence.passages) for number in one.passages):
+            sides = [evidence.passages[number - 1] for number in one.passages]
+            a, b = (cite_nearest(words, side) for words, side in zip(one.quotes or [one.about] * 2, sides, strict=True))
+            if a.quote != b.quote:
+                yield Contradiction(a=a, b=b, severity=one.severity, about=one.about)
 
 
 def _apply_verdicts(input: ReportReviewerInput, output: ReportReviewerOutput, evidence: Evidence) -> ReportText:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tenure.algorithms.claims.claim_pairs import find_disputable_pairs
+from tenure.algorithms.claims.claim_pairs import find_contradictions, find_disputable_pairs
 from tenure.contracts.base import SourceId
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -116,3 +116,24 @@ def test_items_of_lists_in_one_source_are_not_disputable() -> None:
 
     assert find_disputable_pairs(items, encode) == []
     assert find_disputable_pairs([items[0], replace(items[1], source=SourceId("rye"))], encode)
+
+
+def test_contradictions_have_both_quotes() -> None:
+    """A different number is reported with the quotes of both sides and their positions."""
+    two, nine = (RISES.replace("two", hours) for hours in ("2", "9"))
+    passages = [passage(f"{OTHER} {two}", "rye", 50), passage(nine, "other", 7)]
+    (found,) = find_contradictions(passages, encode)
+
+    assert {found.a.quote, found.b.quote} == {two, nine}
+    assert (found.severity, found.about) == ("medium", "2 hours against 9 hours")
+    assert {found.a.start, found.b.start} == {50 + len(OTHER) + 1, 7}
+
+
+def test_sections_of_one_source_are_about_different_cases() -> None:
+    """A heading can be a condition: under "Archived" the same may be forbidden that is allowed under "Active"."""
+    may = passage("The index must allow uploads to the project.", "rules", 0)
+    must_not = passage("The index must not allow uploads to the project.", "rules", 90)
+    archived = replace(must_not, heading_path=("Archived",))
+    other = replace(archived, source=SourceId("other"))
+
+    assert [len(find_contradictions([may, one], encode)) for one in (must_not, archived, other)] == [1, 0, 1]

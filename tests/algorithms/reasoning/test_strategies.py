@@ -65,7 +65,13 @@ def test_samples_share_no_source() -> None:
     passages = [reference(0.9, "a", "a1"), reference(0.8, "b", "b1"), reference(0.7, "a", "a2")]
     found = reasoning.partition_by_source(passages, 3)
 
-    assert [[p.chunk for p in sample] for sample in found] == [["a1", "a2"], ["b1"]]
+    assert found == [(1, 3), (2,)]
+
+
+def test_numbers_are_grouped_into_ranges() -> None:
+    """Consecutive numbers are one range; no numbers give an empty text."""
+    assert reasoning.group_numbers((1, 2, 3, 7, 9, 10)) == "1-3, 7, 9-10"
+    assert reasoning.group_numbers(()) == ""
 
 
 @pytest.mark.parametrize(
@@ -121,36 +127,6 @@ def test_a_single_answer_wins() -> None:
     assert agreed is not None and [one.claim.text for one in agreed.steps] == ["a", "b"]
 
 
-def test_best_thoughts_are_kept() -> None:
-    """At most `breadth` thoughts are kept, none below the minimum score."""
-    found = reasoning.prune_thoughts([0.4, 0.9, 0.1, 0.8], 2)
-
-    assert (found.kept, found.dropped) == ((1, 3), (0, 2))
-    assert reasoning.prune_thoughts([0.1], 3).kept == ()
-
-
-def test_scores_are_assigned_by_number() -> None:
-    """A verdict without a thought is ignored, and a thought without a verdict scores 0."""
-    found = reasoning.collect_scores([(2, 0.7, "good\nindeed"), (9, 1.0, "what?")], 2)
-
-    assert [(one.score, one.reason) for one in found] == [(0.0, "not judged"), (0.7, "good indeed")]
-
-
-def test_tree_is_flattened_by_branch() -> None:
-    """Thoughts follow their parents, numbers follow the reading order, and repetitions are omitted."""
-    grown = [step("a"), step("b"), step("b1", 2), step("a1", 1)]
-
-    assert [one.claim.text for one in reasoning.select_new_thoughts([step("a"), step("c"), step("C.")], ["A"])] == ["c"]
-    assert reasoning.trace_path(grown, 4) == ("a", "a1")
-    assert reasoning.trace_path(grown, 0) == ()
-    assert [(one.claim.text, one.follows) for one in reasoning.flatten_tree(grown)] == [
-        ("a", ()),
-        ("a1", (1,)),
-        ("b", ()),
-        ("b1", (3,)),
-    ]
-
-
 def test_dependent_steps_are_removed() -> None:
     """A removed step removes the steps that follow from it, and the rest is renumbered."""
     thought = line(step("a"), step("b"), step("of a", 1), step("of b", 2), concludes=step("end", 4))
@@ -194,12 +170,3 @@ def test_repeated_reasoning_is_discarded() -> None:
     assert reasoning.discard_if_repeated(thought, [within]) is None
     assert reasoning.discard_if_repeated(thought, [half]) == thought
     assert reasoning.discard_if_repeated(None, [written]) is None
-
-
-def test_the_cited_passages_are_selected() -> None:
-    """Passages that no step cites are left out."""
-    thought = line(step("a"), concludes=step("b", 1))
-
-    cited = reasoning.select_cited_passages(thought, [reference(0.5, chunk="a"), reference(0.4, chunk="x")])
-    assert [passage.chunk for passage in cited] == ["a"]
-    assert reasoning.select_cited_passages(None, [reference(0.5)]) == ()

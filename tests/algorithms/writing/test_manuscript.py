@@ -7,10 +7,12 @@ import pytest
 from tenure.algorithms.research.outline_edits import apply_outline, revise_outline
 from tenure.algorithms.writing import manuscript
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.evidence.disputes import Contradiction
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 from tenure.contracts.research.dossier import Dossier, Gap, PartPassages
 from tenure.contracts.research.report import Critique, ReportPart, ReportText, SectionDraft, SectionVerdict, Topic
 from tenure.contracts.research.spiral import TopicState
+from tenure.contracts.result.result import EvaluatedPart, Evaluation
 from tenure.contracts.run.control import OutlineTopic
 from tenure.contracts.run.run import Feedback
 from tests.support.passages import held, passage, reference
@@ -208,17 +210,24 @@ def test_both_sides_of_a_dispute_join_the_dossier() -> None:
     assert [ref.source for ref in manuscript.list_sided_passages([both, one])] == ["p0", "c", "p1", "p2"]
 
 
-def test_critiques_are_resolved() -> None:
-    """Headings ignore case, new sections count towards the limit, the rest is returned as dropped."""
-    named = Critique(topic="bread", critique="short")
-    same = Critique(critique="missing", query="Cheese")
-    new, full = Critique(critique="missing", query="Rye"), Critique(critique="missing", query="Butter")
-    unknown = Critique(topic="Wine", critique="odd")
-    kept, dropped = manuscript.resolve_critiques([named, same, new, full, unknown], [BREAD, CHEESE], 3)
+def test_the_verdict_on_the_parts_of_a_question_stays_without_another() -> None:
+    """A review that judges no part leaves the earlier verdict on them; its errors replace the earlier ones."""
+    part = EvaluatedPart(part="cost", answered="no")
+    before, now = Evaluation(parts=(part,), issues=("a",)), Evaluation(issues=("b",))
+    yes = Evaluation(parts=(part.model_copy(update={"answered": "yes"}),))
 
-    assert [critique.topic for critique in kept] == ["Bread", "Cheese", None]
-    assert dropped == (full, unknown)
-    assert manuscript.build_requested_topic(new) == Topic(heading="Rye", question="Rye")
+    assert manuscript.select_evaluation(before, now) == Evaluation(parts=(part,), issues=("b",))
+    assert manuscript.select_evaluation(before, yes) == manuscript.select_evaluation(None, yes) == yes
+    assert manuscript.select_evaluation(before, None) == before
+
+
+def test_a_contradiction_is_kept_once_as_described_last() -> None:
+    """The same two passages are one contradiction, in either order."""
+    a, b, c = (Citation(source=SourceId(n), chunk=ChunkId(n), start=0, end=1, quote="q") for n in "abc")
+    rule = Contradiction(a=a, b=b, severity="medium", about="2 against 9")
+    model, other = Contradiction(a=b, b=a, severity="high"), Contradiction(a=a, b=c, severity="low")
+
+    assert manuscript.merge_contradictions([rule], [model, other]) == (model, other)
 
 
 RYE, OVENS = (

@@ -99,7 +99,6 @@ async def disputes(recorder: Recorder) -> None:
         name: Source(uri=f"{name}.md", title=name.title(), text=hours.format(count), published=date)
         for name, count, date in (("old", 2, "2016"), ("new", 9, "2016"), ("late", 9, "2024"))
     }
-    found = {"contradictions": [{"pair": 1, "severity": "high", "about": "the hours"}]}
     agreed = {"passages": [{"passage": 1, "agrees": "second", "primary": False}]}
     stances = says({"stances": [{"passage": 1, "side": "supporting"}, {"passage": 2, "side": "contradicting"}]})
     plan = plans(search("How long does dough rise?"))
@@ -107,7 +106,6 @@ async def disputes(recorder: Recorder) -> None:
         story(
             planner=in_turn(plan, FINISH),
             stance_judge=stances,
-            contradiction_finder=says(found),
             dispute_judge=says(agreed),
         )
     )
@@ -407,20 +405,8 @@ async def dependent_steps(recorder: Recorder) -> None:
 
 async def reasoning_tree(recorder: Recorder) -> None:
     """Record a tree of thoughts."""
-
-    async def propose(prompt: str) -> Reply:
-        later = "<previous>" in prompt
-        texts = ["Dough has to rest."] if later else [MADE, "Bread is dear.", "Bread is old."]
-        return {"thoughts": [{"kind": "point", "text": text, "passages": [1]} for text in texts]}
-
-    scores = (
-        {"scores": [{"thought": n, "score": score, "why": "So it is."} for n, score in enumerate(given, 1)]}
-        for given in ((0.9, 0.1, 0.8), (0.7,))
-    )
-    line = build_reasoning(
-        build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", kind="inference", follows=(1,))
-    )
-    await _reason(recorder, "tree", thought_proposer=propose, thought_evaluator=in_turn(*scores), reasoner=says(line))
+    line = build_reasoning(build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", follows=(1,)))
+    await _reason(recorder, "tree", reasoner=says(f"{line}\nREJECTED 0.1: Bread is dear. – It rests on little."))
 
 
 async def reasoning_vote(recorder: Recorder) -> None:
@@ -430,20 +416,11 @@ async def reasoning_vote(recorder: Recorder) -> None:
 
 
 async def reasoning_hops(recorder: Recorder) -> None:
-    """Record a chain of facts, each searched for by the name that the one before has found."""
-    first = {
-        "fact": MADE,
-        "passages": [1],
-        "link": "sourdough",
-        "next_question": "What is sourdough?",
-        "complete": False,
-    }
-    second = {"fact": "Rye bread has a sourdough.", "passages": [1], "link": "", "next_question": "", "complete": True}
-    line = build_reasoning(
-        build_step(MADE, 1, kind="hop"),
-        build_step("Bread needs sourdough.", 1, kind="inference", follows=(1,), link="sourdough"),
-    )
-    await _reason(recorder, "multi_hop", hop_reasoner=in_turn(first, second), reasoner=says(line))
+    """Record a chain of facts, whose second one is searched for by the name that the first has found."""
+    first = build_step(MADE, 1, kind="hop")
+    last = build_step("Bread needs sourdough.", 1, follows=(1,), link="sourdough")
+    lines = (f"{build_reasoning(first)}\nSEARCH: What is sourdough?", build_reasoning(first, last))
+    await _reason(recorder, "multi_hop", reasoner=in_turn(*lines))
 
 
 async def reasoning_nothing(recorder: Recorder) -> None:
@@ -463,7 +440,7 @@ async def reasoning_failed(recorder: Recorder) -> None:
 
 async def reasoning_analogy(recorder: Recorder) -> None:
     """Record a comparison, for which the principles of both things are searched."""
-    line = build_reasoning(build_step(MADE, 1), build_step("Both take time.", 1, kind="inference", follows=(1,)))
+    line = build_reasoning(build_step(MADE, 1), build_step("Both take time.", 1, follows=(1,)))
     request = limit(SHORT, reasoning="analogical").model_copy(
         update={"question": "What is the difference between bread and cheese?"}
     )

@@ -278,14 +278,10 @@ async def worse_edits(recorder: Recorder) -> None:
 
 
 async def low_score(recorder: Recorder) -> None:
-    """Record a report that is revised once because of its evaluation."""
-    bad = {
-        "contradictions": ["Bread rises, bread falls."],
-        "components": [{"component": "How is bread made?", "addressed": "no"}],
-        "issues": ["It is vague."],
-    }
+    """Record a report that is revised once because a review finds a part of the question unanswered."""
+    bad = "ANSWERED no: How is bread made?\nISSUE: It is vague."
     await recorder.run(
-        ScriptedChat(story(router=says(COMPLEX), self_evaluator=says(bad))),
+        ScriptedChat(story(router=says(COMPLEX), report_reviewer=says(bad))),
         limit(SHORT, max_report_revisions=2, has_model=True),
     )
 

@@ -208,16 +208,9 @@ def test_the_last_part_lists_providers_and_pages() -> None:
     assert "- Not listed: 5 more pages" in text
 
 
-@pytest.mark.parametrize(
-    ("before_revision", "judge"),
-    [
-        (False, "By the verdict of the model"),
-        (True, "By the verdict of the model on the version before the last revision"),
-    ],
-)
-def test_a_report_without_an_answer_says_so_first(before_revision: bool, judge: str) -> None:
+def test_a_report_without_an_answer_says_so_first() -> None:
     """If the model finds no part answered, the first line says it; the list of limits does not repeat it."""
-    verdict = Evaluation(parts=(COST,), before_revision=before_revision)
+    verdict, judge = Evaluation(parts=(COST,)), "By the verdict of the model"
     silent, partly = changed(evaluation=verdict), changed(evaluation=verdict.model_copy(update={"parts": (WINE, COST)}))
     remark = f"{judge}, this report does not answer its question. The closest statements follow."
 

@@ -6,16 +6,16 @@ import pytest
 from pydantic import BaseModel
 
 from tenure.contracts.evidence.passages import Block, Claim, Draft
-from tenure.contracts.evidence.reasoning import Reasoning, ReasoningHop, ReasoningStep, ThoughtProposals
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought
 from tenure.contracts.research.report import ReportPart, ReportReview, ReportText, SectionVerdict
 from tenure.contracts.research.trace import RecordedEvent, RecordedHistory, Trace
+from tenure.contracts.result.result import EvaluatedPart, Evaluation
 from tenure.contracts.run.run import RunRequest
 from tenure.report.trace import story
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
 from tenure.roles.coding import analyst
 from tenure.roles.plan_entries import PlannerOutput
-from tenure.roles.reasoning import thought_evaluator
 from tenure.roles.research import planner, router, topic_namer
 from tenure.roles.writing import report_reviewer
 from tenure.temporal.converter import DATA_CONVERTER
@@ -122,7 +122,13 @@ def test_sections_are_listed_by_version() -> None:
         SectionVerdict(heading="bread", action="SEARCH", critique="No mould."),
         SectionVerdict(heading="X", action="NONE"),
     )
-    review = ReportReview(text=text, queries=("mould",), verdicts=verdicts, considerations=("Compare ovens.",))
+    review = ReportReview(
+        text=text,
+        queries=("mould",),
+        verdicts=verdicts,
+        considerations=("Compare ovens.",),
+        evaluation=Evaluation(parts=(EvaluatedPart(part="its cost", answered="no"),), issues=("It is vague.",)),
+    )
     trace = build_research(
         ("report_writer", {}, text),
         ("report_reviewer", {"requests": ["Too bold."]}, review),
@@ -140,6 +146,7 @@ def test_sections_are_listed_by_version() -> None:
     (seen,) = trace.reflections
     assert ([one.query for one in seen.critiques], seen.further_considerations) == (["mould"], ("Compare ovens.",))
     assert "Compare ovens." in render_trace(trace)
+    assert "- its cost: no\n" in render_trace(trace) and "- It is vague.\n" in render_trace(trace)
 
 
 async def test_words_of_people_are_told_with_their_time() -> None:
@@ -234,35 +241,25 @@ async def test_attempts_have_lessons_and_changes() -> None:
 
 
 def test_every_reasoning_call_is_listed() -> None:
-    """Thoughts with scores, hops and lines of reasoning are listed in order; unanswered calls are not."""
+    """Lines of reasoning are listed in order, with rejected thoughts and searches; unanswered calls are not."""
     fact = Claim(text="Bread rises.")
     line = Reasoning(
         strategy="self_consistency", steps=(ReasoningStep(kind="hop", claim=fact),), answer="hours", confidence=0.5
     )
-    scores = thought_evaluator.ThoughtEvaluatorOutput.model_validate(
-        {"scores": [{"thought": 1, "score": 0.7, "why": "so"}]}
-    )
+    rejected = RejectedThought(text="Bread is old.", score=0.2, reason="It is beside the point.")
     trace = build_research(
-        ("thought_proposer", {}, ThoughtProposals(thoughts=line.steps)),
-        ("thought_proposer", {}, ThoughtProposals(thoughts=())),
-        ("thought_evaluator", {}, scores),
-        ("hop_reasoner", {}, ReasoningHop(fact=fact, next_question="Why?")),
-        ("hop_reasoner", {}, ReasoningHop(complete=True)),
         ("reasoner", {}, line),
-        ("reasoner", {}, Reasoning(strategy="multi_hop")),
+        ("reasoner", {}, Reasoning(strategy="multi_hop", queries=("Why?",))),
+        ("reasoner", {}, Reasoning(strategy="tree", rejected=(rejected,))),
         ("reasoner", {}, None),
     )
 
-    assert [(one.role, one.summary) for one in trace.thoughts] == [
-        ("thought_proposer", "proposed “Bread rises.”"),
-        ("thought_proposer", "proposed nothing"),
-        ("thought_evaluator", "scores 0.70"),
-        ("hop_reasoner", "found “Bread rises.”; next “Why?”"),
-        ("hop_reasoner", "found nothing"),
-        ("reasoner", "self consistency: 1 steps; answer “hours”"),
-        ("reasoner", "multi hop: nothing to say"),
+    assert [one.summary for one in trace.thoughts] == [
+        "self consistency: 1 steps; answer “hours”",
+        "multi hop: nothing to say; searches “Why?”",
+        "tree: nothing to say; not followed “Bread is old.” (0.20)",
     ]
-    assert "## Reasoning\n\n- thought proposer: proposed “Bread rises.”" in render_trace(trace)
+    assert "## Reasoning\n\n- reasoner: self consistency: 1 steps" in render_trace(trace)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +269,6 @@ def test_every_reasoning_call_is_listed() -> None:
         (story._Planned, PlannerOutput),
         (story._Named, topic_namer.TopicNamerOutput),
         (story._Routed, router.RouterOutput),
-        (story._Scores, thought_evaluator.ThoughtEvaluatorOutput),
         (story._AnalystAsked, analyst.AnalystInput),
         (story._Programmed, analyst.AnalystOutput),
         (story._VersionAsked, report_reviewer.ReportReviewerInput),

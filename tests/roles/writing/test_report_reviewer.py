@@ -62,6 +62,19 @@ def statuses(reply: ReportReview) -> list[str]:
     return [claim.status for claim in reply.text.claims]
 
 
+def test_a_review_judges_the_report_and_its_sources() -> None:
+    """A part without an answer is searched for if no other search is named; quotes of a conflict are verbatim."""
+    open_part = "ANSWERED no: how rye ages"
+    reply = review(open_part, "ISSUE: It is short.", f"CONFLICT [1, 2] low: both – “{MADE[:30]}” / “{RIPENS[:30]}”")
+
+    assert reply.evaluation is not None and reply.evaluation.missing == ("how rye ages",)
+    assert (reply.evaluation.issues, reply.queries) == (("It is short.",), ("how rye ages",))
+    assert [(one.a.quote, one.b.quote, one.severity) for one in reply.contradictions] == [(MADE, RIPENS, "low")]
+    assert review(open_part, "SEARCH: ageing").queries == ("ageing",)
+    assert review("CONFLICT [1, 99]: a", "CONFLICT [2, 2]: b").contradictions == ()
+    assert apply_review(ASKED, fallback(ASKED, EVIDENCE), EVIDENCE).evaluation is None
+
+
 def test_sentences_are_numbered_through_all_parts() -> None:
     """Headings, sub-headings and marks are shown, and numbers continue from part to part."""
     cells = tuple(LEFT.model_copy(update={"text": text, "label": "Rye", "column": text}) for text in ("a", "b"))

@@ -3,10 +3,12 @@
 import asyncio
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from tenure.contracts.evidence.reasoning import ReasoningChoice
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
@@ -42,6 +44,8 @@ PATIENCE = 100
 PASTRY = Source(uri="kitchen/pastry.md", title="Pastry", text="A proofing drawer holds exactly 26 degrees.")
 WARMTH = "temperature of a proofing drawer in degrees"
 PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
+ON_EVIDENCE = ("planner", "reasoner", "report_writer", "report_reviewer")
+"""Roles that read the dossier."""
 RESEARCH = (
     "router",
     "decomposer",
@@ -52,7 +56,6 @@ RESEARCH = (
     "query_refiner",
     "topic_namer",
     "reasoner",
-    "self_evaluator",
 )
 
 
@@ -178,6 +181,39 @@ async def test_a_complex_question_is_decided_by_each_plan(serving: Serving) -> N
     assert roles.count("planner") == 2
     assert set(roles[roles.index("planner") : roles.index("report_writer")]) <= {"planner", "topic_namer", "reasoner"}
     assert result.decisions[1] == "Ended after 2 cycles: All is told."
+
+
+@pytest.mark.parametrize("reasoning", ["tree", "self_consistency", "multi_hop"])
+async def test_roles_on_evidence_share_the_beginning_of_their_prompts(
+    serving: Serving, reasoning: ReasoningChoice
+) -> None:
+    """Planner, reasoner, writer and reviewer read the same system text and question, and passages that only grow."""
+    planner = in_turn(plans(search("Which mould is in blue cheese?", "Cheese")), FINISH)
+    reasoned = "STEP 1 hop: Bread is made from flour [1].\nSEARCH: Who feeds a levain?"
+    written = build_report(
+        {"Bread": "Bread is made [1]."}, "Both [1].", f"## {GAPS_HEADING}\n\n- Heat [?] (search: {WARMTH})"
+    )
+    review = in_turn("ANSWERED no: Who sells rye?", "DONE")
+    lines = {"planner": planner, "reasoner": says(reasoned), "report_writer": says(written), "report_reviewer": review}
+    chat = ScriptedChat(story(**lines))
+    levain = Source(uri="kitchen/levain.md", title="Levain", text="A baker feeds a levain.")
+    market = Source(uri="kitchen/market.md", title="Market", text="A grocer sells rye.")
+    knowledge = Reticent({**KITCHEN, "pastry": PASTRY, "levain": levain, "market": market}, whole=QUESTION)
+    async with serving(chat, knowledge) as stage:
+        run = await stage.start(build_request(effort="complex", reasoning=reasoning, passages_per_section=2))
+        await asyncio.wait_for(run.result(), PATIENCE)
+
+    prompts = [(role, prompt) for role, prompt in chat.asked if role in ON_EVIDENCE]
+    assert {role for role, _ in prompts} == set(ON_EVIDENCE)
+    assert len({chat.told[role] for role in ON_EVIDENCE}) == 1
+    for role, prompt in prompts:
+        assert prompt.index("<question>") == 0 and prompt.count("<task ") == 1 and f'<task name="{role}">' in prompt
+        assert "<passage" not in prompt.partition("<outline>")[2]
+    beginnings = [prompt.partition("\n\n<outline>")[0] for _, prompt in prompts]
+    for before, after in pairwise(beginnings):
+        assert after.startswith(before.removesuffix("\n</document>"))
+    numbers = [int(number) for number, _ in PASSAGE.findall(beginnings[-1])]
+    assert numbers == list(range(1, len(numbers) + 1)) and len(set(beginnings)) > 2
 
 
 async def test_a_question_that_stands_alone_is_not_rewritten(serving: Serving) -> None:

@@ -1,7 +1,7 @@
 """Reasoning in a run: strategies, verification, and what writers and the report get of it."""
 
 import asyncio
-from typing import Any
+import re
 
 from tenure.contracts.evidence.reasoning import ReasoningChoice
 from tenure.contracts.result.result import Result
@@ -16,6 +16,7 @@ from tests.support.worlds import (
     MemoryKnowledge,
     Reply,
     ScriptedChat,
+    Source,
     all_hold,
     in_turn,
     says,
@@ -24,6 +25,9 @@ from tests.support.worlds import (
 
 PATIENCE = 100
 MADE = "Bread is made from flour, water, salt and yeast."
+STARTER = Source(uri="kitchen/starter.md", title="Starter", text="A levain is fed with warm spelt twice a day.")
+QUERY = "How is a levain fed?"
+SAMPLE = re.compile(r"Reason only from the passages (\d+)[-, \d]*\.")
 
 
 def build_request(reasoning: ReasoningChoice | None) -> RunRequest:
@@ -43,16 +47,17 @@ def build_request(reasoning: ReasoningChoice | None) -> RunRequest:
     )
 
 
-def build_step(
-    text: str, *passages: int, kind: str = "premise", follows: tuple[int, ...] = (), link: str = ""
-) -> dict[str, Any]:
-    """Return a step as a model writes it."""
-    return {"kind": kind, "text": text, "passages": list(passages), "follows": list(follows), "link": link}
+def build_step(text: str, *passages: int, kind: str = "", follows: tuple[int, ...] = (), link: str = "") -> str:
+    """Return a step as a model writes it, without its keyword."""
+    head = f"{kind}{f' after {follows[0]}' if follows else ''}{f' via {link}' if link else ''}"
+    return f"{head}: {text.rstrip('.')}{''.join(f' [{n}]' for n in passages)}."
 
 
-def build_reasoning(*steps: dict[str, Any], answer: str = "", confidence: float = 0.9) -> dict[str, Any]:
+def build_reasoning(*steps: str, answer: str = "") -> str:
     """Return a line of thought whose last step is the conclusion."""
-    return {"steps": list(steps), "conclusion": len(steps), "answer": answer, "confidence": confidence}
+    *before, last = steps
+    lines = [f"STEP {n} {step}" for n, step in enumerate(before, 1)]
+    return "\n".join([*lines, f"CONCLUSION {last}", *([f"ANSWER: {answer}"] if answer else []), "CONFIDENCE: 0.9"])
 
 
 async def run_research(
@@ -67,49 +72,34 @@ async def run_research(
 
 @slow
 async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> None:
-    """Thoughts with low scores are listed as rejected, and the writer reads the line that remains."""
-
-    async def proposer(prompt: str) -> Reply:
-        later = "<previous>" in prompt
-        texts = ["Dough has to rest."] if later else [MADE, "Bread is dear.", "Bread is old."]
-        return {"thoughts": [{"kind": "point", "text": text, "passages": [1]} for text in texts]}
-
-    def scored(*scores: float) -> dict[str, Any]:
-        return {"scores": [{"thought": n, "score": s, "why": "So it is."} for n, s in enumerate(scores, 1)]}
-
-    line = build_reasoning(
-        build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", kind="inference", follows=(1,))
-    )
-    result, chat = await run_research(
-        serving,
-        "tree",
-        thought_proposer=proposer,
-        thought_evaluator=in_turn(scored(0.9, 0.1, 0.8), scored(0.7)),
-        reasoner=says(line),
-    )
+    """One answer explores the tree: thoughts that it rejects are listed, and the writer reads the line that remains."""
+    line = build_reasoning(build_step(MADE, 1, kind="for"), build_step("So bread takes its time.", follows=(1,)))
+    rejected = "REJECTED 0.1: Bread is dear. – It rests on little."
+    result, chat = await run_research(serving, "tree", reasoner=says(f"{rejected}\n{line}"))
 
     assert result.reasoning is not None and result.reasoning.conclusion is not None
-    assert [one.text for one in result.reasoning.rejected] == ["Bread is dear."]
-    assert result.reasoning.conclusion.claim.citations
-    assert (chat.count("thought_proposer"), chat.count("thought_evaluator")) == (3, 2)
-    told = next(prompt for role, prompt in chat.asked if role == "reasoner")
-    assert f"1. (point) {MADE} [1]\n2. (point) Dough has to rest." in told
+    assert [(one.text, one.score) for one in result.reasoning.rejected] == [("Bread is dear.", 0.1)]
+    assert result.reasoning.conclusion.claim.citations and chat.count("reasoner") == 1
     assert any("<reasoning>" in prompt for role, prompt in chat.asked if role == "report_writer")
 
 
 @slow
 async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
-    """Each sample has sources of its own, and the majority's answer is given."""
+    """Each sample reads the same dossier and reasons from sources of its own, and the majority's answer is given."""
 
     async def reasoner(prompt: str) -> Reply:
-        text = "It takes hours." if 'source="Bread"' in prompt else "It takes some hours."
-        return build_reasoning(build_step(MADE, 1), build_step(text, 1, follows=(1,)), answer="hours")
+        passage = SAMPLE.findall(prompt)[-1]
+        text = "It takes hours." if passage == "1" else "It takes some hours."
+        return build_reasoning(
+            build_step(MADE, int(passage)), build_step(text, int(passage), follows=(1,)), answer="hours"
+        )
 
     result, chat = await run_research(serving, "self_consistency", reasoner=reasoner)
 
     prompts = [prompt for role, prompt in chat.asked if role == "reasoner"]
-    assert len(prompts) == 2
-    assert not any('source="Bread"' in prompt and 'source="Cheese"' in prompt for prompt in prompts)
+    beginnings = {SAMPLE.sub("", prompt) for prompt in prompts}
+    assert len(prompts) == 2 and len({SAMPLE.findall(prompt)[-1] for prompt in prompts}) == 2
+    assert len({beginning.partition("<task ")[0] for beginning in beginnings}) == 1
     assert result.reasoning is not None
     assert result.reasoning.answer == "hours"
 
@@ -117,14 +107,6 @@ async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
 @slow
 async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving) -> None:
     """The next hop searches for the name that the last one found; a step that its source refutes is removed."""
-    first = {
-        "fact": MADE,
-        "passages": [1],
-        "link": "sourdough",
-        "next_question": "What is sourdough?",
-        "complete": False,
-    }
-    second = {"fact": "Rye bread has a sourdough.", "passages": [1], "link": "", "next_question": "", "complete": True}
 
     async def checker(prompt: str) -> Reply:
         reply = await all_hold(prompt)
@@ -134,23 +116,21 @@ async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving
                 reply["verdicts"][n]["verdict"] = "refuted"
         return reply
 
-    line = build_reasoning(
-        build_step(MADE, 1, kind="hop"),
-        build_step("Yeast is a metal.", 1, kind="hop"),
-        build_step("Bread needs sourdough.", 1, kind="inference", follows=(1,), link="sourdough"),
-    )
-    knowledge = MemoryKnowledge(KITCHEN)
+    first = build_step(MADE, 1, kind="hop")
+    last = build_step("Bread needs sourdough.", 1, follows=(1,), link="sourdough")
+    line = build_reasoning(first, build_step("Yeast is a metal.", 1, kind="hop"), last)
+    knowledge = MemoryKnowledge({**KITCHEN, "starter": STARTER})
     result, chat = await run_research(
         serving,
         "multi_hop",
         knowledge,
-        hop_reasoner=in_turn(first, second),
-        reasoner=says(line),
+        reasoner=in_turn(f"STEP 1 {first}\nSEARCH: {QUERY}", line),
         claim_checker=checker,
     )
 
-    assert "What is sourdough?" in [search.query for search in knowledge.searches]
-    assert chat.count("hop_reasoner") == 2
+    assert QUERY in [search.query for search in knowledge.searches]
+    before, after = [prompt for role, prompt in chat.asked if role == "reasoner"]
+    assert STARTER.text in after and STARTER.text not in before and f"1. (hop) {MADE} [1]" in after
     assert result.reasoning is not None and result.reasoning.conclusion is not None
     assert [one.claim.text for one in result.reasoning.steps] == [MADE]
     assert result.reasoning.conclusion.follows == (1,)

@@ -587,8 +587,6 @@ RIVALS = {
     ("role", "note"),
     [
         ("report_reviewer", "The report was not reviewed"),
-        ("self_evaluator", "The evaluation of the report failed"),
-        ("contradiction_finder", "The sources were not compared"),
         ("dispute_judge", "No source was searched for that settles a dispute"),
     ],
 )
@@ -598,8 +596,10 @@ async def test_no_step_after_the_writing_fails_the_run(serving: Serving, role: s
     async def refuse(prompt: str) -> Any:
         raise RequestRejected("the key is wrong; set OPENAI_API_KEY", status=401)
 
-    found = says({"contradictions": [{"pair": 1, "severity": "high", "about": "the time"}]})
-    script = story(router=says({**ROUTE, "complexity": "complex"}), **{"contradiction_finder": found, role: refuse})
+    script = story(
+        router=says({**ROUTE, "complexity": "complex"}),
+        **{"report_reviewer": says("CONFLICT [1, 2] high: the time\nDONE"), role: refuse},
+    )
     async with serving(ScriptedChat(script), MemoryKnowledge(KITCHEN | RIVALS)) as stage:
         handle = await stage.start(REQUEST)
         result = await asyncio.wait_for(handle.result(), PATIENCE)

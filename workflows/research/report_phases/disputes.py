@@ -67,7 +67,6 @@ async def resolve_disputes(context: ReportContext) -> None:
         context.add_decision(describe_outcome(dispute.subject, outcome))
     of_contradictions, of_positions = outcomes[: len(contradictions)], outcomes[len(contradictions) :]
     context.update(
-        disputes_resolved=True,
         contradictions=tuple(
             found.model_copy(update={"outcome": outcome})
             for found, outcome in zip(contradictions, of_contradictions, strict=True)
@@ -90,7 +89,7 @@ def _read_contradiction(context: ReportContext, found: Contradiction) -> Dispute
     async def judge(passages: Sequence[PassageRef]) -> tuple[DisputeSource, ...]:
         request = DisputeJudgeInput(first=found.a.quote, second=found.b.quote)
         output = await context.clients.models.ask(
-            dispute_judge.ROLE, request, passages, summary=found.about, by_rule=not context.effort.compares_sources
+            dispute_judge.ROLE, request, passages, summary=found.about, by_rule=not context.effort.judges_disputes
         )
         return output.found
 
@@ -110,7 +109,7 @@ def _read_position(context: ReportContext, evidence: PositionEvidence) -> Disput
             request,
             passages,
             summary=evidence.position,
-            by_rule=not context.effort.compares_sources,
+            by_rule=not context.effort.judges_disputes,
         )
         return tuple(
             DisputeSource(citation=stance.citation, side=_SIDES[stance.side], found=True)

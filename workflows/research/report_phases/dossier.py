@@ -16,6 +16,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.spiral import TopicState
     from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
 
+PASSAGES_PER_STEP = 8
+"""Passages of a search that a line of reasoning needs."""
 PASSAGES_PER_GAP = 20
 """Passages of the search for something that a text lacks, of which the best are added."""
 MAX_GAP_SEARCHES = 12
@@ -27,7 +29,7 @@ async def open_dossier(context: ReportContext) -> None:
     state = context.state
     context.report_progress("write", "collecting the passages for the report", "retrieving")
     personal = (one.passage for one in context.request.experience.personal)
-    decisive = (*personal, *manuscript.list_sided_passages(state.research.positions), *state.reasoning.passages)
+    decisive = (*personal, *manuscript.list_sided_passages(state.research.positions))
     parts = await asyncio.gather(*(_find_part(context, topic) for topic in state.topics))
     queries = [*(entry.text for entry in context.parent.feedback_items), *context.unplanned_parts]
     searched = await _search_all(context, queries)
@@ -42,6 +44,16 @@ async def open_dossier(context: ReportContext) -> None:
 async def add_topics(context: ReportContext, topics: Iterable[Topic]) -> None:
     """Search for topics that a person or a critique has added, and add what is found to the dossier."""
     await _extend(context, await asyncio.gather(*(_find_part(context, topic) for topic in topics)))
+
+
+async def add_passages(context: ReportContext, queries: Sequence[str]) -> bool:
+    """Make searches, and add what is found to the dossier; return whether anything is new."""
+    if not queries or context.parent.is_finishing:
+        return False
+    known = len(context.state.dossier.passages)
+    found = await asyncio.gather(*(_search(context, query, PASSAGES_PER_STEP) for query in queries))
+    await _extend(context, manuscript.group_by_part(queries, found, context.state.topics))
+    return len(context.state.dossier.passages) > known
 
 
 async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:

@@ -58,8 +58,8 @@ async def _verify(context: ReportContext) -> None:
 def _select_reasoning(context: ReportContext) -> Reasoning | None:
     """Return the line of reasoning, or None if the report says the same."""
     state = context.state
-    line = reasoning_strategies.discard_if_repeated(state.reasoning.line, [part.draft for part in state.text.parts])
-    if state.reasoning.line and not line and context.request.limits.reasoning is not None:
+    line = reasoning_strategies.discard_if_repeated(state.reasoning, [part.draft for part in state.text.parts])
+    if state.reasoning and not line and context.request.limits.reasoning is not None:
         context.add_notes(["The line of reasoning is left out, since the sections say the same."])
     return line
 

@@ -1,15 +1,11 @@
-"""Gather findings: run the research loop as a child workflow, then reason over all that it found."""
+"""Gather findings: run the research loop as a child workflow."""
 
 from temporalio import workflow
 
-from workflows.research.reasoning import ReasoningResult, ReasoningTask, reason_over
 from workflows.research.report_phases.report_context import ReportContext
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import reduce_effort
-    from tenure.algorithms.reasoning import strategies as reasoning_strategies
-    from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.web import WRITING_CYCLE
     from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
     from workflows.research.spiral import SpiralWorkflow
 
@@ -59,33 +55,3 @@ def _build_request(context: ReportContext) -> SpiralRequest:
         hypothetical_answers=context.state.hypothetical_answers,
         state=context.forked_state,
     )
-
-
-async def reason(context: ReportContext) -> None:
-    """Reason over all findings, if the question asks for it and enough budget is left."""
-    request, parent = context.request, context.parent
-    if not request.limits.reasoning and not context.effort.reasons:
-        return
-    strategy = reasoning_strategies.choose_reasoning_strategy(
-        request.question,
-        request.query_type,
-        request.limits.effort or request.complexity,
-        request.limits.reasoning,
-    )
-    research = context.state.research
-    evidence = manuscript.interleave_passages([request.evidence, *(topic.passages for topic in research.topics)])
-    if strategy == "none" or not evidence or parent.is_finishing or parent.control.running_low:
-        return
-    context.report_progress("reason", strategy.replace("_", " "))
-    task = ReasoningTask(
-        context.clients,
-        request.question,
-        request.corpora,
-        request.limits.copy_for_cycle(WRITING_CYCLE),
-        evidence,
-        lambda: parent.is_finishing,
-    )
-    name = strategy.replace("_", " ")
-    result = await context.try_step(reason_over(task, strategy), ReasoningResult(), f"Reasoning ({name}) failed")
-    context.update(reasoning=result)
-    context.add_notes(result.notes)

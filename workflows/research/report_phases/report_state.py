@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 
 from temporalio import workflow
 
-from workflows.research.reasoning import ReasoningResult
-
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import align_topics
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.disputes import Contradiction
+    from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.contracts.research.dossier import Dossier
     from tenure.contracts.research.report import Critique, ReportText, SectionDraft, Topic
     from tenure.contracts.research.spiral import SpiralResult
@@ -31,8 +30,8 @@ class ReportState:
     """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     research: SpiralResult = field(default_factory=lambda: SpiralResult(topics=()))
     """Result of the research loop."""
-    reasoning: ReasoningResult = field(default_factory=ReasoningResult)
-    """Verified reasoning over all findings."""
+    reasoning: Reasoning | None = None
+    """Verified line of reasoning over the dossier; None if there is none."""
     dossier: Dossier = field(default_factory=Dossier)
     """Passages from which the report is written and reviewed."""
     text: ReportText = field(default_factory=ReportText)
@@ -57,12 +56,8 @@ class ReportState:
     """Further considerations for readers."""
     contradictions: tuple[Contradiction, ...] = ()
     """Contradictions between sources."""
-    sources_compared: bool = False
-    """Whether contradictions between sources were looked for."""
-    disputes_resolved: bool = False
-    """Whether primary or newer sources were looked for on all disputes."""
     evaluation: Evaluation | None = None
-    """The last verdict of a model; None if no model has judged the report."""
+    """Verdict of the last review; None if no model has judged the report."""
     notes: tuple[str, ...] = ()
     """Notes for readers on how the report was made."""
     considered_feedback: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,21 +1,17 @@
-"""Review the report, evaluate it, and look for contradictions between its sources."""
-
-import asyncio
+"""Review the report, and settle contradictions between its sources."""
 
 from temporalio import workflow
 
 from workflows.research.report_phases.disputes import resolve_disputes
 from workflows.research.report_phases.report_context import ReportContext
-from workflows.research.report_phases.write import review, write_generation
+from workflows.research.report_phases.write import review
 from workflows.runtime.model_client import MODEL_BUDGETS
 
 with workflow.unsafe.imports_passed_through():
+    from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.writing import manuscript
+    from tenure.contracts.evidence.disputes import ContradictionRequest
     from tenure.contracts.research.report import Critique
-    from tenure.roles.claims import contradiction_finder
-    from tenure.roles.claims.contradiction_finder import ContradictionFinderInput
-    from tenure.roles.writing import self_evaluator
-    from tenure.roles.writing.self_evaluator import SelfEvaluatorInput
 
 
 async def reflect(context: ReportContext) -> tuple[Critique, ...]:
@@ -38,80 +34,21 @@ def _has_reserve(context: ReportContext) -> bool:
     return control.exhausted in MODEL_BUDGETS and not control.deadline_exceeded
 
 
-async def evaluate(context: ReportContext) -> None:
-    """Evaluate the report and compare its sources; a report that the model finds wanting is revised once."""
+async def compare_sources(context: ReportContext) -> None:
+    """Find plain contradictions that no review has named, and search for sources that settle disputes."""
     if context.parent.is_finishing or not context.state.text.claims:
         return
-    context.report_progress("reflect", "the report is evaluated")
-    # The sources were compared while the report was written.
-    if context.state.sources_compared:
-        critiques = await _try_evaluation(context)
-    else:
-        comparing = context.try_step(compare_sources(context), None, "The sources were not compared")
-        critiques, _ = await asyncio.gather(_try_evaluation(context), comparing)
-    if not context.state.disputes_resolved:
-        await context.try_step(resolve_disputes(context), None, "No source was searched for that settles a dispute")
-    before = context.state.text
-    if context.state.evaluation and critiques and not context.parent.is_finishing:
-        await context.try_step(write_generation(context, critiques), None, "The report was not written again")
-        if context.state.text.claims == before.claims:
-            return
-        # Without another verdict, readers see that this one is of the version before.
-        context.update(evaluation=context.state.evaluation.model_copy(update={"before_revision": True}))
-        await _try_evaluation(context)
+    await context.try_step(_find_contradictions(context), None, "The sources were not compared")
+    await context.try_step(resolve_disputes(context), None, "No source was searched for that settles a dispute")
 
 
-async def _try_evaluation(context: ReportContext) -> tuple[Critique, ...]:
-    """Return the critiques of an evaluation; none if it fails."""
-    return await context.try_step(_evaluate(context), (), "The evaluation of the report failed")
-
-
-async def _evaluate(context: ReportContext) -> tuple[Critique, ...]:
-    """Have the model judge a report; return what would improve it if versions after the first are allowed.
-
-    Reviews may have used up all versions, so a low verdict allows one more, which searches for what is missing.
-    """
-    state, limits = context.state, context.request.limits
-    if not context.effort.evaluates:
-        return ()
-    output = await context.clients.models.ask(
-        self_evaluator.ROLE,
-        SelfEvaluatorInput(question=context.request.question, sections=state.written_sections),
-        summary=f"generation {state.revisions}",
+async def _find_contradictions(context: ReportContext) -> None:
+    """Find statements of the dossier and on both sides of a position that contradict each other."""
+    sided = manuscript.list_sided_passages(context.state.research.positions)
+    passages = manuscript.add_new_passages(context.state.dossier.passages, sided)
+    found = await context.clients.execute_activity(
+        KnowledgeActivities.find_contradictions,
+        ContradictionRequest(passages=passages),
+        summary=f"{len(passages)} passages",
     )
-    context.update(evaluation=output.evaluation or state.evaluation)
-    if limits.max_report_revisions < 2 or context.parent.control.running_low:
-        return ()
-    max_sections = 0 if state.outline_number else context.max_sections
-    followed, _ = manuscript.resolve_critiques(output.critiques, state.topics, max_sections)
-    return followed
-
-
-async def compare_sources(context: ReportContext) -> None:
-    """Find statements of different sources that contradict each other, also on both sides of a position."""
-    sided = [
-        one.passage
-        for evidence in context.state.research.positions
-        for one in (*evidence.supporting, *evidence.contradicting)
-    ]
-    found = await context.clients.models.ask(
-        contradiction_finder.ROLE,
-        ContradictionFinderInput(question=context.request.question),
-        manuscript.add_new_passages(context.state.dossier.passages, sided),
-        summary="statements of different sources",
-        by_rule=not context.effort.compares_sources,
-    )
-    context.update(contradictions=found.found, sources_compared=True)
-
-
-async def compare_sources_meanwhile(context: ReportContext) -> None:
-    """Compare the sources while the report is written; a failure is left to the evaluation, which tries again.
-
-    Searches on disputes wait for the report if searches are limited.
-    """
-    limits = context.request.limits
-    if context.parent.is_finishing:
-        return
-    await context.try_step(compare_sources(context), None, "The comparison of the sources failed at first")
-    if context.state.sources_compared and limits.max_searches is None:
-        await context.try_step(resolve_disputes(context), None, "The search for disputes failed at first")
+    context.update(contradictions=manuscript.merge_contradictions(found.found, context.state.contradictions))

@@ -142,9 +142,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
     asked = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
     new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
-    text, edited = context.state.text, output.text
+    text, edited, evaluation = context.state.text, output.text, context.state.evaluation
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
-        text = edited
+        text, evaluation = edited, manuscript.select_evaluation(evaluation, output.evaluation)
         context.add_notes(describe_removal(claim, "Report") for claim in output.removed)
     else:
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
@@ -158,6 +158,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         first_new=0,
         open_critiques=tuple(new),
         reviews=(*context.state.reviews, *critiques_made),
+        evaluation=evaluation,
+        contradictions=manuscript.merge_contradictions(context.state.contradictions, output.contradictions),
         considerations=output.considerations or context.state.considerations,
     )
 
@@ -180,7 +182,7 @@ def _describe_report(context: ReportContext) -> ReportWriterInput:
         ),
         effort=request.limits.effort or request.complexity,
         feedback=tuple(entry.text for entry in context.parent.feedback_items),
-        line=state.reasoning.line,
+        line=state.reasoning,
         unplanned=context.unplanned_parts,
         positions=state.research.positions,
         advice=request.experience.advice,
