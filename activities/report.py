@@ -1,4 +1,4 @@
-"""Assemble the result document from a draft, with a final check of every quote."""
+"""Assemble the result document from a draft, with a final check of every quote, and compare it with the last one."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,15 @@ from temporalio import activity
 
 from activities.errors import translate_errors
 from activities.heartbeat import HeartbeatThread
+from tenure.algorithms.claims.report_changes import (
+    collect_previous_quotes,
+    collect_repeated_quotes,
+    compare_reports,
+)
+from tenure.contracts.base import SourceId
 from tenure.contracts.research.report import ReportDraft
-from tenure.contracts.result.changes import QuoteCheckReply, QuoteCheckRequest
-from tenure.contracts.result.result import Result
+from tenure.contracts.result.changes import QuotedSource, ReportChanges
+from tenure.contracts.result.result import ComparisonRequest, Result
 from tenure.files.rereading import read_texts
 from tenure.report.assemble import assemble_result, list_cited_sources
 
@@ -33,9 +39,15 @@ class ReportActivities:
             return assemble_result(draft, sources, web, files)
 
     @activity.defn
-    def check_quotes(self, request: QuoteCheckRequest) -> QuoteCheckReply:
-        """Return, for each quote of an earlier report, whether it still occurs in its source."""
+    def compare_reports(self, request: ComparisonRequest) -> ReportChanges:
+        """Compare a report with the last one on the same question, by the quotes that still occur in their sources."""
+        last, now = request.last, request.now
+        previous, repeated = collect_previous_quotes(last, now), collect_repeated_quotes(last, now)
         with translate_errors(), HeartbeatThread():
-            stored = self._knowledge.corpora.load_sources(sorted({place.source for place in request.locations}))
-        texts = {source: record.text for source, record in stored.items()}
-        return QuoteCheckReply(found=tuple(place.quote in texts.get(place.source, "") for place in request.locations))
+            stored = self._knowledge.corpora.load_sources(sorted({*previous.values(), *repeated.values()}))
+            texts = {source: record.text for source, record in stored.items()}
+
+            def find(quotes: dict[QuotedSource, SourceId]) -> dict[QuotedSource, bool]:
+                return {quote: quote.quote in texts.get(source, "") for quote, source in quotes.items()}
+
+            return compare_reports(last, now, find(previous), find(repeated), request.at)

@@ -85,7 +85,7 @@ def test_every_queue_serves_its_activities() -> None:
     """All roles are on the model queue, and no activity is on two queues."""
     assert served() == {
         TENURE_QUEUE: {
-            *("assemble_report", "check_quotes", "post_notification", "run_notification_command"),
+            *("assemble_report", "compare_reports", "post_notification", "run_notification_command"),
             *("archive_run", "archive_missing_runs"),
         },
         SEARCH_QUEUE: {

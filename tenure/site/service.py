@@ -32,7 +32,6 @@ from tenure.cli.session.monitor import (
 from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.cli.session.run_request import read_request
 from tenure.cli.session.server_target import ServerTarget, ensure_server
-from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.report import RunState
@@ -226,7 +225,7 @@ class Service:
         source = next((one for one in result.sources if one.n == number), None)
         if source is None or not 0 <= start < end:
             raise UsageError(f"the report has no source {number} with the characters {start} to {end}")
-        request = CorpusRequest(action="read", range=TextRange(source=SourceId(source.id), start=start, end=end))
+        request = CorpusRequest(action="read", range=TextRange(source=source.id, start=start, end=end))
         found = (await corpora.run_corpus_workflow(await self.connect(), request)).passages
         if not found:
             raise UsageError(f"source {number} is no longer stored, or has changed since the report was written")

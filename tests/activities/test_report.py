@@ -1,14 +1,19 @@
 """The report activity: from a draft to the result document."""
 
+from dataclasses import replace
+
 from temporalio.testing import ActivityEnvironment
 
+from activities.ownership import iterate_resources
 from activities.report import ReportActivities
 from tenure.algorithms.claims.citations import cite_claim
+from tenure.algorithms.claims.report_changes import select_compared_parts
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.passages import Block, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.research.report import ReportDraft, SectionDraft
-from tenure.contracts.result.result import Result
+from tenure.contracts.result.changes import ReportChanges
+from tenure.contracts.result.result import ComparisonRequest, Result
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 BREAD = "Bread is made from flour, water, salt and yeast."
@@ -54,3 +59,43 @@ def test_a_source_that_only_the_reasoning_cites_is_loaded() -> None:
     assert result.reasoning is not None and result.reasoning.conclusion is not None
     assert [citation.source for citation in result.reasoning.conclusion.claim.citations] == [2]
     assert result.notes == ()
+
+
+def test_a_report_is_compared_by_the_quotes_of_the_last_one() -> None:
+    """A statement whose quote its source no longer contains is replaced by the new one; the others are unchanged."""
+    then = MemoryKnowledge({**KITCHEN, "bread": replace(KITCHEN["bread"], text=BREAD.replace("yeast", "honey"))})
+    last, now = (_assemble(knowledge) for knowledge in (then, MemoryKnowledge(dict(KITCHEN))))
+    last = last.model_copy(update={"changes": ReportChanges(at="2000-01-01T00:00:00+00:00")})
+    request = ComparisonRequest(
+        last=select_compared_parts(last), now=select_compared_parts(now), at="2030-01-01T00:00:00+00:00"
+    )
+    changes: ReportChanges = ActivityEnvironment().run(
+        ReportActivities(MemoryKnowledge(dict(KITCHEN))).compare_reports,  # type: ignore[arg-type]
+        request,
+    )
+
+    assert [(one.before.text, one.after.text) for one in changes.changed] == [(BREAD.replace("yeast", "honey"), BREAD)]
+    assert (changes.unchanged, changes.at, changes.since_at) == (1, request.at, "2000-01-01T00:00:00+00:00")
+
+
+def test_a_comparison_names_its_runs_and_sources() -> None:
+    """Owners are checked by the ids in a request, so the reports of another owner cannot be compared."""
+    report = select_compared_parts(_assemble(MemoryKnowledge(dict(KITCHEN))))
+    request = ComparisonRequest(last=report, now=report, at="2030-01-01T00:00:00+00:00")
+
+    assert {("run", "research/food"), ("source", "bread"), ("source", "cheese")} <= {*iterate_resources(request)}
+
+
+def _assemble(knowledge: MemoryKnowledge) -> Result:
+    """Return a report that quotes the first passage and the first one on cheese."""
+    passages = knowledge._passages()
+    numbers = [n for n, passage in enumerate(passages, 1) if passage.text == CHEESE or n == 1]
+    claims = tuple(cite_claim(passages[n - 1].text, [n], passages) for n in numbers)
+    draft = ReportDraft(
+        id=RunId("research/food"),
+        mode="RESEARCH",
+        question="How is food made?",
+        sections=(SectionDraft(topic="Food", draft=Draft(blocks=(Block(claims=claims),))),),
+    )
+    result: Result = ActivityEnvironment().run(ReportActivities(knowledge).assemble_report, draft)  # type: ignore[arg-type]
+    return result

@@ -174,7 +174,7 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
     ),
     (
         _config(TENURE_QUEUE, timedelta(minutes=5)),
-        (ReportActivities.assemble_report, ReportActivities.check_quotes),
+        (ReportActivities.assemble_report, ReportActivities.compare_reports),
     ),
     (_config(TENURE_QUEUE, timedelta(minutes=15)), (ArchiveActivities.archive_run,)),
     (

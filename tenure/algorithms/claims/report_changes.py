@@ -6,35 +6,51 @@ are matched by URL, because every run stores web pages again.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from tenure.algorithms.text.sentences import normalize_sentence, stem_words
 from tenure.contracts.base import SourceId
-from tenure.contracts.result.changes import CitedStatement, QuotedSource, QuoteLocation, ReportChanges, RevisedStatement
+from tenure.contracts.result.changes import CitedStatement, QuotedSource, ReportChanges, RevisedStatement
 from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Usage
 
 MIN_SIMILARITY = 0.25
 """Minimum Jaccard similarity of the stems of a withdrawn statement and its successor."""
 
 
-def collect_previous_quotes(last: Result, now: Result) -> dict[QuotedSource, QuoteLocation]:
+def select_compared_parts(result: Result) -> Result:
+    """Return the parts of a report that are compared, so that two reports fit into one request."""
+    sections = tuple(section.model_copy(update={"markdown": ""}) for section in result.sections)
+    return Result(
+        id=result.id,
+        mode=result.mode,
+        question="",
+        title="",
+        abstract="",
+        abstract_claims=result.abstract_claims,
+        sections=sections,
+        sources=result.sources,
+        usage=Usage(),
+        changes=ReportChanges(at=result.changes.at) if result.changes else None,
+        status=result.status,
+    )
+
+
+def collect_previous_quotes(last: Result, now: Result) -> dict[QuotedSource, SourceId]:
     """Return the quotes of the last report with the sources in which they are looked up."""
-    sources = {source.uri: SourceId(source.id) for source in last.sources}
-    sources |= {source.uri: SourceId(source.id) for source in now.sources}
-    return {
-        quote: QuoteLocation(source=sources[quote.uri], quote=quote.quote)
-        for statement in list_statements(last)
-        for quote in statement.quotes
-    }
+    sources = {source.uri: source.id for source in last.sources}
+    sources |= {source.uri: source.id for source in now.sources}
+    return {quote: sources[quote.uri] for statement in list_statements(last) for quote in statement.quotes}
 
 
-def collect_repeated_quotes(last: Result, now: Result) -> dict[QuotedSource, QuoteLocation]:
+def collect_repeated_quotes(last: Result, now: Result) -> dict[QuotedSource, SourceId]:
     """Return the quotes of the new report that may also occur in the last report's copies of their sources."""
-    copies = {source.uri: SourceId(source.id) for source in last.sources}
+    copies = {source.uri: source.id for source in last.sources}
     for source in now.sources:
         if copies.get(source.uri) == source.id:
             del copies[source.uri]  # the same id: the copy is the source itself
     return {
-        quote: QuoteLocation(source=copies[quote.uri], quote=quote.quote)
+        quote: copies[quote.uri]
         for statement in list_statements(now)
         for quote in statement.quotes
         if quote.uri in copies
@@ -131,5 +147,10 @@ def _find_successor(gone: CitedStatement, fresh: Sequence[CitedStatement]) -> Ci
 
 def _compute_overlap(first: str, second: str) -> float:
     """Return the Jaccard similarity of the stems of two texts."""
-    a, b = set(stem_words(first)), set(stem_words(second))
+    a, b = _list_stems(first), _list_stems(second)
     return len(a & b) / len(a | b) if a | b else 0.0
+
+
+@lru_cache(maxsize=4096)  # each withdrawn statement is compared with each new one
+def _list_stems(text: str) -> frozenset[str]:
+    return frozenset(stem_words(text))

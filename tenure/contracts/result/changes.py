@@ -1,6 +1,6 @@
 """Differences between two consecutive reports of a scheduled question."""
 
-from tenure.contracts.base import Contract, SourceId
+from tenure.contracts.base import Contract
 
 
 class QuotedSource(Contract):
@@ -51,26 +51,3 @@ class ReportChanges(Contract):
     """Statements of the previous report whose quotes no longer exist in their sources."""
     unchanged: int = 0
     """Number of statements of the previous report whose quotes still exist."""
-
-
-class QuoteLocation(Contract):
-    """A quote and the source to check."""
-
-    source: SourceId
-    """Current id of the source."""
-    quote: str
-    """Quoted text."""
-
-
-class QuoteCheckRequest(Contract):
-    """Quotes to be searched in their sources."""
-
-    locations: tuple[QuoteLocation, ...]
-    """The quotes."""
-
-
-class QuoteCheckReply(Contract):
-    """Results of the check."""
-
-    found: tuple[bool, ...]
-    """Whether each quote was found, in the order of the request."""

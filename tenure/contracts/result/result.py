@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from tenure.contracts.base import Contract, RunId
+from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPart
@@ -39,7 +39,7 @@ class SourceEntry(Contract):
 
     n: int = Field(ge=1)
     """Number in the report."""
-    id: str
+    id: SourceId
     """Source id in the knowledge base."""
     uri: str
     """Path or URL."""
@@ -402,3 +402,14 @@ class Result(Contract):
     """Run log: notes for readers on how the result was made."""
     status: ResultStatus
     """Final status of the run."""
+
+
+class ComparisonRequest(Contract):
+    """Two reports on a scheduled question, with the statements and sources that are compared."""
+
+    last: Result
+    """The last report."""
+    now: Result
+    """The new report."""
+    at: str
+    """Time when the new report was finished, ISO 8601 in UTC."""

@@ -6,7 +6,7 @@ from tenure.algorithms.claims.report_changes import (
     compare_reports,
     list_statements,
 )
-from tenure.contracts.base import RunId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.result.changes import QuotedSource, ReportChanges
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
@@ -19,7 +19,7 @@ SALT = "Salt is needed."
 
 def source(n: int, uri: str = "bread.md", accessed: str = THEN, id: str = "") -> SourceEntry:
     """Return a source of a report."""
-    return SourceEntry(n=n, id=id or uri, uri=uri, title=uri, accessed=accessed)
+    return SourceEntry(n=n, id=SourceId(id or uri), uri=uri, title=uri, accessed=accessed)
 
 
 def claim(text: str, *quotes: tuple[int, str]) -> ResultClaim:
@@ -120,8 +120,8 @@ def test_page_stored_again_is_no_change() -> None:
     now = report(claim(SALT, (1, SALT)), claim(WHEAT, (1, WHEAT)), sources=(source(1, "https://a", LATER, id="new"),))
 
     assert texts(compared(last, now, before=(SALT,))) == ([WHEAT], [], [])
-    assert [place.source for place in collect_repeated_quotes(last, now).values()] == ["old", "old"]
-    assert [place.source for place in collect_previous_quotes(last, now).values()] == ["new"]
+    assert list(collect_repeated_quotes(last, now).values()) == ["old", "old"]
+    assert list(collect_previous_quotes(last, now).values()) == ["new"]
 
 
 def test_report_date_defaults_to_its_newest_source() -> None:

@@ -3,15 +3,15 @@
 import pytest
 
 from tenure.algorithms.retrieval.link_check import apply_link_checks, build_archive_url, find_domain_violation
-from tenure.contracts.base import RunId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.evidence.web import FetchedPage
 from tenure.contracts.result.result import LinkStatus, Result, SourceEntry
 from tenure.contracts.run.run import Usage
 
 PAGE = "https://a.example/%C3%A4?b=c%20d"
 SOURCES = (
-    SourceEntry(n=1, id="p", uri=PAGE, title="A page", accessed="2026-02-03T04:05:06+00:00"),
-    SourceEntry(n=2, id="f", uri="docs/a.md", title="A file", accessed="2026-02-03T04:05:06+00:00"),
+    SourceEntry(n=1, id=SourceId("p"), uri=PAGE, title="A page", accessed="2026-02-03T04:05:06+00:00"),
+    SourceEntry(n=2, id=SourceId("f"), uri="docs/a.md", title="A file", accessed="2026-02-03T04:05:06+00:00"),
 )
 RESULT = Result(
     id=RunId("r"), mode="RESEARCH", question="?", title="T", abstract="", sources=SOURCES, usage=Usage(), status="done"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tenure.algorithms.memory.known_facts import collect_facts
-from tenure.contracts.base import RunId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, UnreadRequest
 from tenure.contracts.knowledge.memory import FactDetails, MemoriesRequest, RememberRequest
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
@@ -53,7 +53,7 @@ def report(uri: str, said: str = FOUNDED, quote: str = FOUNDED) -> Result:
                 claims=(ResultClaim(text=said, status="supported", citations=(citation,)),),
             ),
         ),
-        sources=(SourceEntry(n=1, id=source, uri="money.md", title="Money", accessed="2030"),),
+        sources=(SourceEntry(n=1, id=SourceId(source), uri="money.md", title="Money", accessed="2030"),),
         usage=Usage(),
         status="done",
     )

@@ -86,7 +86,7 @@ def reporting(text: str, source: str) -> Result:
         title="The Bank of England",
         abstract="",
         sections=(ResultSection(topic="The bank", markdown=text, claims=(claim,)),),
-        sources=(SourceEntry(n=1, id=source, uri=f"https://{source}", title="A page", accessed="2030"),),
+        sources=(SourceEntry(n=1, id=SourceId(source), uri=f"https://{source}", title="A page", accessed="2030"),),
         usage=Usage(),
         status="done",
     )

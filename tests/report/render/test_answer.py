@@ -1,6 +1,6 @@
 """Answers to follow-up questions as Markdown."""
 
-from tenure.contracts.base import RunId
+from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import ResultCitation, ResultClaim, SourceEntry
 from tenure.report.render.answer import render_answer
@@ -9,7 +9,9 @@ from tenure.report.render.answer import render_answer
 def test_an_answer_shows_its_sources_and_their_words() -> None:
     """Text with marks, the cited sources by their numbers, each quote once; foreign text is no markup."""
     cited = ResultCitation(source=3, start=0, end=9, quote="The *oven*")
-    source = SourceEntry(n=3, id="s", uri="https://b.example/", title="<b>Bread", accessed="2026-01-02T00:00:00+00:00")
+    source = SourceEntry(
+        n=3, id=SourceId("s"), uri="https://b.example/", title="<b>Bread", accessed="2026-01-02T00:00:00+00:00"
+    )
     claims = (
         ResultClaim(text="It is hot.", status="supported", citations=(cited,), begins="paragraph"),
         ResultClaim(text="Very hot.", status="supported", citations=(cited,)),

@@ -2,6 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import SourceEntry
 from tenure.report.render.html import render_html
 from tenure.report.render.pdf import render_pdf
@@ -29,7 +30,7 @@ def test_an_address_is_shown_so_that_it_can_be_opened(uri: str, shown: str) -> N
 
 def test_a_suspicious_source_is_named_as_such() -> None:
     """The reference of a source with instructions to language models says so."""
-    source = SourceEntry(n=1, id="a", uri="a.md", title="Lamps", accessed="2026-01-01", suspicious=True)
+    source = SourceEntry(n=1, id=SourceId("a"), uri="a.md", title="Lamps", accessed="2026-01-01", suspicious=True)
 
     assert render_reference(source, None) == (
         "*Lamps*, `a.md`, read 2026-01-01, gives instructions to language models."

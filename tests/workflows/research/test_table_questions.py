@@ -288,7 +288,7 @@ async def test_a_regression_over_a_file_is_computed_and_cited(
     (claim,) = result.sections[0].claims
     (cited,) = claim.citations
     (source,) = [source for source in result.sources if source.n == cited.source]
-    (kept,) = knowledge.corpora.load_sources([source.id]).values()  # type: ignore[list-item]
+    (kept,) = knowledge.corpora.load_sources([source.id]).values()
     assert "slope of bread sold: 3.5 loaves a day" in cited.quote
     assert "#program=" in source.uri and kept.text[cited.start : cited.end] == cited.quote
     assert "numpy.polyfit" in kept.text and "SELECT day, sold FROM sales" in kept.text

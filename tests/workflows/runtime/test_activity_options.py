@@ -56,7 +56,7 @@ ROWS = {
     "pages with scripts": ("render_pages",),
     "programs and tests": ("run_program", "run_tests"),
     "calls of MCP tools": ("call_mcp_tool",),
-    "assembly of the report": ("assemble_report", "check_quotes"),
+    "assembly of the report": ("assemble_report", "compare_reports"),
     "maintenance, consolidation": ("compact_tables",),
     "corpora and memories that a person manages": ("manage_corpora", "list_memories"),
     "archive of a run": ("archive_run",),
