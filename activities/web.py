@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import translate_errors
 from activities.heartbeat import send_heartbeats
+from tenure.algorithms.text.known_urls import is_named_by_query
 from tenure.contracts.evidence.web import (
     FetchedPage,
     FetchReply,
@@ -44,12 +45,15 @@ class WebActivities:
             ApplicationError: no provider answered, and one may do so a moment later.
         """
         async with send_heartbeats():
-            reply = await self._search.search(request)
+            # Without the question, which no provider reads, runs on different questions share cached results.
+            reply = await self._search.search(request.model_copy(update={"question": ""}))
         is_transient = reply.has_failed and any(outcome.transient for outcome in reply.outcomes)
         if is_transient and activity.info().attempt < SEARCH_ATTEMPTS:
             notes = "; ".join(outcome.note for outcome in reply.outcomes if outcome.transient)
             raise ApplicationError(notes, type=SEARCH_UNAVAILABLE)
-        return reply
+        # A URL that a provider repeats from the query is no result: the model may have written it.
+        hits = (hit for hit in reply.hits if not is_named_by_query(hit.url, request.query, request.question))
+        return reply.model_copy(update={"hits": tuple(hits)})
 
     @activity.defn
     async def fetch_pages(self, request: FetchRequest) -> FetchReply:

@@ -5,6 +5,7 @@ from pydantic import Field
 from tenure.contracts.base import Contract
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest, OutlineTopic
+from tenure.contracts.run.run import Question
 from tenure.site.messages import (
     MAX_PATHS,
     ApiRequest,
@@ -13,7 +14,6 @@ from tenure.site.messages import (
     PathText,
     QuestionBody,
     RunRow,
-    Text,
 )
 from tenure.site.service import MAX_LISTED
 
@@ -47,7 +47,7 @@ class ResearchArguments(QuestionBody, Starting):
 class CodeArguments(BudgetBody, Starting):
     """Arguments of `code`."""
 
-    question: Text
+    question: Question
     """Task: the program to write or to repair."""
     id: Name | None = None
     """Name of the run; null to make it from the task."""
@@ -64,7 +64,7 @@ class AskArguments(BudgetBody, Waiting):
 
     run: Name
     """Id of the run."""
-    question: Text | None = None
+    question: Question | None = None
     """Follow-up question; null to return the answer to the latest question."""
     search_again: bool = False
     """Whether missing evidence is searched for again."""

@@ -11,7 +11,7 @@ from tenure.contracts.knowledge.memory import MemoryKind, WritableKind
 from tenure.contracts.result.ask import AskReply, Exchange
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.limits import LIMITS
-from tenure.contracts.run.run import RunMode, RunProgress
+from tenure.contracts.run.run import Question, RunMode, RunProgress
 
 MAX_PATHS = 50
 """Maximum number of paths, corpora or other names in one request."""
@@ -54,7 +54,7 @@ class BudgetBody(ApiRequest):
 class QuestionBody(BudgetBody):
     """A question and the conditions of its run; null stands for the settings of the home."""
 
-    question: Text
+    question: Question
     """Question or task."""
     id: Name | None = None
     """Name of the run; null to make it from the question."""
@@ -184,7 +184,7 @@ class SteerReply(Contract):
 class AskBody(BudgetBody):
     """A follow-up question about a run."""
 
-    question: Text
+    question: Question
     """The question."""
     new: bool = False
     """Whether a new conversation starts."""

@@ -37,17 +37,19 @@ EMPTY = ProviderOutcome(provider="c", status="answered")
 class Engines:
     """Search providers with scripted replies."""
 
-    def __init__(self, *answers: ProviderOutcome) -> None:
-        self.reply = WebSearchReply(hits=(WebHit(url="https://a.org/"),), outcomes=answers)
+    def __init__(self, *answers: ProviderOutcome, urls: tuple[str, ...] = ("https://a.org/",)) -> None:
+        self.reply = WebSearchReply(hits=tuple(WebHit(url=url) for url in urls), outcomes=answers)
+        self.requests: list[WebSearchRequest] = []
 
     async def search(self, request: WebSearchRequest) -> WebSearchReply:
+        self.requests.append(request)
         return self.reply
 
 
-async def searched(engines: Engines, attempt: int = 1) -> WebSearchReply:
+async def searched(engines: Engines, attempt: int = 1, request: WebSearchRequest = REQUEST) -> WebSearchReply:
     environment = ActivityEnvironment()
     environment.info = replace(environment.info, attempt=attempt)
-    return await environment.run(WebActivities(engines, None).search_web, REQUEST)  # type: ignore[arg-type]
+    return await environment.run(WebActivities(engines, None).search_web, request)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("answers", [(EMPTY,), (BUSY, EMPTY), (CLOSED,), ()])
@@ -72,6 +74,18 @@ async def test_lasting_outage_is_returned() -> None:
     reply = await searched(Engines(BUSY), SEARCH_ATTEMPTS)
 
     assert reply.has_failed
+
+
+async def test_an_address_that_only_the_query_names_is_no_result() -> None:
+    """A provider may repeat what a model has written; an address of the question stays, which no provider reads."""
+    engines = Engines(EMPTY, urls=("https://made.up/?q=secret", "https://named.org/a", "https://found.org/"))
+    request = WebSearchRequest(
+        query="rye https://made.up/?q=secret https://named.org/a", question="What does https://named.org/a say?"
+    )
+    reply = await searched(engines, request=request)
+
+    assert [hit.url for hit in reply.hits] == ["https://named.org/a", "https://found.org/"]
+    assert [asked.question for asked in engines.requests] == [""]
 
 
 @pytest.fixture

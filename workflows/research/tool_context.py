@@ -17,6 +17,7 @@ from workflows.runtime.failures import describe_failure
 with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from tenure.algorithms.research.observations import format_claims, list_cited_chunks, truncate_lines
+    from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import ChunkId, RunId, SourceId
     from tenure.contracts.evidence.filters import Filter
     from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchMode, SearchRequest
@@ -31,7 +32,7 @@ with workflow.unsafe.imports_passed_through():
         Observation,
         PassageWithNumber,
     )
-    from tenure.contracts.run.run import RunRequest
+    from tenure.contracts.run.run import MAX_QUESTION_CHARACTERS, RunRequest
     from tenure.roles.writing import answerer
     from tenure.roles.writing.answerer import AnswererInput
 
@@ -147,7 +148,13 @@ class ToolContext:
     def create_table_questions(self, question: str) -> TableQuestions:
         """Return a client that answers a question from the run's tables."""
         task = self.task
-        request = RunRequest(question=question, corpora=task.corpora, databases=task.databases, limits=task.limits)
+        request = RunRequest(
+            # The answer of a person may have made a question longer than one that starts a run.
+            question=shorten(question, MAX_QUESTION_CHARACTERS),
+            corpora=task.corpora,
+            databases=task.databases,
+            limits=task.limits,
+        )
         # The tables were asked the question of the run at its start.
         earlier = task.question if task.question != question else ""
         return TableQuestions(self.clients, request, self.is_stopped, earlier_question=earlier)

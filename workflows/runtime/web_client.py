@@ -19,9 +19,10 @@ with workflow.unsafe.imports_passed_through():
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control.usage import add_pages
     from tenure.algorithms.retrieval.link_check import apply_link_checks, find_domain_violation, is_web_url
-    from tenure.algorithms.text.known_urls import is_named_by_query
+    from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import SourceId
     from tenure.contracts.evidence.web import (
+        MAX_WEB_QUERY_CHARACTERS,
         FetchedPage,
         FetchRequest,
         ReadPagesReply,
@@ -176,7 +177,8 @@ class WebClient:
     async def _search(self, query: str) -> WebSearchReply:
         scope = self._scope
         request = WebSearchRequest(
-            query=query,
+            query=shorten(query, MAX_WEB_QUERY_CHARACTERS),
+            question=self._question,
             k=min(50, scope.max_pages * HITS_PER_PAGE),
             providers=scope.providers,
             time_range=scope.time_range,
@@ -184,10 +186,7 @@ class WebClient:
             excluded_domains=scope.excluded_domains,
             language=scope.language,
         )
-        found = await execute_activity(WebActivities.search_web, request, summary=query)
-        # A URL that a provider repeats from the query is no result: the model may have written it.
-        hits = tuple(hit for hit in found.hits if not is_named_by_query(hit.url, query, self._question))
-        return found.model_copy(update={"hits": hits})
+        return await execute_activity(WebActivities.search_web, request, summary=query)
 
     async def _fetch(self, hits: list[WebHit], query: str) -> list[FetchedPage]:
         """Fetch the pages of the best hits, and those of the next best in place of pages that cannot be fetched."""

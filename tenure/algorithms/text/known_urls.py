@@ -62,9 +62,8 @@ def is_named_by_query(url: str, query: str, question: str) -> bool:
     except InvalidUrlError:
         return False
     pages, hosts = _find_hosts(query)
-    if parts.host in list_hosts(question):
-        return False
-    return parts.host in pages or (parts.host in hosts and parts.target == "/")
+    is_named = parts.host in pages or (parts.host in hosts and parts.target == "/")
+    return is_named and parts.host not in list_hosts(question)
 
 
 def list_hosts(text: str) -> frozenset[str]:

@@ -24,15 +24,12 @@ from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.cli.session.run_request import decode_argument, read_request
 from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
 from tenure.cli.terminal import make_stderr_console, print_json, print_markdown, print_note
-from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.base import RunId
 from tenure.contracts.result.ask import AskReply, AskRequest, Thread
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.contracts.run.run import MAX_QUESTION_CHARACTERS, RunLimits, RunRequest
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
-
-MAX_QUESTION_CHARS = 20_000
-"""Maximum length of a question."""
 
 MAX_PAGES_PER_SEARCH = 3
 """Maximum number of web pages read for one search of a follow-up question."""
@@ -41,10 +38,9 @@ MAX_PAGES_PER_SEARCH = 3
 def ask(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
     check_run(arguments.id)
-    if len(arguments.question) > MAX_QUESTION_CHARS:
-        raise UsageError(
-            f"a question has at most {MAX_QUESTION_CHARS:,} characters, and this one has {len(arguments.question):,}"
-        )
+    if len(arguments.question) > MAX_QUESTION_CHARACTERS:
+        length = len(arguments.question)
+        raise UsageError(f"a question has at most {MAX_QUESTION_CHARACTERS:,} characters, and this one has {length:,}")
     place = ensure_server(settings)
     print_notes(place, arguments.verbosity)
     return asyncio.run(_ask_and_print(arguments, place))
@@ -133,7 +129,7 @@ async def _begin_thread(record: RunRecord) -> Thread:
     if not record.is_completed:
         return Thread()
     result = await record.read_result(Result)
-    return Thread(report=summarize_report(result), sources=tuple(SourceId(source.id) for source in result.sources))
+    return Thread(report=summarize_report(result), sources=tuple(source.id for source in result.sources))
 
 
 def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]:

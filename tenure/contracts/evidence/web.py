@@ -65,11 +65,17 @@ class WebScope(Contract):
         return f"{WEB_PREFIX}{self.run}"
 
 
+MAX_WEB_QUERY_CHARACTERS = 4_000
+"""Maximum length of a query to search providers."""
+
+
 class WebSearchRequest(Contract):
     """A query to search providers."""
 
-    query: str = Field(min_length=1, max_length=4_000)
+    query: str = Field(min_length=1, max_length=MAX_WEB_QUERY_CHARACTERS)
     """Query text."""
+    question: str = ""
+    """Question of the person, whose addresses may be results; an address that only the query names is none."""
     k: int = Field(default=10, ge=1, le=50)
     """Number of results wanted."""
     providers: tuple[str, ...] = ()

@@ -4,14 +4,14 @@ A thread is the short-term memory of a conversation. It travels from answer to a
 between two questions.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.result.result import ResultClaim, SourceEntry
-from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
+from tenure.contracts.run.run import FallbackRecord, Question, RunLimits, Usage
 
 MAX_THREAD_EXCHANGES = 6
 """Maximum number of exchanges in a thread; older ones are dropped."""
@@ -50,7 +50,7 @@ class AskRequest(Contract):
     """Run that the question is about."""
     topic: str
     """Question of the run."""
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+    question: Question
     """The follow-up question."""
     corpora: tuple[str, ...] = Field(min_length=1)
     """Corpora to read."""

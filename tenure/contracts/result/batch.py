@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.result.result import ResultStatus
 from tenure.contracts.run.limit_fields import BudgetFields
-from tenure.contracts.run.run import RunRequest
+from tenure.contracts.run.run import Question, RunRequest
 
 ItemStatus = Literal["waiting", "running"] | ResultStatus
 """Status of a question of a batch; after its end the status of its report."""
@@ -24,7 +24,7 @@ class BatchItem(BudgetFields, Contract):
 
     key: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,60}$")]
     """Suffix of the run id after the name of the batch."""
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+    question: Question
     """The question."""
 
 

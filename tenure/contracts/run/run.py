@@ -90,10 +90,16 @@ class RunLimits(LimitFields, Contract):
         return any(limit is not None for limit in (self.max_tokens, self.max_cost_usd, self.max_calls))
 
 
+MAX_QUESTION_CHARACTERS = 20_000
+"""Maximum length of a question, which workflows analyze: a workflow task has eight seconds."""
+Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_CHARACTERS)]
+"""Question or task of a person."""
+
+
 class RunRequest(Contract):
     """Start of a run."""
 
-    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)]
+    question: Question
     """Question or task of the person."""
     mode: RunMode = "auto"
     """Path to take; `auto` lets the router decide."""

@@ -11,6 +11,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from activities.errors import KNOWLEDGE_REFUSED
 from activities.mcp import McpActivities
+from activities.web import WebActivities
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
@@ -18,7 +19,7 @@ from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.knowledge.graph import EntityRelation, RelatedReply, RelatedRequest, RelationEvidence
 from tenure.contracts.research.spiral import PlanStep, SubagentRequest
 from tenure.contracts.research.tools import MAX_OBSERVATION_LENGTH
-from tenure.contracts.run.run import RunLimits
+from tenure.contracts.run.run import MAX_QUESTION_CHARACTERS, RunLimits
 from tenure.knowledge.store.errors import CommitConflict, InvalidSearch
 from tenure.sources.mcp.servers import (
     McpServers,
@@ -36,6 +37,7 @@ from tests.workflows.research.test_table_questions import PLOT, SQL, Tabular
 from tests.workflows.runtime.test_web_client import BREAD, LOST, OTHER, PAGES, Outside
 from tests.workflows.using_tools import Used, Uses, UsingTools
 from workflows.plugin import create_workflow_runner
+from workflows.research.tool_context import ToolContext
 from workflows.research.tool_registry import TOOLS
 
 QUESTION = "How is bread made?"
@@ -289,7 +291,8 @@ async def test_own_words_make_no_url_known(serving: Serving) -> None:
     outside = Outside(echoes=True)
     task = build_task(web=WebScope(run=RunId("r"), max_pages=3))
     task = task.model_copy(update={"step": task.step.model_copy(update={"query": f"Read {leak}"})})
-    async with serving(None, MemoryKnowledge({}, pages=PAGES), web=[outside.search_web, outside.fetch_pages]) as stage:
+    searching = WebActivities(outside, None).search_web  # type: ignore[arg-type]
+    async with serving(None, MemoryKnowledge({}, pages=PAGES), web=[searching, outside.fetch_pages]) as stage:
         found = await use_tools(
             stage.client,
             ("read_page", {"url": leak, "query": QUESTION}),
@@ -523,3 +526,12 @@ async def test_a_cancellation_is_no_observation(serving: Serving) -> None:
                 await handles[0].result()
 
     assert isinstance(failure.value.cause, CancelledError)
+
+
+def test_tables_are_asked_a_question_that_an_answer_has_made_long() -> None:
+    """With the answer of a person, a question may be longer than one that starts a run, which does not fail a task."""
+    clients: Any = None
+    context = ToolContext(clients, build_task(), lambda: False)
+    request = context.create_table_questions(f"{QUESTION} " * 1_200)._request
+
+    assert request.question.startswith(QUESTION) and len(request.question) <= MAX_QUESTION_CHARACTERS

@@ -6,6 +6,7 @@ from temporalio import activity
 
 from tenure.algorithms.text.known_urls import extract_urls
 from tenure.contracts.evidence.web import (
+    MAX_WEB_QUERY_CHARACTERS,
     FetchedPage,
     FetchReply,
     FetchRequest,
@@ -45,6 +46,9 @@ class Outside:
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
+        return await self.search(request)
+
+    async def search(self, request: WebSearchRequest) -> WebSearchReply:
         self.searches.append(request)
         if self.down:
             return WebSearchReply(outcomes=(ProviderOutcome(provider="searxng", status="failed", note="it is down"),))
@@ -108,6 +112,18 @@ async def test_references_are_checked_at_the_end(serving: Serving) -> None:
     assert {source.link for source in result.sources} == {"dead"}
     assert result.sources[0].archived == f"https://archive.example/20260101/{result.sources[0].uri}"
     assert "The page of source 1 was no longer available" in " ".join(result.notes)
+
+
+async def test_a_long_question_is_shortened_for_providers(serving: Serving) -> None:
+    """A question that is longer than a query of a provider may be does not end the run."""
+    outside = Outside(down=True)
+    question = f"{QUESTION} {'My oven is old. ' * 400}"
+    async with serving(None, MemoryKnowledge({}), web=[outside.search_web, outside.fetch_pages]) as stage:
+        result = await (await stage.start(REQUEST.model_copy(update={"question": question}))).result()
+
+    assert result.status == "no_evidence"
+    assert {len(search.query) <= MAX_WEB_QUERY_CHARACTERS for search in outside.searches} == {True}
+    assert outside.searches[0].question == question.strip()
 
 
 async def test_failed_providers_are_reported(serving: Serving) -> None:
