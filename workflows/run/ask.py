@@ -20,9 +20,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.calculator.questions import extract_calculable, is_pure_calculation
     from tenure.algorithms.control.budget import BudgetAccount
     from tenure.algorithms.research.planning import is_same_query
-    from tenure.algorithms.text.details import find_missing_numbers
     from tenure.algorithms.text.questions import shorten
-    from tenure.contracts.base import RunId, SourceId
+    from tenure.contracts.base import RunId
     from tenure.contracts.evidence.passages import Draft, PassageRef, SearchRequest
     from tenure.contracts.evidence.retrieval import QueryPurpose
     from tenure.contracts.research.report import ReportDraft, SectionDraft
@@ -101,24 +100,19 @@ class AskWorkflow(ControllableWorkflow):
     async def _rewrite_question(self) -> str:
         """Rewrite the question so that it means the same without the thread; return the calculation it asks for."""
         exchanges = self.request.thread.exchanges
-        answers = [exchange.answer for exchange in exchanges]
         rewritten = await self.clients.models.ask(
             question_rewriter.ROLE,
             QuestionRewriterInput(
                 question=self.request.topic,
                 sub_question=self.request.question,
                 earlier_questions=(self.request.topic, *(exchange.standalone_question for exchange in exchanges)),
-                earlier_answers=(self.request.thread.report, *answers),
+                earlier_answers=(self.request.thread.report, *(exchange.answer for exchange in exchanges)),
             ),
             [passage for exchange in reversed(exchanges) for passage in exchange.passages][:PASSAGES_PER_SEARCH],
             summary=self.request.question,
         )
         self.standalone_question = rewritten.question.strip() or self.request.question
-        written = rewritten.calculation.strip()
-        # A figure that a model adds would look like one that the conversation has named.
-        named = (self.standalone_question, self.request.question, self.request.thread.report, *answers)
-        is_usable = not find_missing_numbers(written, " ".join(named))
-        return extract_calculable(self.standalone_question) or (written if is_usable else "")
+        return extract_calculable(self.standalone_question) or rewritten.calculation.strip()
 
     async def _gather(self) -> tuple[PassageRef, ...]:
         """Search for the question, and if allowed once more for what is missing."""
@@ -219,7 +213,7 @@ class AskWorkflow(ControllableWorkflow):
         return Thread(
             report=before.report,
             exchanges=(*before.exchanges, exchange)[-MAX_THREAD_EXCHANGES:],
-            sources=tuple(dict.fromkeys((*before.sources, *(SourceId(source.id) for source in result.sources)))),
+            sources=tuple(dict.fromkeys((*before.sources, *(source.id for source in result.sources)))),
             read_web=before.read_web or limits.web is not None,
         )
 

@@ -5,11 +5,20 @@ from itertools import zip_longest
 from pydantic import Field
 
 from tenure.algorithms.text.coreference import extract_answer_name, find_plural_antecedent, resolve_reference
+from tenure.algorithms.text.details import find_missing_numbers
 from tenure.algorithms.text.grammar.references import find_reference
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.writing.conversation import continue_calculation
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, RoleOutput, mark_passages, wrap_in_tag
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_passages,
+    wrap_in_tag,
+)
 from tenure.roles.prompting import join_parts, render_list
 
 SYSTEM = f"""You rewrite the sub-question so that it can be looked up on its own. It points to the answers of earlier
@@ -97,12 +106,26 @@ def fallback(input: QuestionRewriterInput, evidence: Evidence) -> QuestionRewrit
     return QuestionRewriterOutput(question=shorten(" ".join((*context, input.sub_question)), MAX_CHARACTERS))
 
 
-ROLE = Role(
+def drop_invented_calculation(
+    input: QuestionRewriterInput, output: QuestionRewriterOutput, evidence: Evidence
+) -> QuestionRewriterOutput:
+    """Return the question without a calculation whose figures neither it nor the conversation has named.
+
+    Such a figure of a model would look like one that a person or an answer has named.
+    """
+    named = " ".join((output.question, input.sub_question, *input.earlier_answers))
+    missing = find_missing_numbers(output.calculation, named)
+    return output.model_copy(update={"calculation": ""}) if missing else output
+
+
+ROLE = PostprocessedRole(
     "question_rewriter",
     "fast",
     QuestionRewriterInput,
     QuestionRewriterOutput,
     render,
     fallback,
+    drop_invented_calculation,
+    QuestionRewriterOutput,
     needs_model=needs_model,
 )

@@ -1,7 +1,7 @@
 """Tests of the question rewriter's fallback."""
 
 from tenure.roles.base import Evidence
-from tenure.roles.research.question_rewriter import QuestionRewriterInput, fallback
+from tenure.roles.research.question_rewriter import ROLE, QuestionRewriterInput, QuestionRewriterOutput, fallback
 from tests.support.passages import passage
 
 
@@ -39,3 +39,16 @@ def test_without_an_answer_the_question_keeps_its_context() -> None:
 def test_a_question_without_a_reference_needs_no_context() -> None:
     """A question that names its subject is unchanged."""
     assert rewritten("How is bread made?") == "How is bread made?"
+
+
+def test_a_calculation_with_a_figure_that_nobody_has_named_is_left_out() -> None:
+    """The figures of a calculation come from the question or from an earlier answer."""
+    asked = QuestionRewriterInput(
+        question="How many loaves?",
+        sub_question="Two of them?",
+        earlier_questions=("How many loaves?",),
+        earlier_answers=("12,000 loaves.",),
+    )
+    written = [QuestionRewriterOutput(question="Two?", calculation=text) for text in ("12000 * 2", "12000 * 90")]
+
+    assert [ROLE.postprocess(asked, output, Evidence()).calculation for output in written] == ["12000 * 2", ""]
