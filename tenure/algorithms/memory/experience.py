@@ -38,6 +38,8 @@ MAX_SAME_QUESTIONS: Final = 20
 """Maximum number of runs on the same question whose memories are left out."""
 MAX_EPISODE_QUESTION: Final = 4000
 """Maximum characters of a question in an episode."""
+MAX_TITLE: Final = 1000
+"""Maximum characters of a question in the text of an episode."""
 MIN_QUERY_OVERLAP: Final = 0.75
 """Minimum share of a query's word stems in one earlier query, to count as already executed."""
 MIN_INHERITED_PASSAGES: Final = 3
@@ -46,6 +48,8 @@ MAX_INHERITED_QUERIES: Final = 40
 """Maximum number of queries inherited from earlier runs."""
 MAX_SAVED_QUERIES: Final = 12
 """Maximum number of queries that a run saves."""
+MAX_SAVED_PROCEDURES: Final = 100
+"""Maximum number of critiques that a run saves; with its episodes and facts, they fit into one request."""
 MAX_ADVICE: Final = 3
 """Maximum number of pieces of advice."""
 FULL_REWARD_PASSAGES: Final = 4
@@ -357,8 +361,8 @@ def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[st
     is_answered = outcome == "answered" and not (result.evaluation and result.evaluation.missing)
     return NewMemory(
         text=(
-            f"“{result.question}”: {entry.tasks} {entry.query_type} searches with strategy {entry.strategy} found "
-            f"{_format_passage_count(entry.accepted)}; outcome: {outcome}."
+            f"“{shorten(result.question, MAX_TITLE)}”: {entry.tasks} {entry.query_type} searches with strategy "
+            f"{entry.strategy} found {_format_passage_count(entry.accepted)}; outcome: {outcome}."
         ),
         origin=origin,
         valence=1.0 if is_answered else -0.5,
@@ -376,12 +380,12 @@ def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[st
 
 
 def _list_cited_sources(result: Result) -> tuple[SourceId, ...]:
-    return tuple(SourceId(source.id) for source in result.sources)[:200]
+    return tuple(source.id for source in result.sources)[:200]
 
 
 def _build_procedures(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:
     """Yield a procedure for each critique of the report; it succeeded if the report changed."""
-    for critique in result.critiques:
+    for critique in result.critiques[:MAX_SAVED_PROCEDURES]:
         situation = f"Research on “{shorten(result.question, 300)}”"
         helped = critique.outcome.endswith(_CHANGED)
         advice = shorten(critique.critique, 600)

@@ -12,8 +12,14 @@ from tenure.algorithms.memory.fact_extraction import extract_fact
 from tenure.algorithms.memory.scoring import classify_fact
 from tenure.algorithms.text.excerpts import has_back_reference, is_complete_sentence, make_standalone
 from tenure.algorithms.text.sentences import normalize_sentence, split_sentences
-from tenure.contracts.base import SourceId
-from tenure.contracts.knowledge.memory import MemoryKind, MemoryOrigin, NewMemory, ScoredMemory, SourceQuote
+from tenure.contracts.knowledge.memory import (
+    MAX_MEMORY_CHARS,
+    MemoryKind,
+    MemoryOrigin,
+    NewMemory,
+    ScoredMemory,
+    SourceQuote,
+)
 from tenure.contracts.research.learning import KnownFact
 from tenure.contracts.result.result import Result, ResultClaim, SourceEntry
 
@@ -69,7 +75,7 @@ def _extract_facts(
         plain = _MARKS.sub("", claim.statement).strip()
         text = make_standalone(plain, cited[0].title) if cited and _is_self_contained(plain) else ""
         is_known = claim.kind == "fact" and claim.status == "supported" and not claim.tainted
-        if is_known and text and not _BACK_REFERENCE.search(text):
+        if is_known and 0 < len(text) <= MAX_MEMORY_CHARS and not _BACK_REFERENCE.search(text):
             fact = extract_fact(text)
             yield NewMemory(
                 text=text,
@@ -78,7 +84,7 @@ def _extract_facts(
                 kind=classify_fact(text, fact),
                 origin=MemoryOrigin(
                     run=result.id,
-                    sources=tuple(dict.fromkeys(SourceId(item.id) for item in cited)),
+                    sources=tuple(dict.fromkeys(item.id for item in cited)),
                     corpora=corpora,
                 ),
                 confidence=QUOTE_CONFIDENCE if claim.confidence is None else claim.confidence,
@@ -90,7 +96,7 @@ def _extract_facts(
 def _list_quotes(claim: ResultClaim, sources: Mapping[int, SourceEntry]) -> tuple[SourceQuote, ...]:
     """Return the quotes of a claim from documents and pages; a computed result is no passage of a corpus."""
     quotes = (
-        SourceQuote(source=SourceId(sources[item.source].id), start=item.start, text=item.quote)
+        SourceQuote(source=sources[item.source].id, start=item.start, text=item.quote)
         for item in claim.citations
         if not sources[item.source].derived
     )

@@ -34,6 +34,7 @@ from tenure.contracts.knowledge.memory import (
     MemoryOrigin,
     NewMemory,
     ProcedureDetails,
+    RememberRequest,
     ScoredMemory,
     StrategyRecord,
 )
@@ -342,7 +343,7 @@ def result(status: ResultStatus = "done", *critiques: CritiqueRecord) -> Result:
         question="How is bread made?",
         title="Bread",
         abstract="",
-        sources=(SourceEntry(n=1, id="s1", uri="u", title="t", accessed="2026"),),
+        sources=(SourceEntry(n=1, id=SourceId("s1"), uri="u", title="t", accessed="2026"),),
         evaluation=Evaluation(parts=(EvaluatedPart(part="How is bread made?", answered="yes"),)),
         critiques=critiques,
         usage=Usage(searches=4),
@@ -418,3 +419,12 @@ def test_critiques_become_procedures() -> None:
     assert details(second) == ProcedureDetails(
         situation="Research on “How is bread made?”", advice="Salt is missing.", successes=0, failures=1
     )
+
+
+def test_memories_of_a_long_question_with_many_critiques_can_be_stored() -> None:
+    """Question and critiques are limited, so that the memories of any run fit into one request."""
+    critique = CritiqueRecord(topic="Bread", critique="Rye is missing.", outcome="Nothing was found on it.")
+    long = result("done", *[critique] * 300).model_copy(update={"question": "How is bread made? " * 1_000})
+    memories = build_memories(long, (), (), ("c",))
+
+    assert RememberRequest(memories=memories, now=datetime(2026, 1, 1, tzinfo=UTC)).memories == memories

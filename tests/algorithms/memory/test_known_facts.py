@@ -18,9 +18,9 @@ from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, 
 from tenure.contracts.run.run import Usage
 
 SOURCES = (
-    SourceEntry(n=1, id="rye", uri="rye.md", title="Rye: a guide", accessed="2026"),
-    SourceEntry(n=2, id="ovens", uri="ovens.md", title="Ovens", accessed="2026"),
-    SourceEntry(n=3, id="sum", uri="calculation: 1 + 1", title="A sum", accessed="2026", derived=True),
+    SourceEntry(n=1, id=SourceId("rye"), uri="rye.md", title="Rye: a guide", accessed="2026"),
+    SourceEntry(n=2, id=SourceId("ovens"), uri="ovens.md", title="Ovens", accessed="2026"),
+    SourceEntry(n=3, id=SourceId("sum"), uri="calculation: 1 + 1", title="A sum", accessed="2026", derived=True),
 )
 RYE = "Rye bread of Westphalia is baked for a whole day."
 
@@ -169,3 +169,12 @@ def test_origin_of_a_fact_is_described() -> None:
     assert describe_origin(fact) == "one, from a, b"
     assert describe_origin(fact.model_copy(update={"corpora": ()})) == "one, from the web"
     assert describe_origin(fact.model_copy(update={"corpora": (), "run": RunId("")})) == "from the owner"
+
+
+def test_a_claim_that_is_longer_than_a_memory_is_no_fact() -> None:
+    """A claim of thousands of characters is left out instead of failing the run."""
+    long = claim(f"{RYE} " * 100, 1, confidence=1.0)
+
+    assert [fact.text for fact in collect_facts(result((long, claim("Crust forms in a dry oven.", 2))), ("c",))] == [
+        "Crust forms in a dry oven."
+    ]
