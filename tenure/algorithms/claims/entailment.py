@@ -89,7 +89,8 @@ def judge_claim(claim: str, evidence: Sequence[str]) -> SupportVerdict:
 
 
 def _judge_sentence(claim: str, sentences: Sequence[str]) -> SupportVerdict:
-    verdicts = {compare_with_sentence(claim, sentence) for sentence in sentences}
+    stated = normalize_statement(_move_opening(claim))
+    verdicts = {_compare(claim, stated, sentence) for sentence in sentences}
     if {"supported", "refuted"} <= verdicts:
         return "neutral"
     return "supported" if "supported" in verdicts else "refuted" if "refuted" in verdicts else "neutral"
@@ -97,14 +98,28 @@ def _judge_sentence(claim: str, sentences: Sequence[str]) -> SupportVerdict:
 
 def compare_with_sentence(claim: str, sentence: str) -> SupportVerdict:
     """Return whether one sentence of a source supports a claim, refutes it or leaves it open."""
-    stated = normalize_statement(_move_opening(claim))
-    if not stated or sentence.rstrip().endswith("?") != claim.rstrip().endswith("?"):
+    return _compare(claim, normalize_statement(_move_opening(claim)), sentence)
+
+
+def _compare(claim: str, stated: Tokens, sentence: str) -> SupportVerdict:
+    """Compare a claim, whose statement is given, with a sentence.
+
+    Long claims are compared with hundreds of sentences, so nothing here reads one from beginning to end unless the
+    sentence is about as long.
+    """
+    if not stated or _is_question(sentence) != _is_question(claim):
         return "neutral"
     statements = _list_statements(sentence)
-    if stated in statements:
+    if any(stated == other for other in statements):
         return "supported"
     is_denied = any(_is_forbidden(stated, other) or _is_exchanged(stated, other) for other in statements)
     return "refuted" if is_denied or detect_contradiction(claim, sentence) else "neutral"
+
+
+def _is_question(sentence: str) -> bool:
+    """Return whether a sentence ends with a question mark."""
+    end = sentence[-20:].rstrip()
+    return (end or sentence.rstrip()).endswith("?")
 
 
 @lru_cache(maxsize=2048)
@@ -179,6 +194,9 @@ def _move_opening(sentence: str) -> str:
 
 def _is_forbidden(a: Tokens, b: Tokens) -> bool:
     """Return whether one statement says "must not" where the other says "may"."""
+    shorter, longer = sorted((len(a), len(b)))
+    if 2 * shorter < longer:  # "may" is half as long as "must not"
+        return False
     texts = " ".join(a), " ".join(b)
     allowed = [text.replace(" must not ", " may ") for text in texts]
     return allowed[0] == allowed[1] and texts[0] != texts[1]

@@ -340,9 +340,10 @@ def format_new_feedback(feedback: Sequence[Feedback], known_count: int) -> tuple
 def record_feedback_queries(state: SpiralState, feedback: Sequence[Feedback], steps: Sequence[PlanStep]) -> SpiralState:
     """Return the state with the queries of a plan that share words with feedback."""
     queries_by_feedback = dict(state.feedback_queries)
+    stems = {step.query: frozenset(stem_words(step.query)) for step in steps}
     for entry in feedback:
         wanted = set(stem_words(entry.text))
-        queries = tuple(step.query for step in steps if wanted & set(stem_words(step.query)))
+        queries = tuple(step.query for step in steps if wanted & stems[step.query])
         if queries:
             new = (shorten(query, MAX_HEADING_LENGTH) for query in queries)
             queries_by_feedback[entry.text] = tuple(dict.fromkeys((*queries_by_feedback.get(entry.text, ()), *new)))[

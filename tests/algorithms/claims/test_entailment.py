@@ -1,10 +1,12 @@
 """Tests of the check of claims by their words."""
 
 import time
+from unittest import mock
 
 import pytest
 
 from benchmarks.claims import measure, read_minimal_pairs
+from tenure.algorithms.claims import entailment
 from tenure.algorithms.claims.entailment import SupportVerdict, compare_with_sentence, judge_claim
 
 RISE = "The dough of the bread has to rise for two hours in a warm kitchen."
@@ -81,3 +83,12 @@ def test_long_texts_are_compared_in_linear_time(unit: str) -> None:
     judge_claim(text, ["Salt melts."])
 
     assert time.process_time() - start < 2
+
+
+def test_a_claim_is_read_once_for_all_sentences() -> None:
+    """The time for a long claim is that of the claim and of the sentences, instead of their product."""
+    sentences = [f"{RISE[:-1]} for {n} hours." for n in range(50)]
+    with mock.patch.object(entailment, "_move_opening", side_effect=entailment._move_opening) as move:
+        assert judge_claim(RISE, sentences) == "neutral"
+
+    assert [call.args for call in move.call_args_list].count((RISE,)) == 1

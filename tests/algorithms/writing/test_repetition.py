@@ -1,10 +1,14 @@
 """Tests of the removal of repetition."""
 
+import itertools
+from unittest import mock
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.text.sentences import normalize_sentence
+from tenure.algorithms.writing import repetition
 from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
@@ -125,3 +129,16 @@ def test_cells_of_a_table_are_no_repetition() -> None:
 
     assert remove_repeats([sentence, table, table]) == (sentence, table, table)
     assert remove_restatements([table, sentence, table]) == (table, sentence, table)
+
+
+def test_similar_sentences_are_compared_with_a_limited_number_of_others() -> None:
+    """The orders of a few words, as a model repeats them, and other sentences take linear time."""
+    words = "rye bread bakes slowly inside brick ovens".split()
+    orders = [" ".join(order) for order in itertools.islice(itertools.permutations(words), 0, 3_000, 10)]
+    others = [f"Mill {name} grinds {name} wheat beside {name} river every {name} morning." for name in orders]
+    restates = repetition._Statement.restates
+    with mock.patch.object(repetition._Statement, "restates", autospec=True, side_effect=restates) as compare:
+        for texts in (orders, [other.replace(" ", f" {n}") for n, other in enumerate(others)]):
+            remove_restatements([Draft(blocks=(Block(claims=tuple(Claim(text=text) for text in texts)),))])
+
+    assert compare.call_count <= (repetition._MAX_COMPARED + 1) * 600
