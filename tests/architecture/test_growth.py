@@ -4,14 +4,20 @@ A workflow task that computes for seconds blocks all runs of its worker, and a p
 blocks the ingestion.
 """
 
+import csv
+
 import pytest
 
 from tests.support.text_functions import (
     EXCLUDED_FUNCTIONS,
     LENGTH,
     SHAPES,
+    UNBUILT_TYPES,
     TextFunction,
+    Unbuildable,
+    build_arguments,
     list_functions,
+    list_unbuilt,
 )
 from tests.support.tiers import exhaustive, slow
 
@@ -31,8 +37,12 @@ def test_functions_of_texts_are_found() -> None:
     names = {function.name for function in list_functions()}
 
     assert {
+        "algorithms.coding.programs.hash_file",
+        "algorithms.control.steering.find_refusal",
         "algorithms.calculator.questions.is_pure_calculation",
+        "contracts.evidence.passages.Draft.text",
         "models.answer_parsing.iterate_objects",
+        "report.assemble.assemble_result",
         "report.render.html.render_html",
         "roles.plan_entries.parse_plan",
         "roles.report_edits.parse_review",
@@ -40,8 +50,27 @@ def test_functions_of_texts_are_found() -> None:
         "roles.research.router.is_certain_research",
         "sandbox.code_scan.find_suspicious_code",
     } <= names
-    assert len(names) > 1_700
+    assert len(names) > 2_200
     assert not names & EXCLUDED_FUNCTIONS.keys()
+
+
+def test_functions_that_are_not_called_have_a_known_reason() -> None:
+    """A function whose arguments cannot be built is known by the type of one; a new type needs a reason or a value."""
+    known = tuple(name for names in UNBUILT_TYPES.values() for name in names)
+    unbuilt = list_unbuilt()
+
+    assert {name: type_name for name, type_name in unbuilt.items() if not type_name.startswith(known)} == {}
+    assert [name for name in known if not any(type_name.startswith(name) for type_name in unbuilt.values())] == []
+
+
+def test_an_argument_that_cannot_be_built_is_named() -> None:
+    """The builder names the type that it does not know instead of leaving the function out."""
+
+    def read(reader: csv.Dialect, text: str) -> str:
+        return text
+
+    with pytest.raises(Unbuildable, match=r"^csv\.Dialect$"):
+        build_arguments(read, "a")
 
 
 def test_a_slow_function_is_found() -> None:

@@ -8,18 +8,23 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import signal
 import sys
 import time
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from ipaddress import IPv4Address
+from pathlib import Path, PurePath
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from pydantic import BaseModel, ValidationError
+import httpx
+from pydantic import BaseModel, SecretStr, ValidationError
 
 import tenure
 
@@ -73,7 +78,24 @@ SHAPES: Final = (
 """Texts that are repeated up to a size: runs of each class of characters, pairs, open brackets, connectives, dates,
 Markdown, edits."""
 EXCLUDED_PARAMETERS: Final = frozenset("path root folder directory command host port secret key".split())
-"""Names of parameters whose texts name files and processes, not what people and documents say."""
+"""Names of parameters whose texts name files and processes, outside of packages that open none."""
+PURE_PACKAGES: Final = ("tenure.algorithms.", "tenure.contracts.", "tenure.roles.")
+"""Packages whose functions open no file, whatever the names of their parameters are."""
+UNBUILT_TYPES: Final = {
+    "part of a parsed text: the function that parses the text is called": """ast. builtins.CalamineWorkbook docutils.
+        docx. lxml. markdown_it. pptx. pydantic_core. pypdfium2. re.Match tenure.sources.parsers.formats.rst. xml.
+        zipfile.""".split(),
+    "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
+        tenure.sources.tables.sql_engine.""".split(),
+    "speaks to a server, a process or a terminal": """argparse. httpx.Response jinja2. mcp. multiprocessing. openai.
+        rich. starlette. temporalio. tenure.cli. tenure.models.openai. tenure.sources.search.api_provider.
+        tenure.temporal.""".split(),
+    "numbers, compressed bytes, or the declaration of a role": """tenure.algorithms.retrieval.pagerank.
+        tenure.roles.base. tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
+}
+"""Types of parameters whose values are not built, or the beginnings of their names, by the reason.
+
+A function with such a parameter is not called here. A parameter of another type that cannot be built fails the test."""
 
 LENGTH: Final = 20_000
 """Characters of the longest question."""
@@ -96,6 +118,13 @@ class TooSlow(BaseException):
 class Unbuildable(Exception):
     """A parameter has a type of which no value can be made from a text."""
 
+    def __init__(self, hint: Any) -> None:
+        """Store the full name of the type."""
+        origin = typing.get_origin(hint) or hint
+        name = f"{origin.__module__}.{origin.__qualname__}" if isinstance(origin, type) else str(origin)
+        super().__init__(name)
+        self.type_name = name
+
 
 @dataclasses.dataclass(frozen=True)
 class TextFunction:
@@ -115,7 +144,7 @@ class TextFunction:
         """
         try:
             arguments, named = build_arguments(self.function, text)
-        except Exception:
+        except Unbuildable:  # with another text they were built
             return 0.0
         began = time.process_time()
         try:
@@ -148,9 +177,51 @@ class TextFunction:
 
 @functools.cache
 def list_functions() -> tuple[TextFunction, ...]:
-    """Return the functions and methods of the product that take a text and whose arguments can be built."""
-    found = (TextFunction(function) for function in _iterate_functions() if takes_text(function))
-    return tuple(function for function in found if function.name not in EXCLUDED_FUNCTIONS)
+    """Return the functions, methods and properties of the product that take a text and whose arguments can be built."""
+    return tuple(function for function, type_name in _check_functions() if not type_name)
+
+
+def list_unbuilt() -> Mapping[str, str]:
+    """Return the functions whose arguments are not built, each with the type that prevents it."""
+    return {function.name: type_name for function, type_name in _check_functions() if type_name}
+
+
+@functools.cache
+def _check_functions() -> tuple[tuple[TextFunction, str], ...]:
+    """Return the functions that take a text or may take one, each with the type of an argument that is not built."""
+    found: list[tuple[TextFunction, str]] = []
+    for function in map(TextFunction, _iterate_functions()):
+        if function.name in EXCLUDED_FUNCTIONS or _names_files(function.function):
+            continue
+        try:
+            arguments, named = build_arguments(function.function, _MARKER)
+        except Unbuildable as error:
+            found.append((function, error.type_name))
+            continue
+        if _holds_marker((arguments, named)):
+            found.append((function, ""))
+    return tuple(found)
+
+
+def _names_files(function: Callable[..., Any]) -> bool:
+    is_pure = f"{function.__module__}.".startswith(PURE_PACKAGES)
+    return not is_pure and bool(EXCLUDED_PARAMETERS & inspect.signature(function).parameters.keys())
+
+
+_MARKER: Final = "marker of a text"
+
+
+def _holds_marker(value: Any, depth: int = 0) -> bool:
+    """Return whether a value, or a value inside it, is the marker."""
+    if isinstance(value, str | bytes):
+        return _MARKER.split()[0] in (value if isinstance(value, str) else value.decode())
+    if depth > 12 or isinstance(value, type | ModuleType | int | float | enum.Enum) or value is None:
+        return False
+    if isinstance(value, Mapping):
+        value = (*value.keys(), *value.values())
+    elif not isinstance(value, Iterable):
+        value = getattr(value, "__dict__", {}).values()
+    return any(_holds_marker(part, depth + 1) for part in value)
 
 
 def _iterate_functions() -> Iterator[Callable[..., Any]]:
@@ -158,7 +229,9 @@ def _iterate_functions() -> Iterator[Callable[..., Any]]:
         for value in vars(module).values():
             members = vars(value).values() if inspect.isclass(value) else (value,)
             for member in members:
-                function = inspect.unwrap(getattr(member, "__func__", member))  # behind a cache or a class method
+                # Behind a cache, a class method or a property.
+                inner = (getattr(member, name, None) for name in ("__func__", "fget", "func"))
+                function = inspect.unwrap(next(filter(None, inner), member))
                 if (
                     inspect.isfunction(function)
                     and not inspect.iscoroutinefunction(function)
@@ -208,9 +281,12 @@ def build_arguments(function: Callable[..., Any], text: str, depth: int = 0) -> 
 def _read_signature(function: Callable[..., Any]) -> tuple[dict[str, Any], tuple[inspect.Parameter, ...]]:
     """Return the types of the parameters, and the parameters; that of a method's owner is its class."""
     parameters = tuple(inspect.signature(function).parameters.values())
+    try:
+        hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    except (NameError, TypeError) as error:  # a type for type checkers only
+        raise Unbuildable(f"{function.__module__}.{getattr(error, 'name', 'signature')}") from error
     if inspect.isclass(function):
-        return typing.get_type_hints(function.__init__), parameters
-    hints = typing.get_type_hints(function)
+        return hints, parameters
     owner: Any = sys.modules[function.__module__]
     for name in function.__qualname__.split(".")[:-1]:
         owner = getattr(owner, name, None)
@@ -226,7 +302,7 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
     Raises:
         Unbuildable: values of the type are not built.
     """
-    if depth > 8:
+    if depth > 20:
         raise Unbuildable(hint)
     hint = getattr(hint, "__supertype__", hint)
     if isinstance(hint, typing.TypeVar):
@@ -242,8 +318,13 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
         complex: 1j,
     }
     simple |= {date: date(2026, 1, 1), datetime: datetime(2026, 1, 1, tzinfo=UTC), type(None): None, None: None}
+    simple |= {Fraction: Fraction(1, 2), timedelta: timedelta(seconds=1), range: range(1), bytearray: bytearray(1)}
+    simple |= {Path: Path("name.txt"), PurePath: PurePath("name.txt"), re.Pattern: re.compile("a"), Hashable: text}
+    simple |= {IPv4Address: IPv4Address("192.0.2.1"), BaseModel: _Model(text=text), type: _Model}
     if hint in simple:
         return simple[hint]
+    if hint in (SecretStr, httpx.Headers):
+        return SecretStr(text) if hint is SecretStr else httpx.Headers({"name": ascii(text)})
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is typing.Literal:
         return arguments[0]
@@ -258,38 +339,77 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
     raise Unbuildable(hint)
 
 
+class _Model(BaseModel):
+    """Model for functions of any model."""
+
+    text: str
+
+
 def _build_instance(hint: type, text: str, depth: int) -> Any:
     if issubclass(hint, enum.Enum):
         return next(iter(hint))
     if issubclass(hint, BaseModel):
         return _build_model(hint, text, depth)
-    if dataclasses.is_dataclass(hint):
+    if dataclasses.is_dataclass(hint) and hint.__module__.startswith("tenure."):
         fields = [field for field in dataclasses.fields(hint) if field.init]
         hints = typing.get_type_hints(hint)
         return hint(**{field.name: build_value(hints[field.name], text, depth + 1) for field in fields})
     if issubclass(hint, tuple) and hasattr(hint, "_fields"):
         hints = typing.get_type_hints(hint)
         return hint(*(build_value(hints[name], text, depth + 1) for name in hint._fields))
-    if _is_tested(hint.__module__) and not inspect.isabstract(hint):
+    if hint in (Exception, OSError, TimeoutError):
+        return hint(text)
+    if getattr(hint, "_is_protocol", False) and hint.__module__.startswith("tenure."):
+        return _build_protocol(hint, text, depth)
+    if not _is_tested(hint.__module__) or inspect.isabstract(hint):
+        raise Unbuildable(hint)
+    try:
         positional, named = build_arguments(hint, text, depth + 1)
         return hint(*positional, **named)
-    raise Unbuildable(hint)
+    except Unbuildable:
+        raise
+    except Exception as error:
+        raise Unbuildable(hint) from error
+
+
+def _build_protocol(protocol: type, text: str, depth: int) -> Any:
+    """Return an object with the attributes of a protocol, whose methods return values of their types."""
+    members = {name: build_value(hint, text, depth + 1) for name, hint in typing.get_type_hints(protocol).items()}
+    for name, member in vars(protocol).items():
+        function = member.fget if isinstance(member, property) else member
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        hint = _read_signature(function)[0].get("return", Any)
+        is_property = isinstance(member, property)
+        members[name] = build_value(hint, text, depth + 1) if is_property else _build_method(hint, text, depth)
+    return types.SimpleNamespace(**members)
+
+
+def _build_method(hint: Any, text: str, depth: int) -> Callable[..., Any]:
+    return lambda *_, **__: build_value(hint, text, depth + 1)
 
 
 def _build_first(options: Sequence[Any], text: str, depth: int) -> Any:
+    problem = Unbuildable(None)
     for option in options:
         try:
             return build_value(option, text, depth)
-        except Unbuildable:
-            continue
-    raise Unbuildable(options)
+        except Unbuildable as error:
+            problem = error
+    raise problem
 
 
 def _build_collection(origin: Any, arguments: tuple[Any, ...], text: str, depth: int) -> Any:
+    if origin is re.Pattern:
+        return re.compile("a")
+    if origin is type:
+        return _Model if isinstance(arguments[0], typing.TypeVar) or arguments[0] is Any else arguments[0]
     if not isinstance(origin, type) or not arguments:
         raise Unbuildable(origin)
     if origin.__name__ == "Callable":
-        return lambda *_, **__: build_value(arguments[1], text, depth + 1)
+        return _build_method(arguments[1], text, depth)
+    if issubclass(origin, collections.Counter):
+        return collections.Counter([build_value(arguments[0], text, depth + 1)])
     if issubclass(origin, collections.abc.Mapping):
         return {build_value(arguments[0], text, depth + 1): build_value(arguments[1], text, depth + 1)}
     if origin is tuple and arguments[-1] is not Ellipsis:
@@ -307,6 +427,14 @@ def _build_collection(origin: Any, arguments: tuple[Any, ...], text: str, depth:
     raise Unbuildable(origin)
 
 
+_CORRECTIONS: Final[Mapping[str, Callable[[Any, Mapping[str, Any]], Any]]] = {
+    "string_too_long": lambda text, limits: text[: limits["max_length"]],
+    "string_pattern_mismatch": lambda text, limits: "a",
+    "greater_than_equal": lambda number, limits: limits["ge"],
+}
+"""Values that a model accepts in place of those that it refuses, by the type of the problem."""
+
+
 @functools.lru_cache(maxsize=1024)  # the results of runs consist of hundreds of models
 def _build_model(model: type[BaseModel], text: str, depth: int) -> BaseModel:
     """Return a model whose texts are as long as its limits allow."""
@@ -322,10 +450,8 @@ def _build_model(model: type[BaseModel], text: str, depth: int) -> BaseModel:
     except ValidationError as error:
         for problem in error.errors():
             name = str(problem["loc"][0]) if problem["loc"] else ""
-            if problem["type"] == "string_too_long" and isinstance(values.get(name), str):
-                values[name] = values[name][: problem["ctx"]["max_length"]]
-            elif problem["type"] == "string_pattern_mismatch" and isinstance(values.get(name), str):
-                values[name] = "a"
+            if isinstance(value := values.get(name), str | int) and problem["type"] in _CORRECTIONS:
+                values[name] = _CORRECTIONS[problem["type"]](value, problem.get("ctx", {}))
             elif name in model.model_fields and not model.model_fields[name].is_required():
                 values.pop(name, None)
     # Of fields that exclude each other, the first one stays.
@@ -333,26 +459,14 @@ def _build_model(model: type[BaseModel], text: str, depth: int) -> BaseModel:
     while True:
         try:
             return model(**values)
-        except ValidationError:
+        except ValidationError as error:
             if not optional:
-                raise
+                raise Unbuildable(model) from error
             values.pop(optional.pop())
 
 
 def _contains_text(value: Any) -> bool:
     return not isinstance(value, bool | int | float | complex | date | type(None))
-
-
-def takes_text(function: Callable[..., Any]) -> bool:
-    """Return whether a value for each parameter can be built and one contains the text."""
-    if EXCLUDED_PARAMETERS & inspect.signature(function).parameters.keys():
-        return False
-    marker = "marker of a text"
-    try:
-        arguments, named = build_arguments(function, marker)
-    except Exception:
-        return False
-    return any("marker" in repr(argument) for argument in (*arguments, *named.values()))
 
 
 def _import_modules() -> Iterator[ModuleType]:
