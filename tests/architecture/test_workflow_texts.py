@@ -30,6 +30,7 @@ _QUOTES = "quotes: sentences of passages"
 
 ANALYZING_MODULES: Final = {
     "calculator.questions": f"{_QUESTION}; beyond 2,000 characters no calculation is sought",
+    "claims.absence": _REPORT,
     "claims.disputes": f"two {_QUOTES}",
     "claims.removal": _REPORT,
     "claims.report_changes": "none: parts of a report are selected for the activity that compares them",
@@ -56,6 +57,7 @@ ANALYZING_MODULES: Final = {
     "retrieval.reranking": "none: numbers of a ranking",
     "retrieval.stance": f"{_QUESTION}, of which 2,000 are read; query of 1,000",
     "text.grammar.references": "sub-question: 1,000 characters",
+    "text.grammar.subjects": _QUESTION,
     "text.known_urls": f"{_QUESTION}; assumption of a model: 200 characters",
     "text.questions": f"{_QUESTION}; other texts are shortened only",
     "text.urls": "none: the error for an invalid URL",

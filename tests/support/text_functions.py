@@ -319,7 +319,8 @@ def build_value(hint: Any, text: str, depth: int = 0) -> Any:
     }
     simple |= {date: date(2026, 1, 1), datetime: datetime(2026, 1, 1, tzinfo=UTC), type(None): None, None: None}
     simple |= {Fraction: Fraction(1, 2), timedelta: timedelta(seconds=1), range: range(1), bytearray: bytearray(1)}
-    simple |= {Path: Path("name.txt"), PurePath: PurePath("name.txt"), re.Pattern: re.compile("a"), Hashable: text}
+    # Nothing can be read or written below a device.
+    simple |= {Path: Path("/dev/null/name.txt"), PurePath: PurePath("name.txt"), Hashable: text}
     simple |= {IPv4Address: IPv4Address("192.0.2.1"), BaseModel: _Model(text=text), type: _Model}
     if hint in simple:
         return simple[hint]

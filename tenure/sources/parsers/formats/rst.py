@@ -7,7 +7,6 @@ their text. Nothing is read from disk and nothing is printed.
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from docutils import nodes
@@ -168,17 +167,7 @@ class _HiddenWords:
 def parse_rst(text: str) -> Document:
     """Parse reStructuredText; the title is empty if neither a field nor a heading contains one."""
     words = _HiddenWords()
-    document = _parse(words.hide(text))
-    return replace(
-        document,
-        title=words.show(document.title),
-        text=words.show(document.text),
-        author=words.show(document.author),
-        published=words.show(document.published),
-    )
-
-
-def _parse(text: str) -> Document:
+    text = words.hide(text)
     _register_directives(text)
     tree = new_document("document", _SETTINGS)
     Parser(rfc2822=bool(_MAIL_HEADER.match(text)), inliner=_create_inliner()).parse(text, tree)
@@ -186,11 +175,11 @@ def _parse(text: str) -> Document:
     reader.visit(tree, 0)
     fields = _find_leading_fields(tree, reader)
     return Document(
-        title=_find_title(fields) or reader.form.first_heading,
-        text=reader.form.text,
+        title=words.show(_find_title(fields) or reader.form.first_heading),
+        text=words.show(reader.form.text),
         kind="prose",
-        author=_ADDRESS.sub("", next((fields[f] for f in _AUTHOR_FIELDS if f in fields), "")),
-        published=next((fields[f] for f in _DATE_FIELDS if f in fields), ""),
+        author=words.show(_ADDRESS.sub("", next((fields[f] for f in _AUTHOR_FIELDS if f in fields), ""))),
+        published=words.show(next((fields[f] for f in _DATE_FIELDS if f in fields), "")),
     )
 
 
