@@ -9,12 +9,6 @@ SECTION_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard"
 """Number of sections of a report of each length, relative to that of a standard report."""
 EXCERPT_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.6}
 """Number of excerpts of a section without a model, relative to that of a standard report."""
-ABSTRACT_SENTENCES: Final[Mapping[ReportLength, tuple[int, int]]] = {
-    "short": (1, 3),
-    "standard": (3, 5),
-    "long": (4, 6),
-}
-"""Minimum and maximum number of sentences of an abstract."""
 
 
 def scale_sections(sections: int, length: ReportLength) -> int:

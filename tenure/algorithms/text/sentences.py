@@ -6,8 +6,7 @@ marked with hashes, one line per paragraph or list item, code indented by four s
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -43,8 +42,6 @@ MAX_LATIN_CODE_POINT = 0x24F
 """Last code point of the Latin blocks of European languages."""
 MIN_UBIQUITOUS_SHARE = 0.5
 """Share of texts from which a name is ubiquitous and does not distinguish them."""
-MIN_TEXTS = 8
-"""Minimum number of texts for counting ubiquitous names."""
 MAX_ITEM_WORDS = 60
 """Maximum words of a list item that counts as one sentence regardless of full stops."""
 MAX_WINDOW_CHARACTERS = 20_000
@@ -165,25 +162,6 @@ def stem_words(text: str) -> list[str]:
     ]
 
 
-def find_ubiquitous_names(texts: Sequence[str]) -> frozenset[str]:
-    """Return the stems of names in at least half of the texts, for example the product name in a manual.
-
-    Other frequent words are kept: the query terms occur in all search results.
-    """
-    if len(texts) < MIN_TEXTS:
-        return frozenset()
-    words_by_text = [{match.group() for match in _WORD.finditer(text)} for text in texts]
-    name_counts = Counter(word.lower() for text_words in words_by_text for word in text_words if word[0].isupper())
-    lower_counts = Counter(word for text_words in words_by_text for word in text_words if word.islower())
-    min_count = MIN_UBIQUITOUS_SHARE * len(texts)
-    return frozenset(
-        stem
-        for word, count in name_counts.items()
-        if count >= min_count and lower_counts[word] * 5 <= count
-        for stem in stem_words(word)
-    )
-
-
 _FUNCTION_WORDS = frozenset(
     """the of and is are to that for with by has have it its be been from not which what when where why how who does did
     while than this they their there because between before would should could into about without""".split()
@@ -224,12 +202,6 @@ def _fold(text: str) -> str:
     if len(lower) == len(text):
         return lower
     return "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
-
-
-def remove_common_words(text: str, common: frozenset[str]) -> str:
-    """Remove the words with the given stems from a text; return the whole text if no content word remains."""
-    remaining = " ".join(word for word in text.split() if not common.intersection(stem_words(word)))
-    return remaining if stem_words(remaining) else text
 
 
 def normalize_sentence(text: str) -> str:

@@ -1,8 +1,7 @@
 """Remove repetition from a report: the first occurrence of a statement stays.
 
-Equal sentences are repetition everywhere; between sections, nearly equal ones are too. The citations of a removed
-restatement are added to the first sentence. Cells of tables and parts of excerpts are exempt, since they would leave
-holes; a section loses an excerpt that an earlier one has, unless it has no other.
+Equal and nearly equal sentences are repetition. The citations of a removed restatement are added to the first
+sentence. Cells of tables and parts of excerpts are exempt, since they would leave holes.
 """
 
 import itertools
@@ -15,7 +14,6 @@ from difflib import SequenceMatcher
 from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND
-from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 
 _MIN_SIMILARITY = 0.9
@@ -29,41 +27,9 @@ _NEGATIONS = frozenset("no not never neither nor none without cannot only except
 """Words that change the meaning of a sentence."""
 
 
-def remove_repeats(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Remove sentences that occur earlier, and blocks that become empty."""
-    seen: set[str] = set()
-
-    def first(claim: Claim) -> Claim | None:
-        mark = "" if _is_exempt(claim) else normalize_sentence(claim.statement)
-        if mark in seen:
-            return None
-        seen.update([mark] if mark else [])
-        return claim
-
-    return tuple(_replace_claims(draft, [first(claim) for claim in draft.claims]) for draft in drafts)
-
-
 def _is_exempt(claim: Claim) -> bool:
     """Return whether a claim may be repeated: a cell, a part of an excerpt, or a gap without a subject of its own."""
     return bool(claim.column or claim.part) or claim.text in (NOT_CERTAIN, NOT_FOUND)
-
-
-def remove_repeated_excerpts(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Remove excerpts of passages that an earlier draft quotes; a draft keeps its first one if it has no other."""
-    seen: set[ChunkId] = set()
-    shortened: list[Draft] = []
-    for draft in drafts:
-        excerpts = [block for block in draft.blocks if block.kind == "excerpt"]
-        new = [block for block in excerpts if _find_chunk(block) not in seen] or excerpts[:1]
-        seen.update(map(_find_chunk, new))
-        kept = tuple(block for block in draft.blocks if block.kind != "excerpt" or block in new)
-        shortened.append(draft.model_copy(update={"blocks": kept}))
-    return tuple(shortened)
-
-
-def _find_chunk(block: Block) -> ChunkId:
-    """Return the passage of an excerpt."""
-    return next((citation.chunk for claim in block.claims for citation in claim.citations), ChunkId(""))
 
 
 def remove_restatements(drafts: Sequence[Draft], subjects: Sequence[str] = ()) -> tuple[Draft, ...]:

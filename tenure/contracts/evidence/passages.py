@@ -107,28 +107,6 @@ class Draft(Contract):
         return "\n\n".join(" ".join(claim.statement for claim in block.claims) for block in self.blocks)
 
 
-class PointAnswer(Contract):
-    """Answer to a point that a synthesis leaves open."""
-
-    point: int = Field(ge=1)
-    """Number of the point: gaps of the synthesis first, then empty cells of its comparison."""
-    section: int = 0
-    """Number of the section to which the answer belongs, from 1; 0 for a cell."""
-    claim: Claim
-    """The answer."""
-
-
-class AbstractDraft(Draft):
-    """Abstract of a report, and the answer to the question in a few words."""
-
-    short_answer: str = ""
-    """The answer; empty if the sections give none."""
-    closed_points: tuple[int, ...] = ()
-    """Numbers of the gaps of the synthesis that a section answers, from 1."""
-    answers: tuple[PointAnswer, ...] = ()
-    """Answers to gaps that no section answers, and texts of empty cells."""
-
-
 class CheckedClaims(Contract):
     """Claims after a check or a correction."""
 
@@ -145,8 +123,6 @@ class SynthesisDraft(Contract):
     """Difficulty or controversy."""
     resolution: Draft = Draft()
     """Conclusions and recommendations; empty until the research has finished."""
-    gap_queries: tuple[str, ...] = ()
-    """Searches for the gaps, in their order; empty if the writer of the synthesis names none."""
     gaps: Draft = Draft()
     """Gaps in the sources; empty until the research has finished."""
     comparison: Draft = Draft()

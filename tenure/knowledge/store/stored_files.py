@@ -4,7 +4,6 @@ A table would need a commit for each of them: several files of its own, a versio
 rows to merge. As after a commit, a file that was written is on the disk.
 """
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -86,21 +85,6 @@ class StoredFiles:
             except FileNotFoundError:
                 return frozenset()
             return frozenset(path.name for path in paths if path.suffix != _PARTIAL_SUFFIX)
-
-    def delete_folder(self, name: str) -> None:
-        """Delete a folder of files, if there is one.
-
-        Raises:
-            StoreUnreachable: the folder cannot be deleted.
-        """
-        with self._translate_errors():
-            try:
-                if self._folder is not None:
-                    shutil.rmtree(self._folder / name)
-                else:
-                    self._objects.delete_dir(self._build_key(name))
-            except FileNotFoundError:
-                return
 
     def _build_key(self, name: str) -> str:
         return f"{self._uri.removeprefix(SCHEME)}/{name}"

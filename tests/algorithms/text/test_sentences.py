@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.sentences import (
     MAX_ITEM_WORDS,
-    MIN_TEXTS,
-    find_ubiquitous_names,
     is_non_english,
     normalize_sentence,
     split_sentences,
@@ -144,14 +142,6 @@ def test_sentence_normalisation_is_idempotent(text: str) -> None:
 def test_non_english_statements_are_detected(text: str, expected: bool) -> None:
     """Text without an English function word or in another script is not English; short text is not classified."""
     assert is_non_english(text) is expected
-
-
-def test_ubiquitous_names_are_found_in_enough_texts() -> None:
-    """A name in most texts is ubiquitous; a frequent common word and a name in a few texts are not."""
-    texts = [f"The docs say that Rust is fast, text {n}." for n in range(MIN_TEXTS)]
-
-    assert find_ubiquitous_names(texts) == {"rust"}
-    assert find_ubiquitous_names(texts[1:]) == frozenset()
 
 
 def test_no_sentence_ends_inside_a_word() -> None:

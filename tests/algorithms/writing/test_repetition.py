@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.sentences import normalize_sentence
 from tenure.algorithms.writing import repetition
-from tenure.algorithms.writing.repetition import remove_repeats, remove_restatements
+from tenure.algorithms.writing.repetition import remove_restatements
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft
 
@@ -26,7 +26,7 @@ DRAFTS = st.lists(st.builds(lambda blocks: Draft(blocks=tuple(blocks)), st.lists
 @settings(deadline=None)
 def test_first_occurrence_stays(drafts: list[Draft]) -> None:
     """First occurrence stays."""
-    cleaned = remove_repeats(drafts)
+    cleaned = remove_restatements(drafts)
 
     before = [claim for draft in drafts for claim in draft.claims]
     after = [claim for draft in cleaned for claim in draft.claims]
@@ -47,7 +47,7 @@ def test_empty_blocks_are_removed() -> None:
         )
     )
 
-    assert remove_repeats([once, again])[1] == Draft(
+    assert remove_restatements([once, again])[1] == Draft(
         blocks=(Block(kind="bullets", claims=(Claim(text="Rye is dark."),)),)
     )
 
@@ -127,7 +127,6 @@ def test_cells_of_a_table_are_no_repetition() -> None:
     table = Draft(blocks=(Block(kind="table", claims=cells),))
     sentence = Draft(blocks=(Block(claims=(Claim(text="Two megabytes."),)),))
 
-    assert remove_repeats([sentence, table, table]) == (sentence, table, table)
     assert remove_restatements([table, sentence, table]) == (table, sentence, table)
 
 

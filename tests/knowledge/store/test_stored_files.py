@@ -55,18 +55,6 @@ def test_a_killed_writer_leaves_the_former_content(uri: str) -> None:
     assert files.read("run/turn.json") == b"later"
 
 
-def test_a_deleted_folder_has_no_files(uri: str) -> None:
-    """Other folders stay, and a folder that does not exist can be deleted."""
-    files = StoredFiles(uri)
-    files.write("run/turn.json", b"a")
-    files.write("other/turn.json", b"b")
-    files.delete_folder("run")
-    files.delete_folder("run")
-
-    assert files.read("run/turn.json") is None
-    assert files.read("other/turn.json") == b"b"
-
-
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """The error names the location, so that the activity is repeated with a reason."""
     (tmp_path / "knowledge").write_text("a file")

@@ -33,8 +33,6 @@ async def gather(context: ReportContext) -> None:
     context.clients.progress.report_end_of(research.progress)
     context.state = context.state.with_research(research.model_copy(update={"progress": None}))
     context.clients.record.fallbacks.extend(research.fallbacks)
-    has_passages = any(topic.passages for topic in research.topics)
-    context.update(writes_after_finish=parent.is_finishing and has_passages)
 
 
 def _build_request(context: ReportContext) -> SpiralRequest:

@@ -66,8 +66,6 @@ class ReportState:
     """Headings of the sections that changed by feedback, by its text."""
     has_no_critique: bool = False
     """Whether the last reflection found nothing to improve."""
-    writes_after_finish: bool = False
-    """Whether sections are written although people want an end: the research found passages for them."""
     cancelled: bool = False
     """Whether a person cancelled the run."""
     failure: str = ""
