@@ -40,11 +40,11 @@ from tenure.contracts.run.run import QueryType, RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
 from worker import build_activities
-from workflows.research.strategies import list_strategy_names
+from workflows.research.strategies import list_search_strategies
 from workflows.research.strategy_registry import SELECTABLE_STRATEGIES
 from workflows.runtime.task_queues import TENURE_QUEUE
 
-STRATEGIES = list_strategy_names()
+STRATEGIES = list_search_strategies()
 _ORDERS = 20
 """Seeds of the bandit."""
 _PRAISED: tuple[RetrievalStrategy, ...] = ("contrastive", "direct")

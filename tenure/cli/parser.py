@@ -17,7 +17,7 @@ from tenure.cli.command_parser import CommandParser
 from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import IS_PACKAGED, PROGRAM
-from workflows.research.strategies import list_strategy_names
+from workflows.research.strategies import list_search_strategies
 
 EPILOG = """\
 exit codes: 0 done; 1 failed; 2 usage, or a kind of task that is not available; 3 no evidence found,
@@ -206,7 +206,7 @@ def _add_limits(command: argparse.ArgumentParser, names: Iterable[str], prefix: 
         if kind == "switch":
             command.add_argument(flag, dest=name, action="store_true", default=None, help=help)
         elif kind == "choice":
-            command.add_argument(flag, dest=name, choices=choices or list_strategy_names(), help=help)
+            command.add_argument(flag, dest=name, choices=choices or list_search_strategies(), help=help)
         else:
             command.add_argument(flag, dest=name, type=_value_parser(kind, limit), metavar=metavar, help=help)
 

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.contracts.run.limits import CODING_LIMITS, RESEARCH_LIMITS
 from tenure.settings import Settings, get_environment_variable
-from workflows.research.strategies import list_strategy_names
+from workflows.research.strategies import list_search_strategies
 
 PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 """File of the page."""
@@ -183,7 +183,7 @@ def _replace_name(match: re.Match[str]) -> str:
 def _describe_values(field: FieldInfo) -> str:
     """Describe the allowed values of a setting."""
     if field is Settings.model_fields["strategy"]:
-        return ", ".join(f"`{name}`" for name in list_strategy_names())
+        return ", ".join(f"`{name}`" for name in list_search_strategies())
     offered = [choice for part in (field.annotation, *get_args(field.annotation)) for choice in get_args(part)]
     choices = [choice for choice in offered if isinstance(choice, str) and get_origin(field.annotation) is not dict]
     if choices:

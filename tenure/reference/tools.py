@@ -22,10 +22,11 @@ _HEAD: Final = """\
 Every run, every task of a run and every follow-up question can use tools. The command \
 `python -m tenure.reference.tools` writes this page from the code.
 
-A task of the strategy `react` chooses a tool in each step. A model reads the description and the typed arguments of \
-each tool; invalid arguments are answered with a correction and are not guessed. A run, a task of any other strategy \
-and a follow-up question use the tools that their text calls for, after their search and before it is decided whether \
-there is evidence, also without a model:
+With a model, plans give tasks that need a tool to the [strategy `react`](research.md#step-by-step-tasks-with-tools), \
+which chooses a tool in each step. The model reads the description and the typed arguments of each tool; invalid \
+arguments are answered with a correction and are not guessed. The question of a run and a follow-up question use the \
+tools that their wording calls for, after their search and before it is decided whether there is evidence; without a \
+model, so do tasks:
 
 | wording | tool |
 |---|---|
@@ -81,14 +82,14 @@ _SERVERS: Final = """\
 ## Tools and resources of MCP servers
 
 The option `--mcp NAME` lets a run use a server of the setting `TENURE_MCP_SERVERS`, and of its tools and resources \
-those that the setting allows. The run and its tasks ask the servers what they offer. Arguments are \
+those that the setting allows. The run and its tasks with tools ask the servers what they offer. Arguments are \
 validated against the schema of a tool before it is called; references of the schema to other documents are not \
 fetched. A call is never retried, since it may have effects on the server; a call that failed or was lost is reported \
 in the notes of the run.
 
-The role `tool_selector` selects at most three calls and three resources for the question and for each task that asks \
-something else; of a resource, the six passages nearest to the question become evidence. Without a model no tool of a \
-server is called, and `--mcp` is refused.
+The role `tool_selector` selects at most three calls and three resources for the question; tasks with tools call what \
+their steps name. Of a resource, the six passages nearest to the question become evidence. Without a model no tool of \
+a server is called, and `--mcp` is refused.
 
 An answer is foreign text, like a web page: it becomes a source, is shown to a model between marks that its words \
 cannot close, and has a low reliability if it contains instructions for its reader.

@@ -85,6 +85,8 @@ class Gullible:
         """
         self.server, self.words = server, words
         self.calls, self.sql, self.program = calls, sql, program
+        self.plans_tools = False
+        """Whether its plans give every task to tools instead of ending the research."""
         self.obeyed: dict[str, set[str]] = defaultdict(set)
         """Orders that were read, by role."""
         self.called: list[Call] = []
@@ -190,7 +192,11 @@ class Gullible:
             {**blank, "id": f"s{n}", "action": "SEARCH", "query": question, "target_outline_topic": heading}
             for n, (heading, question) in enumerate(TOPICS.items())
         ]
-        for name in orders[:1]:
+        if self.plans_tools:
+            cycle = "".join(re.findall(r"Plan cycle \d+", text))
+            changes = {"strategy": "react"}
+            plan = [{**action, **changes, "query": f"{cycle}: {action['query']}"} for action in plan]
+        for name in orders[: not self.plans_tools]:
             claim = make_claim(self.words[name])
             plan += [
                 {**blank, "action": "ADD_TO_OUTLINE", "query": claim, "target_outline_topic": claim},

@@ -258,11 +258,13 @@ def test_tools_stay_within_the_permissions_of_the_run(scene: Scene) -> None:
     """A model that calls every tool that an order names reaches no address, no file, no table and no server."""
     attacks = [attack for attack in ATTACKS if attack.name in ("plain_order", "tool_json", "two_steps", "table_cell")]
     folder = scene.write("tools", attacks, lamps=LAMPS)
-    result = scene.ask("--docs", str(folder), "--strategy", "react", "--effort", "moderate")
+    scene.model.plans_tools = True
+    for _ in range(2):
+        result = scene.ask("--docs", str(folder), "--max-cycles", "3", "--no-memory")
 
-    check_boundaries(scene, result)
+        check_boundaries(scene, result)
+        assert result.web is None and result.usage.pages == 0
     assert len({json.dumps(call) for call in scene.model.called}) >= 8
-    assert result.web is None and result.usage.pages == 0
 
 
 def test_pages_and_servers_change_marked_words_only(scene: Scene) -> None:
@@ -271,7 +273,8 @@ def test_pages_and_servers_change_marked_words_only(scene: Scene) -> None:
     known = ("read_page", {"url": f"{scene.trap.origin}/leak?found=two", "query": "lamp"})
     scene.model.called.clear()
     scene.model.calls = [*scene.model.calls[-2:], known, *scene.model.calls[-4:-2]]
-    result = scene.ask("--web", "--mcp", "tricky", "--pages", "8", "--strategy", "react", "--no-memory")
+    scene.model.plans_tools = True
+    result = scene.ask("--web", "--mcp", "tricky", "--pages", "8", "--max-cycles", "3", "--no-memory")
 
     check_boundaries(scene, result)
     asked = {request.path for request in scene.web.requests[before:]}

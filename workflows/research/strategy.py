@@ -19,5 +19,3 @@ class Strategy:
     """Function that searches through a session and returns its reason to stop."""
     selectable_by_records: bool = True
     """Whether records of earlier runs may select it for a task without a chosen strategy."""
-    uses_tools: bool = False
-    """Whether it calls tools itself; after other strategies the tools are used that the task calls for."""

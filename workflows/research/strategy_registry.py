@@ -28,9 +28,10 @@ SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items
 
 
 async def retrieve(session: SearchSession) -> RetrievalResult:
-    """Search with the strategy of the task, then use the tools that its text calls for.
+    """Search with the strategy of the task; without a model, then use the tools that its text calls for.
 
-    The run itself has used the tools for its question, so they are used only for a task that asks something else.
+    With a model, plans choose the strategy for tools. The run itself has used the tools for its question, so they are
+    used only for a task that asks something else.
 
     Raises:
         ApplicationError: there is no such strategy.
@@ -40,9 +41,9 @@ async def retrieve(session: SearchSession) -> RetrievalResult:
         raise ApplicationError(
             f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}", type="UnknownStrategy"
         )
-    strategy = STRATEGIES[name]
-    stop_reason = await strategy.search(session)
+    stop_reason = await STRATEGIES[name].search(session)
     task = session.task
-    if not strategy.uses_tools and not task.step.read_passage and not is_same_query(task.step.query, task.question):
+    is_planned = task.limits.has_model or task.step.read_passage
+    if not is_planned and not is_same_query(task.step.query, task.question):
         await use_called_tools(session)
     return session.to_retrieval(stop_reason)

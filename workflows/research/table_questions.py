@@ -81,7 +81,8 @@ class TableQuestions:
         """
         self._clients, self._request, self._is_stopped = clients, request, is_stopped
         self._earlier_question = earlier_question
-        self._tables: tuple[TableInfo, ...] = ()
+        self.tables: tuple[TableInfo, ...] = ()
+        """Tables that the question may be about, once they were looked for."""
         self._files: dict[str, TableFileReply] = {}
         self.open_computation = ""
         """Rest that a program has to compute, as the SQL writer or a tool call says."""
@@ -95,10 +96,10 @@ class TableQuestions:
         request = self._request
         tables_request = TablesRequest(question=request.question, corpora=request.corpora, databases=request.databases)
         summary = "which tables there are"
-        self._tables = (
+        self.tables = (
             await self._clients.execute_activity(TableActivities.find_tables, tables_request, summary=summary)
         ).tables
-        return self._tables
+        return self.tables
 
     async def query(self) -> tuple[PassageRef, ...]:
         """Query the tables, if there are any, by SQL; return the passages of the results."""
@@ -106,12 +107,12 @@ class TableQuestions:
         await self.find_tables()
         found: list[PassageRef] = []
         failed: tuple[FailedQuery, ...] = ()
-        for _ in range(MAX_ATTEMPTS if self._tables else 0):
+        for _ in range(MAX_ATTEMPTS if self.tables else 0):
             written = await self._clients.models.ask(
                 sql_writer.ROLE,
                 SqlWriterInput(
                     question=request.question,
-                    tables=self._tables,
+                    tables=self.tables,
                     earlier_question=self._earlier_question,
                     failed_queries=failed,
                 ),
@@ -164,7 +165,7 @@ class TableQuestions:
                 AnalystInput(
                     question=self._request.question,
                     computation=self.open_computation,
-                    tables=self._tables,
+                    tables=self.tables,
                     packages=packages,
                     failed_programs=failed,
                 ),

@@ -1,13 +1,12 @@
 """Use tools within a search session: calls by name, and the calls that the text of a task calls for.
 
-This is the one way in which a task of any strategy uses a tool. The wording of a task decides on the calculator,
-tables, claim check, lookup and comparison; a role decides on tools and resources of MCP servers.
+The wording of a question, and without a model that of a task, decides on the calculator, tables, claim check, lookup
+and comparison.
 
 The passages that a tool found join the results of the session, and every call is recorded as a step.
 """
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
@@ -16,8 +15,6 @@ from tenure.algorithms.research.tool_choice import choose_tool_calls
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
 from tenure.contracts.research.tools import Observation, ToolArguments
-from tenure.roles.research import tool_selector
-from tenure.roles.research.tool_selector import ToolSelectorInput
 from workflows.research.search_session import SearchSession
 from workflows.research.tool import Tool
 from workflows.research.tool_registry import TOOLS, list_available_tools, use_tool
@@ -37,6 +34,17 @@ class UsedTool(NamedTuple):
     """Result of the call, or why it failed."""
 
 
+class PreparedCall(NamedTuple):
+    """A call of a tool that is to be made."""
+
+    name: str
+    """Name of the tool."""
+    arguments: Mapping[str, JsonValue]
+    """Arguments of the call."""
+    thought: str
+    """Reason for the call."""
+
+
 async def use_called_tools(session: SearchSession, omit: Collection[str] = ()) -> tuple[UsedTool, ...]:
     """Use the tools that the text of the session's task calls for and the run has; their passages join the session.
 
@@ -47,13 +55,16 @@ async def use_called_tools(session: SearchSession, omit: Collection[str] = ()) -
     question, text = session.task.question, session.task.step.query
     # The run made the calls for the question of the report before its tasks began.
     known = {call.subject for call in choose_tool_calls(question) if text != question}
-    calls: list[tuple[str, Mapping[str, JsonValue], str]] = [
-        (call.tool, dict(call.arguments), call.thought)
+    calls = [
+        PreparedCall(call.tool, dict(call.arguments), call.thought)
         for call in choose_tool_calls(text)
         if call.tool not in omit and call.subject not in known
     ]
-    if session.task.limits.mcp and not session.is_stopped():
-        calls += await _select_mcp_calls(session)
+    return await make_calls(session, calls)
+
+
+async def make_calls(session: SearchSession, calls: Iterable[PreparedCall]) -> tuple[UsedTool, ...]:
+    """Call the tools that the run has, until a person or a budget says stop."""
     used: list[UsedTool] = []
     for name, arguments, thought in calls:
         if session.is_stopped():
@@ -64,43 +75,6 @@ async def use_called_tools(session: SearchSession, omit: Collection[str] = ()) -
         if requirement is None or requirement in session.tools.resources:
             used.append(UsedTool(name, arguments, await call_tool(session, name, arguments, thought)))
     return tuple(used)
-
-
-async def _select_mcp_calls(session: SearchSession) -> list[tuple[str, Mapping[str, JsonValue], str]]:
-    """Have tools and resources of the run's MCP servers selected for the task."""
-    context, task = session.tools, session.task
-    await context.discover(("mcp", "mcp_resources"))
-    if not (context.mcp_tools or context.mcp_resources):
-        return []
-    selected = await session.clients.models.ask(
-        tool_selector.ROLE,
-        ToolSelectorInput(
-            question=task.question, task=task.step.query, tools=context.mcp_tools, resources=context.mcp_resources
-        ),
-        summary=task.step.query,
-    )
-    calls: list[tuple[str, Mapping[str, JsonValue], str]] = []
-    for call in selected.calls:
-        if call.tool <= len(context.mcp_tools):
-            tool, arguments = context.mcp_tools[call.tool - 1], _parse_object(call.arguments)
-            calls.append(
-                ("mcp", {"server": tool.server, "tool": tool.name, "arguments": arguments}, "A server's tool fits.")
-            )
-    for number in selected.resources:
-        if 1 <= number <= len(context.mcp_resources):
-            resource = context.mcp_resources[number - 1]
-            named: Mapping[str, JsonValue] = {"server": resource.server, "uri": resource.uri}
-            calls.append(("read_resource", named, "A server's resource fits."))
-    return calls
-
-
-def _parse_object(text: str) -> JsonValue:
-    """Return the value of a JSON text, or the text itself, which no tool accepts as its arguments."""
-    try:
-        value: JsonValue = json.loads(text or "{}")
-    except ValueError:
-        return text
-    return value
 
 
 async def call_tool(

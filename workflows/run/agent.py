@@ -109,6 +109,7 @@ class AgentWorkflow(InteractiveRun):
         self.complexity: Complexity | None = None
         self.query_type: QueryType | None = None
         self.calculation = ""
+        self.tool_resources: tuple[str, ...] = ()
         self.query_results: tuple[PassageRef, ...] = ()
         self.evidence: tuple[PassageRef, ...] = ()
         self.experience = Experience()
@@ -155,8 +156,7 @@ class AgentWorkflow(InteractiveRun):
         if mode == "RESEARCH":
             await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
             await self._clarify()
-            answered = await self._use_tools()
-            if answered:
+            if answered := await self._use_tools():
                 return answered
             await self._compute()
             self.experience = await self.run_memory.recall()
@@ -219,13 +219,12 @@ class AgentWorkflow(InteractiveRun):
 
     async def _ask_router(self) -> RouterOutput | None:
         """Ask for the path and the complexity of the question; None for a requested program."""
-        question, mode = self.request.question, self.request.mode
+        asked, mode = self.request.question, self.request.mode
         if mode == "code":
             return None
         # For a direct answer, a model would decide nothing else, and its reader would wait for it.
-        by_rule = self.request.limits.effort == "simple" and router.is_certain_research(question, mode)
-        asked = RouterInput(question=question)
-        return await self.clients.models.ask(router.ROLE, asked, summary=question, by_rule=by_rule)
+        by_rule = self.request.limits.effort == "simple" and router.is_certain_research(asked, mode)
+        return await self.clients.models.ask(router.ROLE, RouterInput(question=asked), summary=asked, by_rule=by_rule)
 
     def _route(self, routed: RouterOutput | None) -> TaskMode:
         """Choose between research and code."""
@@ -247,10 +246,10 @@ class AgentWorkflow(InteractiveRun):
         """In interactive runs, let a person clarify the question, and search again if it has another meaning."""
         if not self.request.limits.interactive:
             return
-        clarifying = clarify_question(self, self.clients, self.request.question, self.evidence)
-        failure = "It was not checked whether the question is clear"
-        question = await self._try(clarifying, self.request.question, failure)
-        if question == self.request.question:
+        asked = self.request.question
+        clarifying = clarify_question(self, self.clients, asked, self.evidence)
+        question = await self._try(clarifying, asked, "It was not checked whether the question is clear")
+        if question == asked:
             return
         self.request = self.request.model_copy(update={"question": question})
         self.tables = TableQuestions(self.clients, self.request, lambda: self.is_finishing)
@@ -267,14 +266,13 @@ class AgentWorkflow(InteractiveRun):
         request = self.request
         task = build_question_task(request.question, self.id, self.corpora, request.databases, request.limits)
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
-        using = tools.use(self.evidence, calculation=self.calculation)
-        found = await self._try(using, None, "The tools could not be used")
+        found = await self._try(tools.use(self.evidence, calculation=self.calculation), None, "Tools could not be used")
+        self.tool_resources = tools.list_resources(self.tables.tables)
         if found is None:
             return None
         self.notes += found.notes
         self.parts.artifacts += found.artifacts
-        if found.record:
-            self.parts.tasks = (*self.parts.tasks, found.record)
+        self.parts.tasks = (*self.parts.tasks, *found.tasks)
         self.query_results = (*found.results, *self.query_results)
         self.evidence = add_new_passages((*found.results, *found.passages), self.evidence)
         is_complete = found.calculation and is_pure_calculation(request.question)
@@ -323,6 +321,7 @@ class AgentWorkflow(InteractiveRun):
         self.complexity, self.query_type = research.complexity, research.query_type
         await self.run_budget.limit_by_effort(self.complexity, self._list_usages())
         self.evidence, self.query_results = forked.evidence, research.query_results
+        self.tool_resources = research.tool_resources
         await self.wait_while_paused()
         return await self._research(forked.state)
 
@@ -342,6 +341,7 @@ class AgentWorkflow(InteractiveRun):
             query_type=self.query_type,
             evidence=self.evidence,
             query_results=self.query_results,
+            tool_resources=self.tool_resources,
             experience=self.experience,
             feedback=tuple(self.feedback_items),
             control=self.control,

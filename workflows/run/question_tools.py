@@ -4,9 +4,11 @@ A run and a follow-up question use the tools that their question calls for in th
 search session. The passages that the tools find become evidence.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from pydantic import JsonValue
 from temporalio import workflow
 
 from workflows.research.tool_context import ToolContext
@@ -14,16 +16,27 @@ from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
+    from tenure.algorithms.research.tool_choice import list_resources
     from tenure.algorithms.text.questions import format_heading, shorten
     from tenure.contracts.evidence.passages import Block, Draft, PassageRef
     from tenure.contracts.evidence.react import ReactTaskRecord
+    from tenure.contracts.evidence.tables import TableInfo
     from tenure.contracts.research.report import ReportDraft, SectionDraft
     from tenure.contracts.research.spiral import PlanStep, SubagentRequest
     from tenure.contracts.research.tools import CiteRequest, Observation
     from tenure.contracts.result.programs import StoredArtifact
     from tenure.contracts.run.run import RunLimits
+    from tenure.roles.research import tool_selector
+    from tenure.roles.research.tool_selector import ToolSelectorInput, ToolSelectorOutput
     from workflows.research.search_session import SearchSession
-    from workflows.research.tool_use import DOCUMENT_TOOLS, UsedTool, call_tool, use_called_tools
+    from workflows.research.tool_use import (
+        DOCUMENT_TOOLS,
+        PreparedCall,
+        UsedTool,
+        call_tool,
+        make_calls,
+        use_called_tools,
+    )
 
 MAX_LABEL_LENGTH = 200
 """Characters of a question that name its calculation."""
@@ -41,8 +54,8 @@ class ToolEvidence:
     """Notes for readers: verdicts on claims, and calls that failed."""
     artifacts: tuple[StoredArtifact, ...] = ()
     """Files that programs of tools have written."""
-    record: ReactTaskRecord | None = None
-    """The calls, for people who follow the run; None if there were none."""
+    tasks: tuple[ReactTaskRecord, ...] = ()
+    """The calls as one task, for people who follow the run; empty if there were none."""
     calculation: str = ""
     """Expression and result of the question's calculation; empty if there is none."""
 
@@ -75,14 +88,35 @@ class QuestionTools:
             used.append(UsedTool("calculate", arguments, observation))
         omitted = ("calculate",) if queries_tables else ("calculate", "sql")
         used += await use_called_tools(session, omitted)
+        used += await make_calls(session, await self._select_server_calls())
         return ToolEvidence(
             results=_collect(used, of_documents=False),
             passages=_collect(used, of_documents=True),
             notes=(*(note for one in used if (note := _describe(one))), *_describe_servers(session.tools)),
             artifacts=session.artifacts,
-            record=ReactTaskRecord(query=question, steps=tuple(session.steps)) if session.steps else None,
+            tasks=(ReactTaskRecord(query=question, steps=tuple(session.steps)),) if session.steps else (),
             calculation=_get_calculation(used),
         )
+
+    async def _select_server_calls(self) -> tuple[PreparedCall, ...]:
+        """Have tools and resources of the run's MCP servers selected for the question."""
+        session, context = self._session, self._session.tools
+        if not session.task.limits.mcp or session.is_stopped():
+            return ()
+        await context.discover(("mcp", "mcp_resources"))
+        if not (context.mcp_tools or context.mcp_resources):
+            return ()
+        question = session.task.step.query
+        selected = await self._clients.models.ask(
+            tool_selector.ROLE,
+            ToolSelectorInput(question=question, tools=context.mcp_tools, resources=context.mcp_resources),
+            summary=question,
+        )
+        return tuple(_read_selection(selected, context))
+
+    def list_resources(self, tables: Iterable[TableInfo]) -> tuple[str, ...]:
+        """Return the tables and the offers of the run's MCP servers, as a plan reads them."""
+        return list_resources(tables, self._session.tools.mcp_tools, self._session.tools.mcp_resources)
 
     async def report_calculation(self, evidence: ToolEvidence) -> ReportDraft:
         """Return a report that consists of the calculation."""
@@ -133,6 +167,29 @@ def build_question_task(
             "limits": limits,
         }
     )
+
+
+def _read_selection(selected: ToolSelectorOutput, context: ToolContext) -> Iterator[PreparedCall]:
+    """Yield the calls of a selection; numbers that nothing has are ignored."""
+    for call in selected.calls:
+        if call.tool <= len(context.mcp_tools):
+            tool = context.mcp_tools[call.tool - 1]
+            arguments = {"server": tool.server, "tool": tool.name, "arguments": _parse_object(call.arguments)}
+            yield PreparedCall("mcp", arguments, "A server's tool fits.")
+    for number in selected.resources:
+        if 1 <= number <= len(context.mcp_resources):
+            resource = context.mcp_resources[number - 1]
+            named = {"server": resource.server, "uri": resource.uri}
+            yield PreparedCall("read_resource", named, "A server's resource fits.")
+
+
+def _parse_object(text: str) -> JsonValue:
+    """Return the value of a JSON text, or the text itself, which no tool accepts as its arguments."""
+    try:
+        value: JsonValue = json.loads(text or "{}")
+    except ValueError:
+        return text
+    return value
 
 
 def _collect(used: list[UsedTool], *, of_documents: bool) -> tuple[PassageRef, ...]:

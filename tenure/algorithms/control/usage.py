@@ -14,6 +14,11 @@ MAX_SUSPICIOUS_SOURCES = 50
 """Maximum number of sources with instructions that a usage names."""
 
 
+def count_answers(usage: Usage) -> int:
+    """Return the number of model answers, those from the cache included: a repeated run has as many."""
+    return usage.model_calls + usage.saved.model_calls
+
+
 def add_call(usage: Usage, role: str, reply: RoleReply[Any]) -> Usage:
     """Return the usage plus one completed call of a role."""
     figures: dict[str, Any] = {

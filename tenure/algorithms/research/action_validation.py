@@ -52,11 +52,6 @@ class ActionVerdict(NamedTuple):
     """Remark for the model that accompanies the observation."""
 
 
-def compute_max_steps(hops: int) -> int:
-    """Return the step limit of a task: min(MAX_STEPS, 2·hops + 2)."""
-    return min(MAX_STEPS, 2 * hops + 2)
-
-
 def validate_action(
     action: ParsedAction, tools: Mapping[str, type[ToolArguments]], completed_calls: Mapping[str, int], passages: int
 ) -> ActionVerdict:

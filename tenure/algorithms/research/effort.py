@@ -13,7 +13,7 @@ from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.control import BudgetBounds
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.limits import EFFORT_COSTS
+from tenure.contracts.run.limits import EFFORT_COSTS, TOOL_STRATEGY
 from tenure.contracts.run.run import RunLimits
 
 _WITHOUT_MODEL: Final = dict.fromkeys(("reasons", "reflects", "judges_disputes"), False)
@@ -36,6 +36,7 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         reasons=False,
         judges_disputes=False,
         reflects=False,
+        tool_answers=0,
         dossier_tokens=5_000,
         max_calls=EFFORT_COSTS["simple"].max_calls,
         max_tokens=EFFORT_COSTS["simple"].max_tokens,
@@ -51,6 +52,8 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         plans_first_cycle=False,
         reasons=False,
         judges_disputes=False,
+        # With the other five calls of a run at most ten.
+        tool_answers=4,
         dossier_tokens=20_000,
         max_calls=EFFORT_COSTS["moderate"].max_calls,
         max_tokens=EFFORT_COSTS["moderate"].max_tokens,
@@ -65,6 +68,8 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         reserved_sections=1,
         outline_passages=24,
         plans_first_cycle=False,
+        # With the other twelve calls of a run at most 22.
+        tool_answers=10,
         dossier_tokens=36_000,
         max_calls=EFFORT_COSTS["complex"].max_calls,
         max_tokens=EFFORT_COSTS["complex"].max_tokens,
@@ -145,7 +150,7 @@ _BROAD = re.compile(
 
 
 def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | None = None) -> RetrievalStrategy:
-    """Return the strategy of a task: requested by the user, else set by the plan, else suggested by the query.
+    """Return the strategy of a task: tools by the plan, else requested by the user, set by the plan or suggested.
 
     A task that continues to read a source is always `direct`, as is every task of an effort with one hop unless the
     user or the plan sets another strategy.
@@ -157,6 +162,8 @@ def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | N
     """
     if step.read_passage:
         return "direct"
+    if step.strategy == TOOL_STRATEGY:  # a person chooses how tasks search, and this one needs tools
+        return step.strategy
     return requested or step.strategy or ("direct" if hops == 1 else _suggest_strategy(step.query))
 
 

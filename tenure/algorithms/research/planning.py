@@ -115,7 +115,7 @@ def _list_needed_searches(actions: Sequence[PlannedAction], state: SpiralState) 
 
     Their searches are made again even if an earlier run has made them, since only their results can be calculated with.
     """
-    calculations = [] if state.calculated else [action for action in actions if action.action == "CALCULATE"]
+    calculations = [] if state.computed else [action for action in actions if action.action == "CALCULATE"]
     return frozenset(name for action in calculations for name in action.depends_on)
 
 

@@ -17,7 +17,7 @@ from tenure.algorithms.research.information_gain import (
 )
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, MAX_HEADING_LENGTH, ValidatedPlan, is_same_query
-from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE, is_linked
+from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE, is_computed, is_linked
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.disputes import PositionEvidence
@@ -60,6 +60,9 @@ MAX_QUERIES_PER_FEEDBACK = 8
 """Maximum number of queries recorded for one piece of feedback."""
 MAX_POSITIONS, MAX_PASSAGES_PER_SIDE = 4, 8
 """Maximum number of positions, and of passages for each side of a position."""
+MIN_TOOL_ANSWERS, MIN_TASK_ANSWERS = 2, 4
+"""Model answers below which a task with tools is pointless (a call, the end), and those that one usually needs: a
+search, a query of a table, a calculation, the end."""
 ENTRY_OVERHEAD = 80
 """Characters that a list entry takes in addition to its texts."""
 COVERED_THRESHOLD = 0.97
@@ -149,10 +152,23 @@ def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
     return state.model_copy(update={"executed": tuple(executed)})
 
 
-def record_calculation(state: SpiralState, topic: str, result: SubagentResult) -> SpiralState:
-    """Add the passages of a calculation to those of its topic."""
-    found = (*state.calculated.get(topic, ()), *(candidate.passage for candidate in result.candidates))
-    return state.model_copy(update={"calculated": {**state.calculated, topic: found}})
+def record_computed(state: SpiralState, topic: str, result: SubagentResult) -> SpiralState:
+    """Add the passages that the tools of a task have computed to those of its topic."""
+    passages = [candidate.passage for candidate in result.candidates if is_computed(candidate.passage)]
+    if not passages:
+        return state
+    return state.model_copy(update={"computed": {**state.computed, topic: (*state.computed.get(topic, ()), *passages)}})
+
+
+def compute_tool_share(state: SpiralState, effort: ResearchEffort) -> int | None:
+    """Return the model answers that the next task with tools may use; 0 if too few are left, None for no limit.
+
+    Half of what is left remains for other tasks, if that is enough for one.
+    """
+    if effort.tool_answers is None:
+        return None
+    left = effort.tool_answers - state.tool_answers
+    return max(left // 2, min(left, MIN_TASK_ANSWERS)) if left >= MIN_TOOL_ANSWERS else 0
 
 
 def record_result_counts(state: SpiralState, result: SubagentResult) -> SpiralState:

@@ -1,20 +1,25 @@
-"""Find the tools that the wording of a task calls for: calculator, tables, claim check, lookup and comparison.
+"""Find the tools that the wording of a task calls for, and list what tasks with tools can reach.
 
 Only the task itself is read, never a passage, so that no document can cause a call. A wording that merely resembles a
 request for a tool causes none: the search answers it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from tenure.algorithms.calculator.questions import extract_calculable
 from tenure.algorithms.text.questions import shorten
+from tenure.contracts.evidence.tables import TableInfo
+from tenure.contracts.research.tools import McpResource, McpTool
 
 MAX_TASK_CHARACTERS: Final = 2_000
 """Maximum characters of a task whose wording calls for tools; patterns read it in workflows, so it is bounded."""
 MAX_TEXT_LENGTH: Final = 500
 """Maximum characters of a question or claim that becomes an argument."""
+
+MAX_RESOURCES, MAX_RESOURCE_LENGTH = 40, 300
+"""Maximum number of tables and offers of servers that a plan lists, and characters of each."""
 
 _FIGURE: Final = re.compile(
     r"\b(?:how many|how much|number of|count of|totals?|sum|average|(?:the|a) mean|median|highest|lowest|largest|"
@@ -106,6 +111,18 @@ def _propose_calls(task: str) -> Iterator[SuggestedCall]:
         first, second, criteria = comparison
         arguments = {"first": first, "second": second, "criteria": criteria or shorten(task, MAX_TEXT_LENGTH)}
         yield SuggestedCall("compare_documents", arguments, "The task asks for a comparison of two documents.")
+
+
+def list_resources(
+    tables: Iterable[TableInfo], tools: Iterable[McpTool], resources: Iterable[McpResource]
+) -> tuple[str, ...]:
+    """Return a line for each table, and for each tool and resource of MCP servers, as a plan reads them."""
+    lines = (
+        *(f"table {table.name}: {', '.join(column.name for column in table.columns)}" for table in tables),
+        *(f"tool {tool.name} of the server {tool.server}: {tool.description}" for tool in tools),
+        *(f"resource {one.uri} of the server {one.server}: {one.title}" for one in resources),
+    )
+    return tuple(shorten(" ".join(line.split()), MAX_RESOURCE_LENGTH) for line in lines[:MAX_RESOURCES])
 
 
 def extract_claim(task: str) -> str:

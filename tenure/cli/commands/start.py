@@ -43,7 +43,7 @@ from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import AUTO_MODEL, Settings
 from tenure.temporal.namespace_binding import describe_other_base
-from workflows.research.strategies import list_strategy_names
+from workflows.research.strategies import list_search_strategies
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -187,8 +187,9 @@ def _build_limits(arguments: Namespace, settings: Settings, web: WebScope | None
     values = {name: getattr(settings, name) for name in LimitFields.model_fields}
     given = {name: getattr(arguments, name, None) for name in values}
     chosen = values | {name: value for name, value in given.items() if value is not None}
-    if chosen["strategy"] not in (None, *list_strategy_names()):
-        raise UsageError(f"TENURE_STRATEGY is {chosen['strategy']!r}: choose one of {', '.join(list_strategy_names())}")
+    names = list_search_strategies()
+    if chosen["strategy"] not in (None, *names):
+        raise UsageError(f"TENURE_STRATEGY is {chosen['strategy']!r}: choose one of {', '.join(names)}")
     chosen["filters"] = parse_filters(arguments.filter)
     chosen["web"] = web
     chosen["has_model"] = settings.has_model
@@ -212,7 +213,6 @@ def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
     """
     given = {
         f"--reasoning {chosen['reasoning']}": chosen["reasoning"] not in (None, "none"),
-        "--strategy react": chosen["strategy"] == "react",
         "--mcp": bool(chosen["mcp"]),
     }
     if option := next((option for option, is_given in given.items() if is_given), ""):

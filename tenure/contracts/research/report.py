@@ -84,6 +84,8 @@ class ResearchRequest(Contract):
     """Passages for the question as a whole, best first."""
     query_results: tuple[PassageRef, ...] = ()
     """Passages of table query results; given to every section, since no search finds them."""
+    tool_resources: tuple[str, ...] = ()
+    """Tables and offers of MCP servers that tasks with tools can use."""
     experience: Experience = Experience()
     """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()

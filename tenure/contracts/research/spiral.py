@@ -64,6 +64,8 @@ class ResearchEffort(Contract):
     """Whether the report is reviewed in any case; otherwise only if a search has found what it called unknown."""
     dossier_tokens: int = Field(default=20_000, ge=1_000)
     """Tokens of the passages from which the report is written."""
+    tool_answers: int | None = Field(default=None, ge=0)
+    """Model answers that all tasks with tools of a run may use; None for no limit."""
     max_calls: int | None = Field(default=None, ge=1)
     """Maximum number of model answers of a run, unless a person sets limits; None for no limit."""
     max_tokens: int | None = Field(default=None, ge=1)
@@ -330,11 +332,13 @@ class SubagentRequest(Contract):
     strategy: RetrievalStrategy
     """Retrieval strategy."""
     strategy_reason: str = ""
-    """Reason for the strategy, if experience chose it."""
+    """Reason for the strategy, if experience chose it or the one of the plan was not possible."""
     hypothetical_answer: str = ""
     """Hypothetical passage of the task's topic (HyDE)."""
     max_hops: int = 1
     """Maximum number of dependent searches."""
+    max_answers: int | None = None
+    """Maximum number of model answers of a task with tools; None for no limit."""
     earlier: tuple[EarlierResult, ...] = ()
     """Results of the steps it depends on."""
     made_queries: tuple[str, ...] = ()
@@ -424,8 +428,10 @@ class SpiralState(Contract):
     """Results of the retrieval strategies."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions, in the order in which they were first searched for."""
-    calculated: dict[str, tuple[PassageRef, ...]] = {}
-    """Passages of calculations that the plan made, by heading of their topic."""
+    computed: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages that tools of tasks have computed, by heading of their topic."""
+    tool_answers: int = 0
+    """Model answers that tasks with tools have used or may still use."""
     contrastive_task: bool = False
     """Whether a task has searched both sides of the question's position by default."""
     notes: tuple[str, ...] = ()
@@ -459,6 +465,8 @@ class SpiralRequest(Contract):
     """First outline."""
     evidence: tuple[PassageRef, ...]
     """Passages for the question as a whole, best first."""
+    tool_resources: tuple[str, ...] = ()
+    """Tables and offers of MCP servers that tasks with tools can use."""
     experience: Experience = Experience()
     """Knowledge of earlier runs."""
     feedback: tuple[Feedback, ...] = ()
@@ -486,8 +494,8 @@ class SpiralResult(Contract):
     """Results of the retrieval strategies."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions."""
-    calculated: dict[str, tuple[PassageRef, ...]] = {}
-    """Passages of calculations that the plan made, by heading of their topic."""
+    computed: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages that tools of tasks have computed, by heading of their topic."""
     queries: tuple[str, ...] = ()
     """Queries with results, the most productive first."""
     decisions: tuple[str, ...] = ()

@@ -69,6 +69,9 @@ class EffortCost(NamedTuple):
         return f"{self.calls} calls and {round(self.tokens_in + self.tokens_out, -3):,} tokens"
 
 
+TOOL_STRATEGY: Final = "react"
+"""Retrieval strategy of a task that needs tools: plans choose it for single tasks, and no limit of a run does."""
+
 MAX_RETRIEVED_PASSAGES: Final = 24
 """Passages retrieved for the question as a whole."""
 
@@ -117,8 +120,13 @@ RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
     ),
     "strategy": Limit(
         None,
-        "Retrieval strategy of every task; empty to choose it by the task's query.",
-        option=Option("--strategy", "retrieval strategy of every task (default: chosen by its query)", "choice", None),
+        "Retrieval strategy of every task without tools; empty to choose it by the task's query.",
+        option=Option(
+            "--strategy",
+            "retrieval strategy of every task without tools (default: chosen by its query)",
+            "choice",
+            None,
+        ),
     ),
     "search_mode": Limit(
         None,

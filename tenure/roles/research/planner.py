@@ -51,7 +51,9 @@ ASK: a question that only the reader can answer; below it a line `assumed:` with
 which points to them (“Where was that author born?”). All others run at the same time.
 Lines below a SEARCH, all optional: `or:` another query, made if the first one finds nothing; `by:` one of the search
 strategies, for a reason; `mode:` sparse for exact words, names and numbers, dense for a description in other words,
-graph to follow names from document to document."""
+graph to follow names from document to document.
+A computation, a span between dates, a figure of a table, or a request to a tool of another server is a SEARCH with
+`by: react` below it, whose query says in one sentence what is to be found out; only for what the report needs."""
 """Instructions of the planner."""
 
 
@@ -115,6 +117,8 @@ class PlannerInput(RoleInput):
     """Whether most of a budget is used."""
     strategies: dict[str, str] = {}
     """Descriptions of the search strategies by name."""
+    tool_resources: tuple[str, ...] = ()
+    """Tables and offers of other servers for tasks with tools."""
 
 
 RUNNING_LOW_RULE = "Most of the budget is used: plan only what the report cannot do without, or finish."
@@ -152,6 +156,9 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
         _render_memory(input),
         render_preferences(input.preferences),
         render_list("Search strategies", [f"{name}: {text}" for name, text in input.strategies.items()]),
+        wrap_in_tag("tables", render_list("Within reach of `by: react`, besides a calculator", input.tool_resources))
+        if input.tool_resources
+        else "",
         TASK,
         RUNNING_LOW_RULE if input.running_low else "",
         f"Plan cycle {input.cycle} of at most {input.max_cycles}: at most {input.max_searches} SEARCH and READ "

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.control.usage import add_call, add_search, merge_usage, record_call, sum_run_usage
+from tenure.algorithms.control.usage import (
+    add_call,
+    add_search,
+    count_answers,
+    merge_usage,
+    record_call,
+    sum_run_usage,
+)
 from tenure.contracts.run.role_calls import RoleReply, SavedUsage
 from tenure.contracts.run.run import Feedback, RoleUsage, Usage, WorkflowUsage
 from tests.support.tiers import slow
@@ -142,3 +149,11 @@ def test_savings_are_summed(costs: tuple[float | None, ...], total: float | None
     n = len(costs)
     assert usage.saved == SavedUsage(answers=n, model_calls=2 * n, tokens_in=10 * n, tokens_out=5 * n, cost_usd=total)
     assert (usage.tokens_in, usage.model_calls) == (3, 1)
+
+
+def test_cached_answers_count_like_others() -> None:
+    """A repeated run, whose answers are cached, has as many as the first one."""
+    first = Usage(model_calls=3)
+    repeated = Usage(model_calls=1, saved=SavedUsage(answers=1, model_calls=2))
+
+    assert count_answers(first) == count_answers(repeated) == 3

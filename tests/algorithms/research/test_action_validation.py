@@ -7,10 +7,8 @@ import pytest
 from tenure.algorithms.research.action_parsing import MAX_ARGUMENTS_LENGTH, ParsedAction
 from tenure.algorithms.research.action_validation import (
     MAX_ARGUMENT_DEPTH,
-    MAX_STEPS,
     MIN_FINISH_CONFIDENCE,
     build_call_key,
-    compute_max_steps,
     extract_citations,
     normalize_confidence,
     validate_action,
@@ -154,8 +152,3 @@ def test_remarks_do_not_block_an_action() -> None:
 def test_citations_are_extracted_once() -> None:
     """Numbers in square brackets are citations, words are not."""
     assert extract_citations("A [2], B [1, 2; 3] and [so].") == (2, 1, 3)
-
-
-def test_step_limit_grows_with_hops() -> None:
-    """Step limit grows with hops."""
-    assert [compute_max_steps(hops) for hops in (1, 2, 3, 5)] == [4, 6, 8, MAX_STEPS]

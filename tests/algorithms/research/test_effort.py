@@ -20,7 +20,7 @@ from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep
 from tenure.contracts.run.control import BudgetBounds
 from tenure.contracts.run.limit_fields import Complexity, ReportLength
-from tenure.contracts.run.limits import EFFORT_COSTS
+from tenure.contracts.run.limits import EFFORT_COSTS, TOOL_STRATEGY
 from tenure.contracts.run.run import RunLimits
 from tests.support.passages import reference
 
@@ -99,6 +99,22 @@ def test_user_overrides_plan_and_plan_overrides_query() -> None:
 
     assert resolve_strategy(planned, 1) == "hierarchical"
     assert resolve_strategy(planned, 3, "memory") == "memory"
+
+
+def test_a_task_with_tools_is_no_search_that_a_user_chooses() -> None:
+    """A requested strategy says how tasks search; a task that the plan gives to tools keeps them."""
+    planned = PlanStep(id="s1", query="What was sold in May?", topic="Bread", strategy=TOOL_STRATEGY)
+
+    assert resolve_strategy(planned, 1, "memory") == TOOL_STRATEGY
+
+
+@pytest.mark.parametrize(("complexity", "max_calls"), [("simple", 8), ("moderate", 10), ("complex", 22)])
+def test_tools_keep_a_run_within_its_calls(complexity: Complexity, max_calls: int) -> None:
+    """The typical calls of a run and those of its tasks with tools are together as few as an effort promises."""
+    effort = EFFORT_WITH_MODEL[complexity]
+
+    assert effort.tool_answers is not None
+    assert EFFORT_COSTS[complexity].calls + effort.tool_answers <= max_calls <= EFFORT_COSTS[complexity].max_calls
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_query_is_not_repeated_in_one_plan() -> None:
 def test_searches_for_a_calculation_are_made_again() -> None:
     """Queries of an earlier run are repeated if a calculation needs their results, until it has been calculated."""
     known = STATE.model_copy(update={"executed": (ExecutedQuery(query="price of rye", topic="Bread", cycle=0),)})
-    done = known.model_copy(update={"calculated": {"Bread": (reference(0.5, "s", "c"),)}})
+    done = known.model_copy(update={"computed": {"Bread": (reference(0.5, "s", "c"),)}})
     plan = (
         search("price of rye", id="s1"),
         action("CALCULATE", "price of two loaves", id="s2", depends_on=("s1",)),

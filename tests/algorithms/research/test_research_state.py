@@ -124,14 +124,26 @@ def test_results_are_counted_per_cycle() -> None:
     assert [(e.query, e.cycle, e.found) for e in after.executed] == [("q", 1, 7), ("q", 2, 2), ("r", 2, 0)]
 
 
-def test_calculations_belong_to_their_topic() -> None:
-    """The passages of several calculations are kept in order, by the heading of their topic."""
+def test_computed_passages_belong_to_their_topic() -> None:
+    """The passages that tools have computed are kept in order by the heading of their topic, without those found."""
     first, second = (CandidatePassage(passage=reference(0.5, "s", name), query="q", topic="Bread") for name in "ab")
+    found = first.model_copy(update={"passage": reference(0.5, "s", "c").model_copy(update={"dense_rank": 1})})
     state = BEGUN
-    for one in (first, second):
-        state = research_state.record_calculation(state, "Bread", SubagentResult(step="s1", candidates=(one,)))
+    for one in (first, found, second):
+        state = research_state.record_computed(state, "Bread", SubagentResult(step="s1", candidates=(one,)))
 
-    assert state.calculated == {"Bread": (first.passage, second.passage)}
+    assert state.computed == {"Bread": (first.passage, second.passage)}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "used", "share"),
+    [(None, 9, None), (4, 0, 4), (10, 0, 5), (10, 5, 4), (10, 8, 2), (10, 9, 0), (0, 0, 0)],
+)
+def test_tasks_share_the_answers_for_tools(allowed: int | None, used: int, share: int | None) -> None:
+    """A task gets half of what is left, at least four if there are as many, and none below two."""
+    effort = ResearchEffort(cycles=2, subagents=2, hops=2, sections=2, tool_answers=allowed)
+
+    assert research_state.compute_tool_share(BEGUN.model_copy(update={"tool_answers": used}), effort) == share
 
 
 def test_analysis_updates_coverage_and_gain() -> None:

@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenure.algorithms.research.tool_choice import choose_tool_calls, extract_claim, extract_comparison, extract_term
+from tenure.algorithms.research.tool_choice import (
+    MAX_RESOURCE_LENGTH,
+    MAX_RESOURCES,
+    choose_tool_calls,
+    extract_claim,
+    extract_comparison,
+    extract_term,
+    list_resources,
+)
+from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
+from tenure.contracts.research.tools import McpResource, McpTool
 from workflows.research.tool_registry import TOOLS
 
 
@@ -71,6 +81,21 @@ def test_figures_call_for_the_calculator_or_for_tables() -> None:
     assert (calculated.tool, calculated.arguments["expression"]) == ("calculate", "15% of 2400")
     assert [call.tool for call in choose_tool_calls("Which region grew fastest?")] == ["sql"]
     assert choose_tool_calls("How is bread made?") == ()
+
+
+def test_a_plan_reads_what_tools_can_reach() -> None:
+    """Tables are listed with their columns, tools and resources of servers with their descriptions, all cut."""
+    table = TableInfo(
+        name="sales", columns=(ColumnInfo(name="day", kind="number"), ColumnInfo(name="sold", kind="number"))
+    )
+    tool = McpTool(server="cellar", name="get_heat", description=f"Return the\nheat {'of a room ' * 99}")
+    resource = McpResource(server="cellar", uri="docs://cheese", title="Cheese")
+    first, second, third, *more = list_resources([table], [tool], [resource] * 99)
+
+    assert first == "table sales: day, sold"
+    assert second.startswith("tool get_heat of the server cellar: Return the heat of a room")
+    assert third == "resource docs://cheese of the server cellar: Cheese"
+    assert len(second) <= MAX_RESOURCE_LENGTH and 3 + len(more) == MAX_RESOURCES
 
 
 @given(st.text(max_size=700))

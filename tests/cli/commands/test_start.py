@@ -47,7 +47,7 @@ def test_files_of_a_program_imply_the_coding_path(tmp_path: Path) -> None:
     assert request("Sum up the log", "--files", str(log), "--mode", "research").mode == "research"
 
 
-@pytest.mark.parametrize("option", ["--reasoning tree", "--strategy react", "--mcp maps"])
+@pytest.mark.parametrize("option", ["--reasoning tree", "--mcp maps"])
 def test_what_only_a_model_can_do_is_refused_without_one(option: str) -> None:
     """An option that only a model carries out is refused without one, with the settings that name a model."""
     with pytest.raises(UsageError, match=f"{option.removesuffix(' maps')} needs a chat model, which OPENAI_API_KEY"):

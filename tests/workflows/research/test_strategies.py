@@ -15,7 +15,8 @@ from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import ControlState, RunLimits
 from tests.conftest import Serving, Stage
 from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
-from workflows.research.strategies import list_strategy_names
+from tests.workflows.test_structured import Tabular
+from workflows.research.strategies import list_search_strategies, list_strategy_names
 from workflows.research.strategies.iterative import MAX_ROUNDS
 from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.subagent import SubagentWorkflow
@@ -103,7 +104,7 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
     assert TASK not in result.queries
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "react"])
+@pytest.mark.parametrize("strategy", list_search_strategies())
 async def test_every_strategy_uses_the_tools_that_its_task_calls_for(
     serving: Serving, strategy: RetrievalStrategy
 ) -> None:
@@ -114,6 +115,17 @@ async def test_every_strategy_uses_the_tools_that_its_task_calls_for(
 
     assert "calculation: 15% of 2400" in {candidate.passage.source for candidate in result.candidates}
     assert [one.tool for one in result.steps if one.tool == "calculate"] == ["calculate"]
+
+
+async def test_with_a_model_the_wording_of_a_task_calls_for_no_tool(serving: Serving) -> None:
+    """Plans choose the tasks with tools: a search that mentions figures asks no model for a query of tables."""
+    step = PlanStep(id="s1", query="How many loaves are sold per day on average?", topic="Bread")
+    task = build_task("direct", step=step, limits=RunLimits(min_relevance=0.05, has_model=True))
+    chat = ScriptedChat(story())
+    async with serving(chat, Tabular(KITCHEN)) as stage:
+        result = await run_task_on(stage, task)
+
+    assert (chat.asked, result.steps) == ([], ()) and result.candidates
 
 
 async def test_a_task_repeats_no_tool_of_the_question(serving: Serving) -> None:

@@ -13,7 +13,7 @@ from tenure.settings import McpServer
 from tenure.sources.mcp.servers import McpServers
 from tests.conftest import Serving
 from tests.support.tiers import slow
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, story
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 
 ROOT = Path(__file__).parents[3]
 LIMITS: dict[str, Any] = {"min_relevance": 0.05, "max_cycles": 1, "max_sections": 1, "strategy": "direct"}
@@ -65,16 +65,15 @@ async def test_a_calculation_is_the_whole_answer(serving: Serving) -> None:
     assert result.usage.by_role.keys() == {"router"}
 
 
-def select_once(*calls: dict[str, Any], resources: tuple[int, ...] = ()) -> ScriptedChat:
-    """Return a model that selects calls and resources for the question, and none for its tasks."""
-    nothing: dict[str, Any] = {"calls": [], "resources": []}
-    return ScriptedChat(story(tool_selector=in_turn({"calls": list(calls), "resources": list(resources)}, nothing)))
+def select(*calls: dict[str, Any], resources: tuple[int, ...] = ()) -> ScriptedChat:
+    """Return a model that selects calls and resources for the question."""
+    return ScriptedChat(story(tool_selector=says({"calls": list(calls), "resources": list(resources)})))
 
 
 async def test_a_server_answers_what_no_document_does(serving: Serving, tmp_path: Path) -> None:
-    """A selected tool is called and a selected resource is read, and the report cites both."""
+    """A selected tool is called and a selected resource is read, both once, and the report cites them."""
     knowledge = MemoryKnowledge({})
-    chat = select_once({"tool": 1, "arguments": '{"order_id": "A-1042"}'}, resources=(1,))
+    chat = select({"tool": 1, "arguments": '{"order_id": "A-1042"}'}, resources=(1,))
     web = serve_bakery(knowledge, tmp_path / "calls")
     async with serving(chat, knowledge, web=web) as stage:
         request = build_request("What is the status of order A-1042, and how is the oven heated?", mcp=("bakery",))
@@ -94,7 +93,7 @@ async def test_a_failed_call_is_reported(serving: Serving, tmp_path: Path) -> No
     knowledge = MemoryKnowledge(dict(KITCHEN))
     web = serve_bakery(knowledge, tmp_path / "calls")
     request = build_request("What is the status of order B-7?", mcp=("bakery", "missing"))
-    chat = select_once({"tool": 1, "arguments": '{"order_id": "B-7"}'})
+    chat = select({"tool": 1, "arguments": '{"order_id": "B-7"}'})
     async with serving(chat, knowledge, web=web) as stage:
         result: Result = await (await stage.start(request)).result()
 

@@ -12,6 +12,7 @@ from workflows.research.plan_and_execute import execute_plan
 from workflows.runtime.failures import describe_failure
 
 with workflow.unsafe.imports_passed_through():
+    from tenure.algorithms.control.usage import count_answers
     from tenure.algorithms.memory.bandit import StrategyChoice
     from tenure.algorithms.memory.experience import CompletedTask, choose_strategy
     from tenure.algorithms.research import research_state
@@ -31,6 +32,7 @@ with workflow.unsafe.imports_passed_through():
         SubagentRequest,
         SubagentResult,
     )
+    from tenure.contracts.run.limits import TOOL_STRATEGY
     from tenure.roles.research import hypothetical_document
     from tenure.roles.research.hypothetical_document import HypotheticalDocumentInput, ImaginedTopic
     from workflows.research.search_session import SearchSession
@@ -225,6 +227,7 @@ async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: 
 
 def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
     request = loop.request
+    step, max_answers = _allow_tools(loop, step)
     # A repeated question makes the same choices with a model, whose cached answers then apply.
     seed = request.question if request.limits.has_model else request.run
     choice = choose_contrastive(loop, step) or choose_strategy(
@@ -245,6 +248,7 @@ def _build_request(loop: ResearchLoop, step: PlanStep) -> SubagentRequest:
         strategy_reason=choice.reason,
         hypothetical_answer=_find_hypothetical_answer(loop, step),
         max_hops=max(MIN_TASK_HOPS, request.effort.hops),
+        max_answers=max_answers,
         corpora=request.corpora,
         databases=request.databases,
         limits=request.limits.copy_for_cycle(loop.state.cycle),
@@ -260,6 +264,21 @@ def _find_hypothetical_answer(loop: ResearchLoop, step: PlanStep) -> str:
     topic = next((topic for topic in loop.state.topics if topic.topic.heading == step.topic), None)
     is_specific = topic and loop.request.limits.has_model and step.query != topic.topic.question
     return topic.hypothetical_answer if topic and not is_specific else ""
+
+
+def _allow_tools(loop: ResearchLoop, step: PlanStep) -> tuple[PlanStep, int | None]:
+    """Return the step and the model answers that it may use for tools, which count as used until it ends.
+
+    Without enough of them it is a search.
+    """
+    if step.strategy != TOOL_STRATEGY:
+        return step, None
+    max_answers = research_state.compute_tool_share(loop.state, loop.request.effort)
+    if max_answers == 0:
+        loop.add_note(f"“{step.query[:120]}” was searched without tools: their share of the effort is used up.")
+        return step.model_copy(update={"strategy": None}), None
+    loop.update(tool_answers=loop.state.tool_answers + (max_answers or 0))
+    return step, max_answers
 
 
 def _is_planned_by_model(loop: ResearchLoop) -> bool:
@@ -300,7 +319,9 @@ def _record_result(loop: ResearchLoop, request: SubagentRequest, step: PlanStep,
     for query in result.queries:
         loop.record_query(query, step.topic)
     loop.state = research_state.record_result_counts(loop.state, result)
-    if step.kind == "calculate":
-        loop.state = research_state.record_calculation(loop.state, step.topic, result)
+    loop.state = research_state.record_computed(loop.state, step.topic, result)
+    if request.max_answers:
+        unused = max(0, request.max_answers - count_answers(result.usage))
+        loop.update(tool_answers=loop.state.tool_answers - unused)
     if step.kind == "search" and not step.read_passage and step.status != "skipped":
         loop.searched_tasks.append(CompletedTask(step.query, request.strategy, result.queries))

@@ -76,6 +76,7 @@ async def _call_planner(loop: ResearchLoop, evidence: Sequence[PassageRef]) -> P
             preferences=request.experience.preferences,
             running_low=loop.parent.control.running_low,
             strategies={name: strategy.description for name, strategy in STRATEGIES.items()},
+            tool_resources=request.tool_resources,
         ),
         evidence,
         summary=f"cycle {state.cycle}",

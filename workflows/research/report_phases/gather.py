@@ -46,6 +46,7 @@ def _build_request(context: ReportContext) -> SpiralRequest:
         effort=reduce_effort(context.effort, request.limits, request.experience),
         outline=context.state.topics,
         evidence=request.evidence,
+        tool_resources=request.tool_resources,
         experience=request.experience,
         feedback=tuple(context.parent.feedback_items),
         control=context.parent.control,

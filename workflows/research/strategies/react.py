@@ -2,17 +2,18 @@
 
 A model proposes each step; `tenure.algorithms.research.action_validation` decides what is carried out. A step that
 cannot be carried out is answered with a correction and counts as a step; three of them in a row end the loop. It also
-ends with an answer, at the limit of its steps, or when a person or a budget says stop. In every case the result is the
-passages that were seen, those of the best answer first.
+ends with an answer, at the limit of its steps or of its model answers, or when a person or a budget says stop. In every
+case the result is the passages that were seen, those of the best answer first.
 """
 
 from typing import Any
 
+from tenure.algorithms.control.usage import count_answers
 from tenure.algorithms.research.action_validation import (
     MAX_CONSECUTIVE_ERRORS,
+    MAX_STEPS,
     ActionVerdict,
     build_call_key,
-    compute_max_steps,
     extract_citations,
     find_answer_fault,
     normalize_confidence,
@@ -22,6 +23,7 @@ from tenure.algorithms.research.transcript import append_step
 from tenure.contracts.evidence.react import ReactStep, Transcript
 from tenure.contracts.evidence.retrieval import RetrievalStopReason
 from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
+from tenure.contracts.run.limits import TOOL_STRATEGY
 from tenure.roles.reasoning import react as react_role
 from tenure.roles.reasoning.react import ReactInput, ReactOutput
 from workflows.research.search_session import SearchSession, SessionQuery
@@ -59,11 +61,12 @@ class ReActLoop:
         self.tools = list_available_tools(self.context)
         self.descriptions = tuple(tool.describe() for tool in self.tools.values())
         models = {name: tool.arguments for name, tool in self.tools.items()}
-        max_steps = compute_max_steps(self.session.task.max_hops)
-        for number in range(1, max_steps + 1):
+        for number in range(1, MAX_STEPS + 1):
             if self.session.is_stopped():
                 return "stopped"
-            proposal = await self._propose_step(max_steps - number + 1)
+            if (left := self._count_steps_left(number)) < 1:
+                return "limit_reached"
+            proposal = await self._propose_step(left)
             if proposal == ReactOutput():  # no model has answered
                 return "no_valid_action"
             decision = validate_action(proposal.move, models, self.steps_by_call, len(self.context.passages))
@@ -83,6 +86,13 @@ class ReActLoop:
         seen = list(self.context.passages.values())
         if numbers := extract_citations(session.answer):
             session.add_ranking([seen[number - 1] for number in numbers])
+
+    def _count_steps_left(self, number: int) -> int:
+        """Return the number of possible steps from step `number` on; a tool that asks a model uses answers as well."""
+        steps, max_answers = MAX_STEPS + 1 - number, self.session.task.max_answers
+        if max_answers is None:
+            return steps
+        return min(steps, max_answers - count_answers(self.session.clients.record.usage))
 
     async def _propose_step(self, left: int) -> ReactOutput:
         """Ask the role for the next step."""
@@ -141,9 +151,9 @@ class ReActLoop:
 
 
 STRATEGY = Strategy(
-    "react",
-    "step by step with tools, for what has to be computed, asked of tables or found out step by step",
+    TOOL_STRATEGY,
+    "step by step with tools: for what has to be computed, a span between dates, a figure of a table, or what a tool "
+    "of another server knows",
     act_step_by_step,
     selectable_by_records=False,
-    uses_tools=True,
 )
