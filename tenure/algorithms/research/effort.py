@@ -68,7 +68,7 @@ EFFORT_WITH_MODEL: Mapping[Complexity, ResearchEffort] = {
         reserved_sections=1,
         outline_passages=24,
         plans_first_cycle=False,
-        # With the other twelve calls of a run at most 22.
+        # With the other calls of a run, twelve at most, no more than 22.
         tool_answers=10,
         dossier_tokens=36_000,
         max_calls=EFFORT_COSTS["complex"].max_calls,

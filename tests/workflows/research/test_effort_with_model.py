@@ -279,14 +279,17 @@ async def test_a_moderate_run_keeps_its_bounds_if_every_review_wants_a_search(se
 
 
 async def test_hypothetical_answers_come_with_the_outline(serving: Serving) -> None:
-    """Topics with an answer need no call for one, and the answer reaches their searches."""
+    """Topics with an answer need no call for one, and the answer reaches their searches, also that for the section."""
     knowledge, chat = MemoryKnowledge(KITCHEN), ScriptedChat(story(outliner=says({"topics": OUTLINE[:2]})))
+    request = build_request(effort="moderate", passages_per_section=40)
     async with serving(chat, knowledge) as stage:
-        await asyncio.wait_for((await stage.start(build_request(effort="moderate"))).result(), PATIENCE)
+        await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
 
     assert chat.count("hypothetical_document") == 0
-    imagined = {(one.query, one.hypothetical_answer) for one in knowledge.searches if one.hypothetical_answer}
-    assert imagined >= {(topic["question"], topic["answer"]) for topic in OUTLINE[:2]}
+    for is_for_section in (False, True):
+        searches = [one for one in knowledge.searches if (one.k == 40) is is_for_section]
+        imagined = {(one.query, one.hypothetical_answer) for one in searches if one.hypothetical_answer}
+        assert imagined >= {(topic["question"], topic["answer"]) for topic in OUTLINE[:2]}
 
 
 async def test_the_outline_names_the_first_searches(serving: Serving) -> None:

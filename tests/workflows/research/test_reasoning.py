@@ -83,6 +83,18 @@ async def test_a_tree_of_thoughts_is_pruned_into_a_line(serving: Serving) -> Non
     assert any("<reasoning>" in prompt for role, prompt in chat.asked if role == "report_writer")
 
 
+async def test_an_analogy_rests_on_the_principles_of_both_things(serving: Serving) -> None:
+    """The principles of both compared things are searched for before the reasoner is asked."""
+    knowledge, chat = MemoryKnowledge(KITCHEN), ScriptedChat(story())
+    request = build_request("analogical").model_copy(update={"question": "How do bread and cheese differ?"})
+    async with serving(chat, knowledge) as stage:
+        await asyncio.wait_for((await stage.start(request)).result(), PATIENCE)
+
+    made = {search.query for search in knowledge.searches}
+    assert made >= {"bread principles and mechanisms", "cheese principles and mechanisms"}
+    assert chat.count("reasoner") == 1
+
+
 @slow
 async def test_independent_lines_of_thought_vote(serving: Serving) -> None:
     """Each sample reads the same dossier and reasons from sources of its own, and the majority's answer is given."""
