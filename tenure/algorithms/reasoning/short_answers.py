@@ -94,7 +94,7 @@ def is_factoid_question(question: str) -> bool:
 def is_number_question(question: str) -> bool:
     """Return whether a question asks for a number or a date."""
     asked = question[:_MAX_QUESTION_CHARACTERS]
-    return bool(_HOW_MUCH.search(asked) or _WHEN.search(asked))
+    return not _is_explanation(asked) and bool(_HOW_MUCH.search(asked) or _WHEN.search(asked))
 
 
 def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> ShortAnswer | None:
@@ -106,7 +106,7 @@ def find_short_answer(question: str, sentences: Sequence[tuple[str, str]]) -> Sh
     """
     asked = question[:_MAX_QUESTION_CHARACTERS]
     kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(asked)), None)
-    if kind is None or _is_nested(asked):
+    if kind is None or _is_explanation(asked) or _is_nested(asked):
         return None
     stems = set(stem_words(_KINDS[kind].sub(" ", asked)))
     required = _list_required_stems(asked)
@@ -134,13 +134,18 @@ def has_detail(question: str, text: str) -> bool:
     A question that does not begin with "how" or "why" is taken to ask for a name.
     """
     asked = question[:_MAX_QUESTION_CHARACTERS]
+    if _is_explanation(asked):
+        return False
     if _WHEN.search(asked):
         return bool(_DATE.search(text))
     if _HOW_MUCH.search(asked):
         return bool(_FIGURE.search(text))
-    return not _EXPLANATION.match(asked) and bool(
-        extract_entity_spellings(text).keys() - extract_entity_spellings(asked).keys()
-    )
+    return bool(extract_entity_spellings(text).keys() - extract_entity_spellings(asked).keys())
+
+
+def _is_explanation(question: str) -> bool:
+    """Return whether a question asks how or why: "How do I limit how often a message is sent?"."""
+    return bool(_EXPLANATION.match(question)) and not _HOW_MUCH.match(question.lstrip())
 
 
 def _is_nested(question: str) -> bool:

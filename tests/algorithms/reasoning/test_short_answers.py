@@ -58,6 +58,7 @@ def test_short_answers_are_found(question: str, text: str, answer: str) -> None:
         ("Who founded the Guild of Bakers?", "Bread founded the Guild of Bakers with Miller."),
         ("Where is the Guild of Bakers?", "The Guild of Bakers is of Belgian origin."),
         ("How does the Guild of Bakers bake?", "The Guild of Bakers bakes in Ghent."),
+        ("How do I limit how often the Guild of Bakers bakes?", "The limit is that the Guild of Bakers bakes 3 times."),
         ("Who founded the guild that owns the hall?", "Ada Miller founded the guild that owns the hall."),
         ("Where is the hall of the guild of the bakers?", "The hall of the guild of the bakers is in Ghent."),
         ("Who?", "Ada Miller."),
