@@ -66,8 +66,8 @@ _INFLECTED = re.compile(r"(?<!['’s])s$|ed$")
 _BEFORE_NOUN = frozenset("a an the of for in on by with and or to from at as its their these those this that".split())
 BACK_MATTER_HEADINGS = frozenset(
     """references acknowledgements acknowledgments acknowledgement copyright footnotes bibliography changelog credits
-    license thanks""".split()
-)
+    license thanks contents""".split()
+) | {"table of contents", "topics covered"}
 """Headings of sections without content on the subject."""
 _FIRST_PERSON = re.compile(r"\b(?:I|I'm|I've|I'd|my|me|let's|let us)\b")
 _ANNOUNCEMENT = re.compile(r":\s*[.!]$")

@@ -9,8 +9,11 @@ from tenure.algorithms.text.grammar.chain import link_questions
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
 from tenure.algorithms.text.grammar.references import find_reference
 from tenure.algorithms.text.grammar.vocabulary import ADJECTIVES, PREPOSITIONS
+from tenure.algorithms.text.sentences import split_words
 
 _OPENERS = "how|what|why|when|where|which|who|whose|whom|can|could|does|do|did|is|are|was|were|should|would|will"
+_ASKED = re.compile(rf"\b(?:{_OPENERS})\b[^.?!\n\"“”]{{1,300}}\?(?!\w)", re.IGNORECASE)
+"""Question within a text, such as that of the command `start "How does it scale?" --docs manual`."""
 _PRONOUN = re.compile(r"^(?:it|they|them|this|that|these|those|he|she|we|you|one|each\s+other)$", re.IGNORECASE)
 _COMPARISON = (
     re.compile(r"\bhow\s+(?:do|does|did)\s+(?P<a>.{1,120}?)\s+compare\s+(?:to|with|against)\s+(?P<b>[^?.,;:]+)", re.I),
@@ -36,6 +39,7 @@ _SUBJECTLESS = re.compile(rf"^what\s+(?:is|are|was|were|has\s+been)\s+{_PARTICIP
 _WHAT_HAPPENS = re.compile(rf"^what\s+(?:is|are|was|were)\s+{_PARTICIPLE}\b", re.IGNORECASE)
 _WHAT_IS = re.compile(r"^what(?:'s|\s+(?:is|are|was|were))\s+(?:the\s+|an?\s+)?(?P<x>.+)$", re.IGNORECASE)
 _HOW_TO = re.compile(r"^how\s+(?:do|can|should|could|would)\s+(?:i|you|we|one|people)\s+(?P<x>.+)$", re.IGNORECASE)
+_HOW_TO_HEADING = re.compile(r"how\s+to\s", re.IGNORECASE)
 _ONLY_AS_REQUEST = re.compile(
     r"^(?:compare|contrast|say|state|identify|name|define|analy[sz]e)\b"
     r"|\band\s+(?:then\s+)?(?:explain|describe|list|name|say|state|give|show|tell|identify|outline|discuss|summari[sz]e)\s",
@@ -70,6 +74,21 @@ def split_question(question: str) -> tuple[str, ...]:
     """
     parts = link_questions(question)
     return (" ".join(question.split()),) if any(part.needs for part in parts) else tuple(part.text for part in parts)
+
+
+def remove_questions(text: str, question: str) -> str:
+    """Return the statements of a text: the text without its questions and without repetitions of the given one.
+
+    A heading of the question such as "Rye bread" is removed only from a text that consists of it.
+    """
+    stated = _ASKED.sub(" ", text)
+    for asked in dict.fromkeys((question, format_heading(question))):
+        words = split_words(asked)
+        repeated = r"[\W_]+".join(map(re.escape, words))
+        rest = re.sub(rf"(?<!\w){repeated}(?!\w)", " ", stated, flags=re.IGNORECASE) if words else stated
+        is_question = asked.endswith("?") or is_direct_question(asked) or bool(_HOW_TO_HEADING.match(asked))
+        stated = rest if is_question or not split_words(rest) else stated
+    return stated
 
 
 def extract_criteria(question: str) -> tuple[str, ...]:

@@ -54,6 +54,12 @@ class ChainPassage:
         return {key: spelling for key, spelling in spellings.items() if key}
 
     @cached_property
+    def small_words(self) -> str:
+        """Its words between blanks, those with a capital letter left out as a gap."""
+        words = _WORD.findall(" ".join(self.sentences))
+        return f" {' '.join(word if word.islower() else '|' for word in words)} "
+
+    @cached_property
     def stems(self) -> frozenset[str]:
         """Stems of its words."""
         return frozenset(stem_words(" ".join((self.title, *self.sentences))))
@@ -85,11 +91,16 @@ class Chain:
         """Score of the best sentence of the last passage."""
         return max(self.scores.values())
 
+    @property
+    def answers(self) -> bool:
+        """Whether the last passage answers the question."""
+        return self.score >= MIN_SCORE
 
-def find_chain(
+
+def find_chains(
     question: str, passages: Sequence[ChainPassage], scores: Sequence[Sequence[float]], score: Scorer
-) -> Chain | None:
-    """Return the shortest chain that answers a question, of several the best one; None if there is none.
+) -> list[Chain]:
+    """Return the chains that may answer a question, best first: the shorter ones, and longer ones if none answers.
 
     A chain begins with the best passage on a name of the question. A passage in the middle is about the name that leads
     to it, since a name that is only mentioned leads anywhere.
@@ -103,15 +114,22 @@ def find_chain(
     named = [key for name in extract_entity_spellings(question).values() if (key := normalize_name(name))]
     counts = Counter(name for passage in passages for name in passage.names)
     most = max(MIN_MENTIONS, MIN_UBIQUITOUS_SHARE * len(passages))
-    common = {name for name, number in counts.items() if number > most}
+    common = {name for name, number in counts.items() if number > most or _is_common_noun(name, passages)}
     chains = [Chain((n,), question, dict(enumerate(scores[n]))) for n in _find_origins(named, passages, scores)]
+    found: list[Chain] = []
     for _ in range(MAX_STEPS):
         chains = [longer for chain in chains for longer in _continue(chain, passages, named, common, score)]
         chains.sort(key=lambda chain: -chain.score)
-        if chains and chains[0].score >= MIN_SCORE:
-            return chains[0]
+        found += chains
+        if chains and chains[0].answers:
+            break
         chains = [chain for chain in chains if chain.is_about_name][:MAX_UNFINISHED]
-    return None
+    return sorted(found, key=lambda chain: -chain.score)
+
+
+def _is_common_noun(name: str, passages: Sequence[ChainPassage]) -> bool:
+    """Return whether a passage writes a name in small letters, as "deprecated features" for "Deprecated Features"."""
+    return any(f" {name} " in passage.small_words for passage in passages)
 
 
 def _find_origins(

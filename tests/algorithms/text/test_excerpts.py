@@ -92,6 +92,7 @@ def test_document_number_replaces_the_title() -> None:
 def test_back_matter_is_known_by_its_nearest_heading() -> None:
     """Sections such as references are back matter; sections below them are not."""
     assert is_back_matter(passage(PLAIN, headings=("Bread", "References:")))
+    assert is_back_matter(passage(PLAIN, headings=("Bread", "Topics Covered")))
     assert not is_back_matter(passage(PLAIN, headings=("References", "Bread")))
 
 

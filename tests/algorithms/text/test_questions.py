@@ -9,6 +9,7 @@ from tenure.algorithms.text.questions import (
     extract_compared_items,
     extract_criteria,
     format_heading,
+    remove_questions,
     shorten,
     split_question,
 )
@@ -127,3 +128,20 @@ def test_shortening_cuts_between_words() -> None:
     """The cut is between words if a blank precedes the limit."""
     assert shorten("Bread, cheese and wine", 10) == "Bread…"
     assert shorten("Breadandcheese", 6) == "Bread…"
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "stated"),
+    [
+        ('start "How is rye baked?" --docs rye', "Why is rye sour?", 'start " " --docs rye'),
+        ("ask how is rye baked --docs rye", "How is rye baked?", "ask   --docs rye"),
+        ("Rye is baked. Why not? It is hot?!", "How is rye baked?", "Rye is baked.   It  !"),
+        ("- Rye bread", "rye bread", "-  "),
+        ("Rye bread is sour.", "rye bread", "Rye bread is sour."),
+        ("Rye is good.", "?", "Rye is good."),
+    ],
+    ids=["quoted", "without a mark", "among statements", "only the topic", "a topic that is the subject", "no words"],
+)
+def test_questions_are_removed_from_a_text(text: str, question: str, stated: str) -> None:
+    """The statements of a text remain."""
+    assert stated == remove_questions(text, question)

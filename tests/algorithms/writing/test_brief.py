@@ -7,13 +7,11 @@ import pytest
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import split_words
 from tenure.algorithms.writing.brief import (
-    MAX_PIECE_CHARACTERS,
     MAX_WORDS,
     NOT_CERTAIN,
     BriefPart,
     PartBrief,
     build_brief,
-    split_pieces,
 )
 from tests.support.passages import passage
 from tests.support.worlds import encode
@@ -28,26 +26,6 @@ def brief(question: str, *passages: Passage, focus: tuple[str, ...] = ()) -> Par
 
 def texts(found: PartBrief) -> list[list[str]]:
     return [[claim.text for claim in block.claims] for block in found.excerpts]
-
-
-def test_a_passage_is_split_by_its_form() -> None:
-    """Sentences, items, rows and code are pieces; each paragraph, list, table and code has its own number."""
-    text = "One is here. Two is here:\n\n- An item\n- Another\n\n| a | b |\n| 1 | 2 |\n\n    x = 1\n\n    y = 2\n\nEnd."
-    pieces = split_pieces(passage(text))
-
-    assert [(piece.part, piece.block) for piece in pieces] == [
-        *(("paragraph", 1), ("sentence", 1), ("item", 2), ("item", 2)),
-        *(("row", 3), ("row", 3), ("code", 4), ("paragraph", 5)),
-    ]
-    assert all(text[piece.start : piece.end] == piece.text for piece in pieces)
-    assert pieces[6].text == "    x = 1\n\n    y = 2"
-
-
-def test_a_long_line_is_cut_between_words() -> None:
-    """A data line does not become an excerpt of any length."""
-    (piece,) = split_pieces(passage("word " * 2000))
-
-    assert len(piece.text) <= MAX_PIECE_CHARACTERS and piece.text.endswith("word")
 
 
 def test_an_excerpt_is_verbatim_and_marks_the_answer() -> None:
@@ -135,7 +113,10 @@ def test_a_computed_result_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("question", "answer"),
-    [("When was the Guild of Bakers founded?", "1848"), ("How was the Guild of Bakers founded?", None)],
+    [
+        ("When was the Guild of Bakers founded?", "1848"),
+        ("How was the Guild of Bakers founded?", None),
+    ],
 )
 def test_a_short_answer_is_given_only_if_it_is_certain(question: str, answer: str | None) -> None:
     """A date is the short answer to a question about it, with the citation of its whole sentence."""
@@ -171,3 +152,55 @@ def test_the_end_of_a_chain_comes_first() -> None:
     assert texts(found) == [[miller.text], [guild.text]] and found.chain == ("Guild of Bakers", "Ada Miller")
     lines = [claim.text for block in found.blocks for claim in block.claims if claim.kind == "lead_in"]
     assert lines == ["The answer is at the end of: Guild of Bakers → Ada Miller"]
+
+
+def test_a_passage_that_repeats_the_question_is_no_answer() -> None:
+    """The words of the question in a command, a list or a heading prove nothing; a question heads what follows it."""
+    command = passage('    start "How does rye bread rise?" --id rye\n', "command", title="Rye bread")
+    entry = passage("- How does rye bread rise?\n- Why is bread baked?", "entries", title="Contents of rye bread")
+    states = passage("Rye bread rises with a sourdough.", "sourdough", title="Sourdough")
+    answered = passage("How does rye bread rise? A sourdough lifts rye.", "asked", title="Questions")
+
+    assert texts(brief("How does rye bread rise?", command, entry, states)) == [[states.text]]
+    assert texts(brief("how does rye bread rise", command, states)) == [[states.text]]
+    (block,) = brief("How does rye bread rise?", answered).excerpts
+    assert [claim.answers for claim in block.claims] == [False, True]
+
+
+def test_a_sentence_that_only_refers_to_a_page_is_no_answer() -> None:
+    """Of two sentences on the subject, the one that states something is marked and comes first."""
+    referral = passage("See the page on rye bread.", "referral", title="Rye bread")
+    states = passage("Rye bread rises with a sourdough.", "sourdough", title="Sourdough")
+
+    assert texts(brief("How does rye bread rise?", referral, states)) == [[states.text]]
+
+
+def test_a_paragraph_that_two_pages_share_is_shown_once() -> None:
+    """Pages on several versions repeat sentences, and a repetition takes no place of another excerpt."""
+    shared = "Rye bread rises with a sourdough."
+    pages = [passage(f"Version {n} is here. {shared}", f"version {n}", title="News") for n in range(3)]
+
+    assert texts(brief("How does rye bread rise?", *pages)) == [["Version 0 is here.", shared]]
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_certain"),
+    [
+        ("When does rye bread rise?", "Rye bread does rise when it is warm.", False),
+        ("When does rye bread rise?", "Rye bread does rise since 1848.", True),
+        ("Why does rye bread rise when the sour dough is warm?", "Rye bread does rise.", False),
+        ("Why does rye bread rise?", "Rye bread does rise.", True),
+    ],
+    ids=["no date", "date", "words of the question are missing", "all words"],
+)
+def test_an_answer_is_certain_only_with_what_is_asked_for(question: str, text: str, is_certain: bool) -> None:
+    """A date has to be stated where one is asked for, and one passage has to contain the words of the question."""
+    assert brief(question, passage(text)).is_certain is is_certain
+
+
+def test_code_comes_with_the_sentence_before_it() -> None:
+    """An excerpt whose answer refers to the code before it does not begin with this code."""
+    text = f"{FILLER * 6}\n\nMix the flour first.\n\n    mix rye\n\nThis makes rye bread rise.\n\n{FILLER * 6}"
+    (shown,) = texts(brief("How does rye bread rise?", passage(text)))
+
+    assert shown[:3] == ["Mix the flour first.", "mix rye", "This makes rye bread rise."]

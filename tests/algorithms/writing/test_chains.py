@@ -1,11 +1,12 @@
 """Tests of chains of passages."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from tenure.algorithms.text.sentences import stem_words
-from tenure.algorithms.writing.chains import Chain, ChainPassage, SentencePosition, find_chain
+from tenure.algorithms.writing.chains import Chain, ChainPassage, SentencePosition, find_chains
 
 DUNE = ChainPassage("Dune (novel)", ["Dune is a novel by Frank Herbert.", "It sold millions of copies."])
 HERBERT = ChainPassage("Frank Herbert", ["He was an American writer.", "He was born in Tacoma."])
@@ -14,7 +15,7 @@ OTHER = ChainPassage("Dune Messiah", ["Dune Messiah is a novel by Frank Herbert.
 
 
 def chain(question: str, *passages: ChainPassage) -> Chain | None:
-    """Find a chain; a sentence with five sixths of the words of a question, its title included, scores 1."""
+    """Find the chain that answers; a sentence whose words, with its title, are five sixths of the question scores 1."""
 
     def score(asked: str, places: Sequence[SentencePosition]) -> list[float]:
         wanted = set(stem_words(asked))
@@ -22,7 +23,8 @@ def chain(question: str, *passages: ChainPassage) -> Chain | None:
         return [1.2 * len(wanted.intersection(stem_words(text))) / len(wanted) for text in texts]
 
     places = [[(n, number) for number in range(len(one.sentences))] for n, one in enumerate(passages)]
-    return find_chain(question, passages, [score(question, own) for own in places], score)
+    found = find_chains(question, passages, [score(question, own) for own in places], score)
+    return next((one for one in found if one.answers), None)
 
 
 def test_a_name_leads_to_the_answer() -> None:
@@ -62,3 +64,12 @@ def test_the_answer_is_nearest_to_the_question_word() -> None:
     found = chain("Where is the Gila monster found in the land of the party of Sergio Tolento?", monsters, politician)
 
     assert found is not None and found.passages == (1, 0)
+
+
+def test_common_words_with_capitals_lead_nowhere() -> None:
+    """The words of a heading that a passage also writes in small letters are no name."""
+    flags = ChainPassage("Feature flags", ["Feature flags of Dune precede the Deprecated Features."])
+    page = ChainPassage("Deprecated Features", ["Some deprecated features were removed once."])
+
+    assert chain("Which features of Dune were removed?", flags, page) is None
+    assert chain("Which features of Dune were removed?", flags, replace(page, sentences=["They were removed."]))

@@ -1,0 +1,24 @@
+"""Tests of the pieces of passages."""
+
+from tenure.algorithms.writing.pieces import MAX_PIECE_CHARACTERS, split_pieces
+from tests.support.passages import passage
+
+
+def test_a_passage_is_split_by_its_form() -> None:
+    """Sentences, items, rows and code are pieces; each paragraph, list, table and code has its own number."""
+    text = "One is here. Two is here:\n\n- An item\n- Another\n\n| a | b |\n| 1 | 2 |\n\n    x = 1\n\n    y = 2\n\nEnd."
+    pieces = split_pieces(passage(text))
+
+    assert [(piece.part, piece.block) for piece in pieces] == [
+        *(("paragraph", 1), ("sentence", 1), ("item", 2), ("item", 2)),
+        *(("row", 3), ("row", 3), ("code", 4), ("paragraph", 5)),
+    ]
+    assert all(text[piece.start : piece.end] == piece.text for piece in pieces)
+    assert pieces[6].text == "    x = 1\n\n    y = 2"
+
+
+def test_a_long_line_is_cut_between_words() -> None:
+    """A data line does not become an excerpt of any length."""
+    (piece,) = split_pieces(passage("word " * 2000))
+
+    assert len(piece.text) <= MAX_PIECE_CHARACTERS and piece.text.endswith("word")
