@@ -6,8 +6,8 @@ warms the worker up and reads the documents. Further watchers are processes of `
 of a local stack: to client and worker it is a cluster.
 
 The Temporal server itself counts the actions: its metric `action` has a label for each kind that Temporal Cloud bills,
-heartbeats and queries among them. Counted are also the history events of the whole tree of workflows, the versions of
-LanceDB tables that were committed, and the processor time of worker and server.
+heartbeats and queries among them. Counted are also the history events of the whole tree of workflows by kind, the
+versions of LanceDB tables that were committed, and the processor time of worker and server.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,12 @@ from typing import Any, Final, NamedTuple
 from unittest.mock import patch
 
 import lancedb
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from benchmarks.load import count_events, read_seconds, settle
+from benchmarks.load import read_seconds, settle
 from benchmarks.model_cost import QUESTIONS
 from benchmarks.start import environment, find_free_ports, run_worker
 from benchmarks.support.columns import format_columns
@@ -62,7 +64,7 @@ class State(NamedTuple):
 
     actions: Counter[str]
     workflows: int
-    events: int
+    events: Counter[str]
     commits: Counter[str]
     worker_seconds: float
     server_seconds: float
@@ -100,6 +102,7 @@ def measure(effort: str, latency: float, home: Path, *, watchers: int = 0, memor
             seconds, after = time.monotonic() - began, asyncio.run(_read_state(stack))
         calls = sum(bool(entry.schema_name) for entry in model.billed[known:])
     actions, commits = after.actions - before.actions, after.commits - before.commits
+    events = after.events - before.events
     return {
         "effort": effort,
         "latency_s": latency,
@@ -107,7 +110,8 @@ def measure(effort: str, latency: float, home: Path, *, watchers: int = 0, memor
         "calls": calls,
         "run_s": round(seconds, 1),
         "workflows": after.workflows - before.workflows,
-        "events": after.events - before.events,
+        "events": events.total(),
+        **{f"events_{name}": count for name, count in events.most_common()},
         "actions": actions.total(),
         **{f"action_{name}": count for name, count in sorted(actions.items())},
         "commits": commits.total(),
@@ -174,11 +178,41 @@ async def _read_state(stack: Stack) -> State:
     tables = lancedb.connect(settings.knowledge_uri)
     return State(
         count_actions(await asyncio.to_thread(_read_metrics, stack.metrics_port)),
-        *await count_events(client),
+        *await _count_events(client),
         Counter({name: tables.open_table(name).version for name in tables.list_tables(limit=1000).tables}),
         read_seconds(stack.worker),
         read_seconds(stack.server),
     )
+
+
+async def _count_events(client: Client) -> tuple[int, Counter[str]]:
+    """Return the number of ended workflows, and of their history events by kind."""
+    ended = [found async for found in client.list_workflows("ExecutionStatus != 'Running'")]
+    kinds = Counter[str]()
+    for found in ended:
+        history = await client.get_workflow_handle(found.id, run_id=found.run_id).fetch_history()
+        kinds.update(list_event_kinds(history.events))
+    return len(ended), kinds
+
+
+def list_event_kinds(events: Iterable[HistoryEvent]) -> Iterator[str]:
+    """Yield the kind of each event of a history: the activity or signal that it belongs to, or its type."""
+    names: dict[int, str] = {}
+    for event in events:
+        kind = EventType.Name(event.event_type).removeprefix("EVENT_TYPE_").lower()
+        fields: Any = getattr(event, str(event.WhichOneof("attributes")))
+        if kind == "activity_task_scheduled":
+            names[event.event_id] = f"activity_{fields.activity_type.name}"
+        elif kind == "signal_external_workflow_execution_initiated":
+            names[event.event_id] = f"signal_{fields.signal_name}_sent"
+        if kind.startswith("activity_task") or "external_workflow" in kind:
+            start = getattr(fields, "scheduled_event_id", 0) or getattr(fields, "initiated_event_id", 0)
+            yield names[start or event.event_id]
+        elif kind == "workflow_execution_signaled":
+            yield f"signal_{fields.signal_name}_received"
+        else:
+            grouped = ("workflow_task", "timer", "child_workflow")
+            yield next((f"{group}s" for group in grouped if group in kind), kind)
 
 
 def _read_metrics(port: int) -> str:

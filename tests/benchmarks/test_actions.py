@@ -3,7 +3,8 @@
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.actions import count_actions, measure
+from benchmarks.actions import count_actions, list_event_kinds, measure
+from tests.histories.storage import find_recording, read_recording
 from tests.support.tiers import exhaustive
 
 _METRICS = """
@@ -19,6 +20,17 @@ service_requests{namespace="default",operation="QueryWorkflow",service_name="fro
 def test_actions_are_counted_by_kind_in_the_namespace_of_the_runs() -> None:
     """Counters of one kind are added up; those of the server's own namespace and of other metrics are left out."""
     assert count_actions(_METRICS) == Counter(QueryWorkflow=3, StartTimer=5)
+
+
+def test_events_are_counted_by_the_activity_or_signal_that_they_belong_to() -> None:
+    """Every event of a recorded run has a kind, and those of an activity have its name."""
+    histories = read_recording(find_recording("cycles"))
+    kinds = Counter(kind for history in histories for kind in list_event_kinds(history.events))
+
+    assert kinds.total() == sum(len(history.events) for history in histories)
+    assert kinds["activity_planner"] == 3 * 3
+    assert kinds["signal_record_cycle_sent"] == 2 * kinds["signal_record_cycle_received"] == 2 * 2
+    assert kinds["workflow_tasks"] % 3 == 0 and kinds["child_workflows"] > 0
 
 
 @exhaustive
