@@ -68,6 +68,12 @@ def translate_errors() -> Iterator[None]:
         raise ApplicationError(str(error), type=KNOWLEDGE_REFUSED, non_retryable=not passing) from error
 
 
+def is_last_attempt() -> bool:
+    """Return whether an activity is not tried again if it fails now."""
+    info = activity.info()
+    return info.retry_policy is not None and 0 < info.retry_policy.maximum_attempts <= info.attempt
+
+
 def raise_model_error(error: ModelError) -> NoReturn:
     """Raise the translation of an error of the model layer.
 

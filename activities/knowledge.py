@@ -1,11 +1,14 @@
 """Ingest documents, search passages and manage corpora of the knowledge base."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Final
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.errors import PATH_MISSING, PATH_REFUSED, translate_errors
+from activities.errors import PATH_MISSING, PATH_REFUSED, is_last_attempt, translate_errors
 from activities.heartbeat import HeartbeatThread
 from activities.ownership import is_readable
 from activities.passages import load_existing_passages
@@ -29,7 +32,13 @@ from tenure.contracts.evidence.disputes import (
     SourceStandingReply,
     SourceStandingRequest,
 )
-from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import (
+    FailedSearch,
+    SearchBatchReply,
+    SearchBatchRequest,
+    SearchReply,
+    SearchRequest,
+)
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.web import ReadPagesReply, ReadPagesRequest
 from tenure.contracts.research.dossier import Dossier, DossierRequest
@@ -40,6 +49,9 @@ from tenure.knowledge.store.excerpts import read_stored_passages
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
+
+MAX_SEARCH_THREADS: Final = 4
+"""Searches of a batch that are executed at the same time."""
 
 
 class KnowledgeActivities:
@@ -88,10 +100,19 @@ class KnowledgeActivities:
             return self._knowledge.corpora.fork(request, heartbeat.update, activity.is_cancelled)
 
     @activity.defn
-    def search_passages(self, request: SearchRequest) -> SearchReply:
-        """Search for passages."""
-        with translate_errors(), HeartbeatThread():
-            return self._knowledge.retrieval.search(request)
+    def search_passages(self, request: SearchBatchRequest) -> SearchBatchReply:
+        """Search for passages; a search that fails permanently loses only its own result."""
+        with HeartbeatThread(), ThreadPoolExecutor(MAX_SEARCH_THREADS, "search") as threads:
+            running = [threads.submit(copy_context().run, self._search, search) for search in request.searches]
+            return _build_reply([search.result() for search in running])
+
+    def _search(self, request: SearchRequest) -> SearchReply | Exception:
+        """Return the passages of one search, or its error."""
+        try:
+            with translate_errors():
+                return self._knowledge.retrieval.search(request)
+        except Exception as error:
+            return error
 
     @activity.defn
     def analyze_candidates(self, request: AnalysisRequest) -> AnalysisReply:
@@ -155,3 +176,28 @@ class KnowledgeActivities:
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)
+
+
+def _build_reply(found: Sequence[SearchReply | Exception]) -> SearchBatchReply:
+    """Return the results of a batch in which at least one search has succeeded.
+
+    Raises:
+        Exception: the first error that another attempt may not have, else the first one if all searches failed.
+    """
+    errors = [error for error in found if isinstance(error, Exception)]
+    passing = [error for error in errors if not _is_permanent(error)]
+    if passing and not is_last_attempt():
+        raise passing[0]
+    if len(errors) == len(found):
+        raise errors[0]
+    return SearchBatchReply(replies=tuple(_describe_error(one) if isinstance(one, Exception) else one for one in found))
+
+
+def _is_permanent(error: Exception) -> bool:
+    return isinstance(error, ApplicationError) and error.non_retryable
+
+
+def _describe_error(error: Exception) -> FailedSearch:
+    if isinstance(error, ApplicationError):
+        return FailedSearch(type=error.type or "", message=error.message)
+    return FailedSearch(type=type(error).__name__, message=str(error))

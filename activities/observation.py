@@ -22,6 +22,7 @@ from activities.ownership import OWNER_REFUSED
 from activities.sandbox import SANDBOX_FAILED, SANDBOX_MISSING
 from activities.web import SEARCH_UNAVAILABLE
 from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.evidence.passages import FailedSearch, SearchBatchReply
 from tenure.contracts.evidence.web import FetchReply, ReadPagesReply, WebSearchReply
 from tenure.contracts.run.role_calls import RoleReply
 from tenure.contracts.sandbox import SandboxOutcome
@@ -179,6 +180,13 @@ class ActivityObserver(ActivityInboundInterceptor):
                     count(WEB_SEARCHES, outcome.provider, outcome.status)
             case SandboxOutcome():
                 count(SANDBOX_VERDICTS, reply.verdict)
+            case SearchBatchReply():
+                self._count_failed_searches(name, reply)
+
+    def _count_failed_searches(self, name: str, reply: SearchBatchReply) -> None:
+        for failed in reply.replies:
+            if isinstance(failed, FailedSearch):
+                self._recorder.count(ACTIVITY_FAILURES, name, failed.type if failed.type in KNOWN_ERRORS else "other")
 
     def _count_call(self, role: str, reply: RoleReply[Any]) -> None:
         count = self._recorder.count

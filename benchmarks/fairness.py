@@ -31,7 +31,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from benchmarks.start import environment
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import SearchBatchReply, SearchBatchRequest, SearchReply, SearchRequest
 from tenure.settings import Settings
 from tenure.temporal.connection import connect
 from tests.support.temporal_server import run_temporal_server
@@ -149,8 +149,9 @@ class OneSearch:
     async def run(self, request: SearchRequest) -> int:
         """Return the number of passages."""
         options = ACTIVITY_OPTIONS["search_passages"]
-        reply = await workflow.execute_activity("search_passages", request, result_type=SearchReply, **options)
-        return len(reply.passages)
+        batch = SearchBatchRequest(searches=(request,))
+        reply = await workflow.execute_activity("search_passages", batch, result_type=SearchBatchReply, **options)
+        return sum(len(found.passages) for found in reply.replies if isinstance(found, SearchReply))
 
 
 def measure_searches(ingestions: Sequence[int], home: Path) -> dict[str, float]:

@@ -48,7 +48,7 @@ class RoundsWorkflow(ControllableWorkflow):
         """Ask as often as wanted; return how many passages every question rested on."""
         clients = ActivityClients(self)
         request = SearchRequest(query=rounds.question, corpora=(rounds.corpus,), k=rounds.passages)
-        evidence = await clients.knowledge.search(request, 0.0, summary=rounds.question)
+        evidence = await clients.knowledge.search(request, 0.0)
         claims = tuple(Claim(text=f"{rounds.question} It depends ({n}).") for n in range(12))
         for number in range(rounds.first, rounds.first + rounds.count):
             await clients.models.ask(

@@ -1,11 +1,13 @@
 """Knowledge activities on a small knowledge base in memory."""
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import ActivityEnvironment
 
@@ -23,7 +25,13 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     StoreStats,
 )
-from tenure.contracts.evidence.passages import SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import (
+    FailedSearch,
+    SearchBatchReply,
+    SearchBatchRequest,
+    SearchReply,
+    SearchRequest,
+)
 from tenure.document_roots import DocumentRoots
 from tenure.knowledge.store.errors import (
     CommitConflict,
@@ -41,6 +49,7 @@ from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
 SEARCH = SearchRequest(query="How is bread made?", corpora=("kitchen",), k=2)
+SEARCHES = SearchBatchRequest(searches=(SEARCH,))
 STATS = tuple(
     CorpusStats(corpus=name, sources=1, chunks=3, characters=9, embedding_model="m", updated_at="2026-01-01T00:00:00Z")
     for name in ("kitchen", "cellar")
@@ -91,14 +100,75 @@ def on(knowledge: MemoryKnowledge) -> KnowledgeActivities:
     return KnowledgeActivities(knowledge, EVERYWHERE)  # type: ignore[arg-type]
 
 
+class Moody(MemoryKnowledge):
+    """A knowledge base that raises an error for queries that have one."""
+
+    def __init__(self, errors: Mapping[str, Exception]) -> None:
+        super().__init__(dict(KITCHEN))
+        self.errors = errors
+
+    def search(self, request: SearchRequest) -> SearchReply:
+        if request.query in self.errors:
+            raise self.errors[request.query]
+        return super().search(request)
+
+
+def search_all(knowledge: MemoryKnowledge, *queries: str, attempt: int = 1) -> SearchBatchReply:
+    """Execute searches at an attempt of an activity that has three."""
+    environment = ActivityEnvironment()
+    environment.info = dataclasses.replace(
+        environment.info, attempt=attempt, retry_policy=RetryPolicy(maximum_attempts=3)
+    )
+    searches = tuple(SEARCH.model_copy(update={"query": query}) for query in queries)
+    reply: SearchBatchReply = environment.run(on(knowledge).search_passages, SearchBatchRequest(searches=searches))
+    return reply
+
+
 def test_search_returns_passages() -> None:
-    """The activity passes the request and the reply through unchanged."""
+    """The activity passes every request and every reply through unchanged, in their order."""
     knowledge = MemoryKnowledge(dict(KITCHEN))
+    queries = ["How is bread made?", "How is cheese made?", "How is bread made?"]
 
-    found: SearchReply = ActivityEnvironment().run(on(knowledge).search_passages, SEARCH)
+    found = search_all(knowledge, *queries)
 
-    assert knowledge.searches == [SEARCH]
-    assert [passage.source for passage in found.passages] == ["bread", "bread"]
+    assert sorted(search.query for search in knowledge.searches) == sorted(queries)
+    assert found.replies == tuple(MemoryKnowledge(dict(KITCHEN)).search(replace_query(query)) for query in queries)
+
+
+def replace_query(query: str) -> SearchRequest:
+    return SEARCH.model_copy(update={"query": query})
+
+
+def test_a_search_that_fails_permanently_keeps_the_results_of_the_others() -> None:
+    """The reply has the reason in the place of the search that the knowledge base refuses."""
+    found = search_all(Moody({"rye": InvalidSearch("rye is refused")}), "bread", "rye", "cheese")
+
+    first, refused, last = found.replies
+    assert isinstance(first, SearchReply) and isinstance(last, SearchReply)
+    assert refused == FailedSearch(type=KNOWLEDGE_REFUSED, message="rye is refused")
+
+
+@pytest.mark.parametrize("error", [StoreUnreachable("s3://b", "no bucket"), ValueError("a bug")])
+def test_a_search_that_may_succeed_later_is_tried_again(error: Exception) -> None:
+    """The whole batch is, until its last attempt, which keeps what the other searches have found."""
+    knowledge = Moody({"rye": error, "oats": InvalidSearch("oats are refused")})
+    with pytest.raises(type(error) if isinstance(error, ValueError) else ApplicationError) as caught:
+        search_all(knowledge, "oats", "rye", "bread", attempt=2)
+    found = search_all(knowledge, "oats", "rye", "bread", attempt=3)
+
+    assert str(error) in str(caught.value)
+    assert [isinstance(one, SearchReply) for one in found.replies] == [False, False, True]
+    failed = found.replies[1]
+    assert isinstance(failed, FailedSearch) and failed.message == str(error)
+
+
+def test_a_batch_without_any_result_fails() -> None:
+    """One search, or several that all fail, end in the error of the first, as any other activity does."""
+    knowledge = Moody({"rye": InvalidSearch("rye is refused"), "oats": InvalidSearch("oats are refused")})
+    with pytest.raises(ApplicationError, match="rye is refused") as caught:
+        search_all(knowledge, "rye", "oats")
+
+    assert (caught.value.type, caught.value.non_retryable) == (KNOWLEDGE_REFUSED, True)
 
 
 def test_ingestion_reports_its_progress() -> None:
@@ -163,7 +233,7 @@ def test_embedding_reports_its_progress() -> None:
 @pytest.mark.parametrize("error", [*PASSING, *LASTING])
 @pytest.mark.parametrize(
     ("method", "request_"),
-    [("search_passages", SEARCH), ("ingest_corpus", INGEST), ("manage_corpora", CorpusRequest(action="list"))],
+    [("search_passages", SEARCHES), ("ingest_corpus", INGEST), ("manage_corpora", CorpusRequest(action="list"))],
 )
 def test_transient_refusals_are_retryable(error: KnowledgeError, method: str, request_: object) -> None:
     """Conflicts and torn tables are retried; a wrong request is not."""
@@ -178,7 +248,7 @@ def test_unavailable_rerank_endpoint_is_retried() -> None:
     """An unavailable server behind a search is retried after the delay that it requests."""
     error = TransportError("ranker:80 answered 503: busy", status=503, retry_after=3)
     with pytest.raises(ApplicationError, match="ranker:80") as caught:
-        ActivityEnvironment().run(on(Refusing(error)).search_passages, SEARCH)
+        ActivityEnvironment().run(on(Refusing(error)).search_passages, SEARCHES)
 
     assert (caught.value.type, caught.value.non_retryable) == (MODEL_UNAVAILABLE, False)
     assert caught.value.next_retry_delay == timedelta(seconds=3)

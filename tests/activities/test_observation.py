@@ -12,9 +12,10 @@ from temporalio.exceptions import CancelledError as ActivityCancelled
 from temporalio.testing import ActivityEnvironment
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
-from activities.errors import MODEL_REJECTED, MODEL_UNAVAILABLE
+from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED, MODEL_UNAVAILABLE
 from activities.observation import CONTEXT_HEADER, ActivityObserver, RunContext, classify_error, decode_context
 from tenure.contracts.evidence.corpora import IngestReport
+from tenure.contracts.evidence.passages import FailedSearch, SearchBatchReply, SearchReply
 from tenure.contracts.evidence.web import (
     FetchedPage,
     FetchReply,
@@ -137,6 +138,8 @@ async def test_replies_of_other_activities_are_counted() -> None:
     outcome = ProviderOutcome(provider="brave", status="answered")
     searched, _ = await observe(WebSearchReply(outcomes=(outcome,)), "search_web")
     tested, _ = await observe(SandboxOutcome(verdict="timeout"), "run_tests")
+    failed = (FailedSearch(type=KNOWLEDGE_REFUSED, message="x"), FailedSearch(type="ValueError", message="x"))
+    looked, _ = await observe(SearchBatchReply(replies=(SearchReply(passages=()), *failed)), "search_passages")
 
     assert ingested.get(INGESTED_CHUNKS, "files") == 9
     assert [ingested.get(INGESTED_FILES, one) for one in ("added", "unchanged", "skipped")] == [2, 5, 1]
@@ -145,6 +148,8 @@ async def test_replies_of_other_activities_are_counted() -> None:
     assert [fetched.get(CACHE_LOOKUPS, "pages", one) for one in ("hit", "miss")] == [2, 1]
     assert searched.get(WEB_SEARCHES, "brave", "answered") == 1
     assert tested.get(SANDBOX_VERDICTS, "timeout") == 1
+    kinds = (KNOWLEDGE_REFUSED, "other")
+    assert [looked.get(ACTIVITY_FAILURES, "search_passages", kind) for kind in kinds] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class SearchSession:
             sources=(step.read_passage.source,) if step.read_passage else (),
             mode=step.search_mode or DEFAULT_SEARCH_MODE,
         )
-        passages = await self.clients.knowledge.search(request, limits.min_relevance, summary=query.text)
+        passages = await self.clients.knowledge.search(request, limits.min_relevance)
         return tuple(passage for passage in passages if passage.chunk not in self.known)[: query.k]
 
     def add_results(

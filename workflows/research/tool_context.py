@@ -230,7 +230,7 @@ class ToolContext:
             sources=sources,
         )
         found = await self.clients.knowledge.search(
-            request, limits.min_relevance, summary=query, browse=browse, keep_mode=mode is not None
+            request, limits.min_relevance, browse=browse, keep_mode=mode is not None
         )
         return await self.observe_passages(found, query, preface=preface)
 
@@ -240,7 +240,7 @@ class ToolContext:
         for filters in ((Filter(field="title", equals=title),), ()):
             request = SearchRequest(query=title, corpora=self.task.corpora, k=1, filters=filters)
             found = await self.clients.knowledge.search(
-                request, -1.0 if filters else limits.min_relevance, summary=title, browse=False
+                request, -1.0 if filters else limits.min_relevance, browse=False
             )
             if found:
                 return found[0]
@@ -249,7 +249,7 @@ class ToolContext:
     async def search_document(self, passage: PassageRef, query: str, k: int) -> tuple[PassageRef, ...]:
         """Search the document of a passage; return the passage itself if nothing else is relevant."""
         request = SearchRequest(query=query, corpora=self.task.corpora, k=k, sources=(passage.source,))
-        found = await self.clients.knowledge.search(request, self.task.limits.min_relevance, summary=query)
+        found = await self.clients.knowledge.search(request, self.task.limits.min_relevance)
         return found or (passage,)
 
     async def answer_from(self, passages: tuple[PassageRef, ...], question: str) -> Observation:

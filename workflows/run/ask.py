@@ -142,7 +142,7 @@ class AskWorkflow(ControllableWorkflow):
         request = SearchRequest(
             query=query, corpora=self.request.corpora, k=PASSAGES_PER_SEARCH, max_per_source=limits.max_per_source
         )
-        return await self.clients.knowledge.search(request, limits.min_relevance, summary=query)
+        return await self.clients.knowledge.search(request, limits.min_relevance)
 
     async def _write_answer(self, evidence: tuple[PassageRef, ...]) -> Draft:
         """Write the answer and remove claims that its sources do not support."""

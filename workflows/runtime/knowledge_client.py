@@ -1,12 +1,23 @@
-"""Search the knowledge base and query tables within the run's budget of searches."""
+"""Search the knowledge base and query tables within the run's budget of searches.
+
+All searches that a workflow makes at the same moment are executed by one activity, since each activity costs several
+history events.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
 
 from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, RetryState
 
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.model_client import ModelClient
+from workflows.runtime.optional_step import get_step_limit
 from workflows.runtime.web_client import WebClient
 
 with workflow.unsafe.imports_passed_through():
@@ -15,14 +26,111 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.usage import add_search
     from tenure.algorithms.retrieval.evidence_selection import select_evidence
     from tenure.algorithms.retrieval.reranking import complete_ranking
+    from tenure.algorithms.retrieval.search_batches import split_searches
     from tenure.contracts.evidence.computing import TableFileReply, TableFileRequest
-    from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.evidence.passages import (
+        FailedSearch,
+        PassageRef,
+        SearchBatchRequest,
+        SearchReply,
+        SearchRequest,
+    )
     from tenure.contracts.evidence.rerank import RerankOptions
     from tenure.contracts.evidence.tables import QueryReply, QueryRequest
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import RunLimits
     from tenure.roles.retrieval import reranker
     from tenure.roles.retrieval.reranker import RerankerInput
+
+ReplyFuture = asyncio.Future["SearchReply"]
+"""Result of a search, for the coroutine that waits for it."""
+
+
+@dataclass
+class _Batch:
+    """Searches that wait for the end of the current moment."""
+
+    task: asyncio.Task[None]
+    """Executes them."""
+    searches: list[tuple[SearchRequest, ReplyFuture]] = field(default_factory=list)
+    """The searches and their results."""
+
+
+class SearchBatches:
+    """Searches of one workflow: those of the same moment are executed by one activity."""
+
+    def __init__(self) -> None:
+        """Start without any search."""
+        # Searches of steps with different limits are executed by different activities.
+        self._open: dict[timedelta | None, _Batch] = {}
+
+    async def search(self, request: SearchRequest) -> SearchReply:
+        """Return the passages of a search that is executed with all others of this moment.
+
+        Raises:
+            ActivityError: the search has failed permanently.
+        """
+        limit = get_step_limit()
+        if limit not in self._open:
+            self._open[limit] = _Batch(asyncio.create_task(self._execute(limit)))
+        batch = self._open[limit]
+        reply: ReplyFuture = asyncio.get_running_loop().create_future()
+        batch.searches.append((request, reply))
+        try:
+            return await reply
+        except asyncio.CancelledError:
+            if all(other.cancelled() for _, other in batch.searches):
+                batch.task.cancel()
+                if self._open.get(limit) is batch:
+                    del self._open[limit]
+            raise
+
+    async def _execute(self, limit: timedelta | None) -> None:
+        """Wait until no coroutine adds a search any more, and execute them."""
+        searches, known = self._open[limit].searches, 0
+        while known < len(searches):
+            known = len(searches)
+            await workflow.wait_condition(lambda: True)  # all coroutines that can continue go first
+        del self._open[limit]
+        wanted = [(request, reply) for request, reply in searches if not reply.done()]
+        replies = iter([reply for _, reply in wanted])
+        batches = split_searches([request for request, _ in wanted])
+        await asyncio.gather(*(_execute_batch(batch, [next(replies) for _ in batch]) for batch in batches))
+
+
+async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[ReplyFuture]) -> None:
+    """Execute searches by one activity, and give each waiting coroutine its result."""
+    summary = "; ".join(search.query for search in searches)
+    request = SearchBatchRequest(searches=tuple(searches))
+    try:
+        found = await execute_activity(KnowledgeActivities.search_passages, request, summary=summary)
+    except ActivityError as error:
+        for reply in replies:
+            if not reply.done():
+                reply.set_exception(error)
+        return
+    for reply, result in zip(replies, found.replies, strict=True):
+        if reply.done():
+            continue
+        if isinstance(result, FailedSearch):
+            reply.set_exception(_build_error(result))
+        else:
+            reply.set_result(result)
+
+
+def _build_error(failed: FailedSearch) -> ActivityError:
+    """Return the error of one search of an activity that has executed the others."""
+    error = ActivityError(
+        "Search failed",
+        scheduled_event_id=0,
+        started_event_id=0,
+        identity="",
+        activity_type=KnowledgeActivities.search_passages.__name__,
+        activity_id="",
+        retry_state=RetryState.NON_RETRYABLE_FAILURE,
+    )
+    error.__cause__ = ApplicationError(failed.message, type=failed.type, non_retryable=True)
+    return error
 
 
 class KnowledgeClient:
@@ -44,13 +152,13 @@ class KnowledgeClient:
         self._record = record
         self._models = models
         self._web = web
+        self._batches = SearchBatches()
 
     async def search(
         self,
         request: SearchRequest,
         min_relevance: float,
         *,
-        summary: str,
         browse: bool = True,
         keep_mode: bool = False,
     ) -> tuple[PassageRef, ...]:
@@ -70,7 +178,7 @@ class KnowledgeClient:
         filters = (*self._limits.filters, *request.filters)
         mode = request.mode if keep_mode else self._limits.search_mode or request.mode
         complete = request.model_copy(update={"rerank": rerank, "filters": filters, "mode": mode})
-        reply = await execute_activity(KnowledgeActivities.search_passages, complete, summary=summary)
+        reply = await self._batches.search(complete)
         self._record.usage = add_search(self._record.usage, reply.embedded_share, lacks_links=reply.lacks_links)
         return await self._rerank_listwise(request.query, select_evidence(reply.passages, min_relevance))
 

@@ -52,9 +52,14 @@ async def run_optional_step(
         _limit.set(outer)
 
 
+def get_step_limit() -> timedelta | None:
+    """Return the limit of the optional step that is being run; None for no optional step."""
+    return _limit.get()
+
+
 def limit_by_step(options: ActivityConfig) -> ActivityConfig:
     """Return the options of an activity, with the limit of the optional step that starts it."""
-    limit = _limit.get()
+    limit = get_step_limit()
     if limit is None:
         return options
     total = options.get("schedule_to_close_timeout") or limit

@@ -189,3 +189,26 @@ class SearchReply(Contract):
     """Share of the searched chunks that had a vector before the search."""
     lacks_links: bool = False
     """Whether a search along links found none to follow and ranked the passages as `hybrid` does."""
+
+
+class SearchBatchRequest(Contract):
+    """Searches that a workflow makes at the same moment."""
+
+    searches: tuple[SearchRequest, ...]
+    """The searches."""
+
+
+class FailedSearch(Contract):
+    """A search of a batch that failed permanently."""
+
+    type: str
+    """Type of the error."""
+    message: str
+    """Reason of the failure."""
+
+
+class SearchBatchReply(Contract):
+    """Results of a batch of searches."""
+
+    replies: tuple[SearchReply | FailedSearch, ...]
+    """Result of each search, in the order of the request."""

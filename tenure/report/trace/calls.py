@@ -34,6 +34,23 @@ def list_calls(histories: Sequence[RecordedHistory]) -> tuple[TracedCall, ...]:
     return tuple(sorted(calls, key=lambda call: call.at))
 
 
+def split_search_batches(history: RecordedHistory) -> RecordedHistory:
+    """Return a history in which each search of a batch is a call of its own."""
+    events = (one for event in history.recorded_events for one in _split_batch(event))
+    return history.model_copy(update={"recorded_events": tuple(events)})
+
+
+def _split_batch(event: RecordedEvent) -> Iterator[RecordedEvent]:
+    if event.kind != "call" or event.name != "search_passages":
+        yield event
+        return
+    searches = event.input["searches"]
+    replies = event.result["replies"] if event.result else [None] * len(searches)
+    for search, reply in zip(searches, replies, strict=True):
+        failed = {"result": None, "failure": reply["message"]} if reply and "message" in reply else {"result": reply}
+        yield event.model_copy(update={"input": search, **failed})
+
+
 def _list_part(history: RecordedHistory) -> Iterator[TracedCall]:
     part = _PARTS[history.type](history.input)
     for event in history.recorded_events:

@@ -55,7 +55,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, StepProgress, TaskMode
 from tenure.contracts.sandbox import SandboxOutcome
-from tenure.report.trace.calls import list_calls
+from tenure.report.trace.calls import list_calls, split_search_batches
 
 C = TypeVar("C", bound=Contract)
 
@@ -117,6 +117,7 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
     Args:
         histories: the run's history first, then those of the workflows it started.
     """
+    histories = [split_search_batches(history) for history in histories]
     run, *others = histories
     by_type = {history.type: history for history in others}
     coding = by_type.get("CodingWorkflow")

@@ -2,7 +2,8 @@
 
 from datetime import datetime
 
-from tenure.report.trace.calls import list_calls
+from tenure.contracts.research.trace import RecordedEvent, RecordedHistory
+from tenure.report.trace.calls import list_calls, split_search_batches
 from tests.histories.recorded import told
 
 
@@ -35,3 +36,31 @@ async def test_programs_have_a_kind_of_their_own() -> None:
 
     assert {call.part for call in calls} == {"run", "program"}
     assert {"model", "program"} <= {call.kind for call in calls}
+
+
+def test_each_search_of_a_batch_is_a_call() -> None:
+    """A batch has the bars of its searches, and a failed search has its reason."""
+    found = {"passages": [], "embedded_share": 1.0, "lacks_links": False}
+    event = RecordedEvent(
+        kind="call",
+        name="search_passages",
+        at="2026-01-01T10:00:00+00:00",
+        ended_at="2026-01-01T10:00:01+00:00",
+        input={"searches": [{"query": "bread"}, {"query": "rye"}]},
+        result={"replies": [found, {"type": "KnowledgeRefused", "message": "rye is refused"}]},
+    )
+    running = event.model_copy(update={"result": None, "ended_at": ""})
+    history = RecordedHistory(
+        workflow="r", type="SpiralWorkflow", started_at="", input=None, recorded_events=(event, running)
+    )
+    split = split_search_batches(history)
+
+    assert [one.input["query"] for one in split.recorded_events] == ["bread", "rye"] * 2
+    assert [one.result for one in split.recorded_events] == [found, None, None, None]
+    calls = list_calls([split])
+    assert [(call.kind, call.failure) for call in calls] == [
+        ("search", ""),
+        ("search", "rye is refused"),
+        ("search", ""),
+        ("search", ""),
+    ]

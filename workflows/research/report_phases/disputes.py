@@ -147,7 +147,6 @@ async def _search(context: ReportContext, dispute: Dispute, number: int) -> tupl
             max_per_source=MAX_PASSAGES_PER_SOURCE,
         ),
         limits.min_relevance,
-        summary=dispute.query,
     )
     is_denied = context.clients.record.usage.searches == searches
     return "the budget allowed no further search" if is_denied else passages

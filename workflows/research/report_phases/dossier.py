@@ -121,7 +121,6 @@ async def _search(context: ReportContext, query: str, k: int, hypothetical_answe
             max_per_source=limits.max_per_source,
         ),
         limits.min_relevance,
-        summary=query,
     )
 
 

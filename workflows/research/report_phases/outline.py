@@ -137,7 +137,6 @@ async def _search(context: ReportContext, query: str) -> tuple[PassageRef, ...]:
             max_per_source=limits.max_per_source,
         ),
         limits.min_relevance,
-        summary=query,
     )
 
 

@@ -35,9 +35,7 @@ async def verify_claim(context: ToolContext, arguments: VerifyClaimArguments) ->
     """Search for a claim and check it against what is found; only a claim that no sentence states needs a model."""
     limits = context.task.limits
     request = SearchRequest(query=arguments.claim, corpora=context.task.corpora, k=MAX_PASSAGES, max_per_source=2)
-    passages = await context.clients.knowledge.search(
-        request, limits.min_relevance, summary=arguments.claim, browse=False
-    )
+    passages = await context.clients.knowledge.search(request, limits.min_relevance, browse=False)
     if not passages:
         return Observation(problem="no passage was found for this: it can be neither supported nor refuted")
     cited = await context.clients.execute_activity(
