@@ -169,6 +169,7 @@ class SpiralWorkflow(ControllableWorkflow):
             "state": self._state_for_next_cycle().model_copy(update=costs),
             "feedback": tuple(self.feedback_items),
             "control": self.control,
+            "progress": None,
         }
         workflow.continue_as_new(self.loop.request.model_copy(update=changes))
 

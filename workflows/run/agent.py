@@ -520,7 +520,7 @@ class AgentWorkflow(InteractiveRun):
         await self._take_progress(checkpoint.progress)
 
     async def _take_progress(self, update: ProgressUpdate | None) -> None:
-        """Record the progress of a child workflow and of its own children, and display it."""
+        """Record the progress of a child workflow and of the others that it delivers, and display it."""
         if update is None or not self.is_delegated:
             return
         for part in (*update.parts, update):
@@ -528,9 +528,8 @@ class AgentWorkflow(InteractiveRun):
             if part.ended:
                 self.run_budget.settle(part.reporter, self.parts.usages[part.reporter])
         self._publish(**self.parts.list_changes(update, self.status.progress.topics))
-        if update.expected is not None:
-            usage, for_writing = self.parts.usages[update.reporter], bool(update.for_writing)
-            await self.run_budget.announce(update.reporter, usage, update.expected, for_writing=for_writing)
+        for part in (*update.parts, update):
+            await self.run_budget.announce(part, self.parts.usages)
         await self.run_budget.check()
 
     @workflow.signal

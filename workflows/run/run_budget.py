@@ -24,6 +24,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
     from tenure.algorithms.research.effort import choose_effort, choose_effort_bounds, compute_unasked_amounts
+    from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest, BudgetResource
     from tenure.contracts.run.control import BudgetBounds, BudgetRevision
     from tenure.contracts.run.limit_fields import Complexity
@@ -76,12 +77,13 @@ class RunBudget:
             await self._exhaust(grant.exhausted)
         return grant
 
-    async def announce(self, reporter: str, usage: Usage, expected: BudgetAmounts, *, for_writing: bool) -> None:
+    async def announce(self, update: ProgressUpdate, usages: Mapping[str, Usage]) -> None:
         """Record what started calls of a workflow are expected to use of an effort; too much exhausts the budget."""
-        if not self._run.control.budget_revision.by_effort:
-            return  # People have limited the run meanwhile, and the workflow will request what it needs.
-        self.account = self.account.announce(reporter, compute_used_amounts(usage), expected)
-        exceeded = self.account.find_exceeded(for_writing=for_writing)
+        if update.expected is None or not self._run.control.budget_revision.by_effort:
+            return  # If people have limited the run meanwhile, the workflow will request what it needs.
+        used = compute_used_amounts(usages[update.reporter])
+        self.account = self.account.announce(update.reporter, used, update.expected)
+        exceeded = self.account.find_exceeded(for_writing=bool(update.for_writing))
         if exceeded is not None:
             await self._exhaust(exceeded)
 

@@ -63,10 +63,10 @@ class ActivityClients:
             self.progress if run else None,
         )
         self.models = ModelClient(workflow_, limits, self.lease, self.record, self.progress)
-        self.web = WebClient(workflow_, limits.web, self.record, question) if limits.web else None
+        self.web = WebClient(workflow_, limits.web, self.record, self.progress, question) if limits.web else None
         self.knowledge = KnowledgeClient(workflow_, limits, self.lease, self.record, self.models, self.web)
-        self.mcp = McpClient(workflow_, limits)
-        self.sandbox = SandboxClient(workflow_, limits)
+        self.mcp = McpClient(workflow_, limits, self.progress)
+        self.sandbox = SandboxClient(workflow_, limits, self.progress)
 
     def restore(self, usage: WorkflowUsage, remaining: BudgetAmounts, request_count: int) -> None:
         """Continue with the usage and the lease of this workflow's previous history."""

@@ -4,6 +4,7 @@ from temporalio import workflow
 
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from activities.mcp import McpActivities
@@ -21,10 +22,11 @@ with workflow.unsafe.imports_passed_through():
 class McpClient:
     """Client for servers of the Model Context Protocol."""
 
-    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits) -> None:
-        """Use the servers that `limits` names."""
+    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits, progress: ProgressReporter) -> None:
+        """Use the servers that `limits` names, and report with `progress` before a call."""
         self._workflow = workflow_
         self._servers = limits.mcp
+        self._progress = progress
 
     async def list_tools(self) -> McpToolsReply:
         """Return the tools and resources of all servers of the run."""
@@ -40,7 +42,8 @@ class McpClient:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
         summary = f"{request.server}: {request.tool}"
-        answer = await execute_activity(McpActivities.call_mcp_tool, request, summary=summary)
+        with self._progress.track_long_step():
+            answer = await execute_activity(McpActivities.call_mcp_tool, request, summary=summary)
         if answer.problem:
             return McpCallReply(problem=answer.problem)
         stored = McpStoreRequest(**dict(request), text=answer.text)
@@ -51,6 +54,6 @@ class McpClient:
         if request.server not in self._servers:
             return McpCallReply(problem=f"this run may not use the server {request.server!r}")
         await self._workflow.wait_while_paused()
-        return await execute_activity(
-            McpActivities.read_mcp_resource, request, summary=f"{request.server}: {request.uri}"
-        )
+        summary = f"{request.server}: {request.uri}"
+        with self._progress.track_long_step():
+            return await execute_activity(McpActivities.read_mcp_resource, request, summary=summary)

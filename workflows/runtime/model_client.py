@@ -6,7 +6,7 @@ so that the report can say so.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 from temporalio import workflow
@@ -106,9 +106,8 @@ class ModelClient:
             language=self._limits.language,
             fresh=self._limits.fresh,
         )
-        if not by_rule:
-            self._progress.send_soon()
-        reply = await self._execute(role, request, summary)
+        with nullcontext() if by_rule else self._progress.track_long_step():
+            reply = await self._execute(role, request, summary)
         if reserved is not None and limits.has_model_budget:
             self._lease.release(reserved, budget.compute_used_amounts(add_call(Usage(), "", reply)), revision)
         return reply.output

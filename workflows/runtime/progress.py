@@ -1,14 +1,16 @@
 """Report the progress of a child workflow to its run.
 
-Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: until a call
-of a model begins, which takes long, or for two seconds. A child sends at most one message every two seconds, fewer if
-the server or the workers are busy, and the last news are part of its result. A server accepts a limited number of
-signals for one run, 10,000 by default. A run that receives a flood of signals receives none of its children afterwards:
-they continue without it, and its report says so.
+Every message costs events in two histories and workflow tasks on both sides, so news wait for each other: until a long
+step begins, such as a call of a model, and for two seconds during one. Timers cost events as well, so none runs between
+long steps. A child sends at most one message every two seconds, fewer if the server or the workers are busy,
+and the last news are part of its result. A server accepts a limited number of signals for one run, 10,000 by default. A
+run that receives a flood of signals receives none of its children afterwards: they continue without it, and its report
+says so.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +19,7 @@ from temporalio import workflow
 from workflows.runtime.control import send_signal
 
 with workflow.unsafe.imports_passed_through():
-    from tenure.algorithms.control.progress import compute_pause, merge_updates
+    from tenure.algorithms.control.progress import MAX_PAUSE, compute_pause, merge_updates
     from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import WorkflowUsage
@@ -47,11 +49,11 @@ class ProgressReporter:
         self._usage = usage
         self._holds_budget = holds_budget
         self._waiting: list[ProgressUpdate] = []
-        self._waiting_since = workflow.now()
+        self._long_steps = 0
         self._task: asyncio.Task[None] | None = None
-        self._is_urgent = False
         self._sending = asyncio.Lock()
-        self._last_sent = workflow.now()
+        # The first long step begins with a message.
+        self._last_sent = workflow.now() - MAX_PAUSE
         self._delay = timedelta()
         self.ended_parts: dict[str, WorkflowUsage] = {}
         """Usage of the child's own children that have ended, by their ids."""
@@ -65,8 +67,18 @@ class ProgressReporter:
     def report(self, **news: Any) -> None:
         """Report fields of a `ProgressUpdate`, which are sent with everything else that is reported until then."""
         self._add(**news)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._send_later())
+        if self._long_steps:
+            self._send_later(workflow.now())
+
+    @contextmanager
+    def track_long_step(self) -> Iterator[None]:
+        """Send the news because a step begins that may take long, and those that are reported while it is executed."""
+        self._long_steps += 1
+        self._send_later(self._last_sent)
+        try:
+            yield
+        finally:
+            self._long_steps -= 1
 
     def report_end_of(self, child: ProgressUpdate | None) -> None:
         """Report the last progress of a child that has ended."""
@@ -80,18 +92,10 @@ class ProgressReporter:
                 is_full_outline=child.is_full_outline,
             )
 
-    def send_soon(self) -> None:
-        """Send the news without a further wait because a call begins, unless a message was sent just now."""
-        self._is_urgent = bool(self._waiting) and workflow.now() >= self._last_sent + compute_pause(self._delay)
-
     async def send(self) -> None:
         """Send immediately what was reported, and wait until the run has received it."""
         async with self._sending:
             await self._send_first(len(self._waiting))
-
-    async def wait_until_received(self) -> None:
-        """Wait until the run has received what was reported, so that the news of a new child arrive after it."""
-        await self.send()
 
     async def read_unsent(self) -> ProgressUpdate | None:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
@@ -118,31 +122,34 @@ class ProgressReporter:
     def _add(self, **news: Any) -> None:
         update = ProgressUpdate(reporter=workflow.info().workflow_id, **news)
         merged = merge_updates(self._waiting[-1], update) if self._waiting else None
-        if not self._waiting:
-            self._waiting_since = workflow.now()
         if merged is None:
             self._waiting.append(update)
         else:
             self._waiting[-1] = merged
 
     async def _send_first(self, count: int) -> None:
-        self._is_urgent = False
         for _ in range(count):
             await self._signal(self._waiting.pop(0))
 
-    async def _send_later(self) -> None:
-        while self._waiting:
-            until = self._waiting_since + compute_pause(self._delay)
-            if self._is_urgent or until <= workflow.now():
+    def _send_later(self, since: datetime) -> None:
+        """Start to send the news some time after a moment, unless that has started."""
+        if self._waiting and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._send_during_step(since))
+
+    async def _send_during_step(self, since: datetime) -> None:
+        while self._waiting and self._long_steps:
+            until = since + compute_pause(self._delay)
+            if until <= workflow.now():
                 await self.send()
+                since = self._last_sent
             else:
                 await self._wait(until)
 
     async def _wait(self, until: datetime) -> None:
-        """Wait for the time of the next message, unless it is sent earlier; measure how late the wait ends."""
+        """Wait for the time of the next message, unless it is not needed any more; measure how late the wait ends."""
         try:
             await workflow.wait_condition(
-                lambda: self._is_urgent or not self._waiting,
+                lambda: not (self._waiting and self._long_steps),
                 timeout=until - workflow.now(),
                 timeout_summary="until the next progress",
             )

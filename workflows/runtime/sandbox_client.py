@@ -7,6 +7,7 @@ from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from activities.sandbox import SandboxActivities
@@ -21,10 +22,11 @@ CHECK_ATTEMPTS = 3
 class SandboxClient:
     """Client for the sandbox."""
 
-    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits) -> None:
-        """Wait for a worker with a sandbox as long as `limits` allows."""
+    def __init__(self, workflow_: ControllableWorkflow, limits: RunLimits, progress: ProgressReporter) -> None:
+        """Wait for a worker with a sandbox as long as `limits` allows, and report with `progress` before a program."""
         self._workflow = workflow_
         self._limits = limits
+        self._progress = progress
 
     async def check(self, max_wait: float | None = None) -> SandboxSelfTest | None:
         """Return the result of the sandbox's self-test, or None if no worker has a sandbox.
@@ -53,25 +55,28 @@ class SandboxClient:
         """Test a program."""
         await self._workflow.wait_while_paused()
         timeout = _attempt_timeout(request.test_run.limits.wall_seconds)
-        return await execute_activity(
-            SandboxActivities.run_tests, request, summary=summary, start_to_close_timeout=timeout
-        )
+        with self._progress.track_long_step():
+            return await execute_activity(
+                SandboxActivities.run_tests, request, summary=summary, start_to_close_timeout=timeout
+            )
 
     async def run_program(self, request: ProgramRequest, *, summary: str) -> SandboxOutcome:
         """Run a program."""
         await self._workflow.wait_while_paused()
         timeout = _attempt_timeout(request.program.limits.wall_seconds)
-        return await execute_activity(
-            SandboxActivities.run_program, request, summary=summary, start_to_close_timeout=timeout
-        )
+        with self._progress.track_long_step():
+            return await execute_activity(
+                SandboxActivities.run_program, request, summary=summary, start_to_close_timeout=timeout
+            )
 
     async def repair_program(self, request: RepairRequest, *, summary: str) -> RepairReply:
         """Search for a small edit that makes a program pass its tests."""
         await self._workflow.wait_while_paused()
         timeout = _attempt_timeout(request.seconds + 2 * request.limits.wall_seconds)
-        return await execute_activity(
-            SandboxActivities.repair_program, request, summary=summary, start_to_close_timeout=timeout
-        )
+        with self._progress.track_long_step():
+            return await execute_activity(
+                SandboxActivities.repair_program, request, summary=summary, start_to_close_timeout=timeout
+            )
 
 
 def _attempt_timeout(wall_seconds: float) -> timedelta:

@@ -13,6 +13,7 @@ from workflows.runtime.activity_options import execute_activity
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
+from workflows.runtime.progress import ProgressReporter
 
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
@@ -58,12 +59,18 @@ class WebClient:
     """Client for the web."""
 
     def __init__(
-        self, workflow_: ControllableWorkflow, scope: WebScope, record: CallRecord, question: str = ""
+        self,
+        workflow_: ControllableWorkflow,
+        scope: WebScope,
+        record: CallRecord,
+        progress: ProgressReporter,
+        question: str = "",
     ) -> None:
-        """Read pages within `scope`, for the `question` of a person, and count them in `record`."""
+        """Read pages within `scope`, for the `question` of a person; count them in `record`, and report progress."""
         self._workflow = workflow_
         self._scope = scope
         self._record = record
+        self._progress = progress
         self._question = question
         self._queries: set[str] = set()
         self._urls: set[str] = set()
@@ -94,8 +101,9 @@ class WebClient:
         if query in self._queries or self._workflow.is_finishing:
             return
         self._queries.add(query)
-        found = await self._search(query)
-        fetched = await self._fetch([hit for hit in found.hits if hit.url not in self._urls], query)
+        with self._progress.track_long_step():
+            found = await self._search(query)
+            fetched = await self._fetch([hit for hit in found.hits if hit.url not in self._urls], query)
         request = ReadPagesRequest(
             corpus=self._scope.corpus,
             query=query,
@@ -115,7 +123,8 @@ class WebClient:
         if problem := self._find_violation(url):
             return PageRead(problem=problem)
         fetch = self._build_fetch((url,))
-        reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=url)
+        with self._progress.track_long_step():
+            reply = await execute_activity(WebActivities.fetch_pages, fetch, summary=url)
         (page,) = reply.pages
         if page.status not in CACHED_STATUSES:
             return PageRead(problem=f"{url} could not be read: {page.note}")

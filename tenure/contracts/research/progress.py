@@ -41,4 +41,4 @@ class ProgressUpdate(Contract):
     for_writing: bool | None = None
     """Whether these calls write the report, for which a part of the budget is held back; None without news."""
     parts: tuple["ProgressUpdate", ...] = ()
-    """Last progress of its own children that have ended."""
+    """Progress of others that the message delivers: of its own children that have ended, or of its parent."""

@@ -479,6 +479,8 @@ class SpiralRequest(Contract):
     """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     state: SpiralState | None = None
     """State of earlier cycles; None at the start."""
+    progress: ProgressUpdate | None = None
+    """News of the parent that the first message of the loop delivers; None if there are none."""
 
 
 class SpiralResult(Contract):

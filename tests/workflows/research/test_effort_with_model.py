@@ -14,6 +14,7 @@ from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
 from tenure.roles.report_markdown import GAPS_HEADING
 from tenure.roles.writing.report_reviewer import LAST_TASK
+from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.support.tiers import slow
 from tests.support.worlds import (
@@ -41,6 +42,8 @@ pytestmark = slow
 
 QUESTION = "How are bread and cheese made?"
 PATIENCE = 100
+MAX_EVENTS = 225
+"""History events of a moderate run and its children without the archive: three runs had 193, 198 and 204."""
 PASTRY = Source(uri="kitchen/pastry.md", title="Pastry", text="A proofing drawer holds exactly 26 degrees.")
 WARMTH = "temperature of a proofing drawer in degrees"
 PASSAGE = re.compile(r'<passage n="(\d+)"[^>]*>\n(.*?)\n</passage>', re.DOTALL)
@@ -169,6 +172,30 @@ async def test_a_moderate_question_has_one_plan_and_one_review(serving: Serving)
     assert "Plan cycle 2 of at most 2" in planner and KITCHEN["bread"].text.split("\n")[0] in planner
     assert chat.count("report_writer") == chat.count("report_reviewer") == 1
     assert result.decisions[-1] == "Ended after 1 generation of the report: no critique was left."
+
+
+async def test_a_moderate_run_has_few_events(serving: Serving) -> None:
+    """Searches of one moment are one activity, and the research loop delivers the news of the report that starts it."""
+    tasks = (search("Which mould is in blue cheese?", "Cheese"), search("How long does the dough rise?"))
+    chat, knowledge = ScriptedChat(story(planner=says(plans(*tasks)))), MemoryKnowledge(KITCHEN)
+    async with serving(chat, knowledge) as stage:
+        run = await stage.start(build_request(effort="moderate"))
+        await asyncio.wait_for(run.result(), PATIENCE)
+        histories = await read_histories(ServerHistories(stage.client), run.id)
+        parts = [await stage.client.get_workflow_handle(part.workflow).describe() for part in histories]
+
+    assert sum(part.history_length for part in parts) <= MAX_EVENTS
+    main, research, spiral = histories
+    batches = [
+        [len(one.input["searches"]) for one in part.recorded_events if one.name == "search_passages"]
+        for part in histories
+    ]
+    assert sum(map(sum, batches)) == len(knowledge.searches)
+    assert [len(part) for part in batches] == [1, 1, 2], batches
+    assert (spiral.input["progress"]["reporter"], spiral.input["progress"]["phase"]) == (research.workflow, "research")
+    assert spiral.input["progress"]["usage"]["calls"] == 1
+    received = [one.name for one in main.recorded_events if one.kind == "signal_received"]
+    assert len(received) <= 4, received
 
 
 async def test_a_complex_question_is_decided_by_each_plan(serving: Serving) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from temporalio import workflow
 from temporalio.client import WorkflowHistory
@@ -30,7 +31,7 @@ class Reporting:
 
     @workflow.run
     async def run(self, run: str, lines: list[str]) -> ProgressUpdate | None:
-        reporter = ProgressReporter(run, WorkflowUsage)
+        reporter, step = ProgressReporter(run, WorkflowUsage), ExitStack()
         for line in lines:
             if line == "sleep":
                 await workflow.sleep(2.5)
@@ -38,8 +39,11 @@ class Reporting:
                 await workflow.wait_condition(lambda: self.is_heard)
             elif line == "send":
                 await reporter.send()
-            elif line == "call":
-                reporter.send_soon()
+            elif line == "begin":
+                step.enter_context(reporter.track_long_step())
+                await asyncio.sleep(0)
+            elif line == "end":
+                step.close()
             elif line == "expect":
                 reporter.expected = BudgetAmounts(calls=1)
             elif line == "fail":
@@ -48,6 +52,7 @@ class Reporting:
             else:
                 reporter.report(last=line)
                 await asyncio.sleep(0)
+        step.close()
         last = await reporter.finish(cycle=7)
         if last is not None and not reporter.is_received:
             return last.model_copy(update={"last": "not received"})
@@ -99,6 +104,11 @@ def has_sent(history: WorkflowHistory) -> bool:
     )
 
 
+def count_timers(history: WorkflowHistory) -> int:
+    """Return the number of timers that a child has started."""
+    return sum(event.HasField("timer_started_event_attributes") for event in history.events)
+
+
 async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvironment) -> None:
     """A child that ends soon sends no message: its result has the newest of what it has reported."""
     heard, last, history = await play(server, ["reading", "writing"], 0)
@@ -109,27 +119,34 @@ async def test_news_of_a_short_child_are_part_of_its_result(server: WorkflowEnvi
     assert not has_sent(history)
 
 
-async def test_news_wait_for_two_seconds(server: WorkflowEnvironment) -> None:
+async def test_news_wait_for_two_seconds_during_a_long_step(server: WorkflowEnvironment) -> None:
     """All news of two seconds make one message, and the next ones wait again."""
-    heard, last, _ = await play(server, ["reading", "writing", "wait", "checking"], 1)
+    heard, last, _ = await play(server, ["begin", "reading", "writing", "wait", "checking"], 1)
 
     assert [update.last for update in heard] == ["writing"]
     assert last is not None and last.last == "checking"
 
 
-async def test_news_do_not_wait_during_a_call(server: WorkflowEnvironment) -> None:
-    """All news are sent without a timer when a call begins, and later ones wait again."""
-    heard, last, history = await play(server, ["sleep", "reading", "writing", "call", "wait", "checking"], 1)
+async def test_a_long_step_begins_with_the_news(server: WorkflowEnvironment) -> None:
+    """All news are sent without a timer when a call begins, and later ones wait for the next."""
+    heard, last, history = await play(server, ["reading", "writing", "begin", "wait", "end", "checking"], 1)
 
     assert [update.last for update in heard] == ["writing"]
     assert last is not None and last.last == "checking"
-    started = [event for event in history.events if event.HasField("timer_started_event_attributes")]
-    assert len(started) <= 2  # that of the sleep, and perhaps one for the news that the result delivers
+    assert count_timers(history) == 0
 
 
-async def test_a_call_soon_after_a_message_sends_nothing(server: WorkflowEnvironment) -> None:
-    """The news of a call that begins within two seconds of the last message are part of the result."""
-    heard, last, _ = await play(server, ["sleep", "reading", "send", "writing", "call"], 1)
+async def test_news_between_long_steps_start_no_timer(server: WorkflowEnvironment) -> None:
+    """Short steps such as searches send nothing, however many of them follow each other."""
+    heard, last, history = await play(server, ["reading", "sleep", "writing"], 0)
+
+    assert heard == [] and last is not None and last.last == "writing"
+    assert count_timers(history) == 1 and not has_sent(history)  # that of the sleep
+
+
+async def test_a_short_step_soon_after_a_message_sends_nothing(server: WorkflowEnvironment) -> None:
+    """The news of a call that begins and ends within two seconds of the last message are part of the result."""
+    heard, last, _ = await play(server, ["reading", "send", "writing", "begin", "end"], 1)
 
     assert [update.last for update in heard] == ["reading"]
     assert last is not None and last.last == "writing"
@@ -146,7 +163,7 @@ async def test_news_wait_longer_if_workers_are_late(server: WorkflowEnvironment)
 
     async with serve():
         child = await server.client.start_workflow(
-            Reporting.run, args=["nobody", ["reading", "sleep"]], id=name, task_queue=name
+            Reporting.run, args=["nobody", ["begin", "reading", "sleep"]], id=name, task_queue=name
         )
         await wait_for_event(child, lambda event: event.HasField("timer_started_event_attributes"))
     await wait_for_event(child, lambda event: event.HasField("timer_fired_event_attributes"))

@@ -218,7 +218,8 @@ async def _run_subagent(loop: ResearchLoop, request: SubagentRequest, child_id: 
     parent = loop.parent
     try:
         child = await parent.start_child(child_id, SubagentWorkflow.run, request, child_id, request.step.query)
-        result: SubagentResult = await child
+        with loop.clients.progress.track_long_step():
+            result: SubagentResult = await child
     finally:
         parent.children.pop(child_id, None)
     loop.clients.progress.report_end_of(result.progress)

@@ -43,6 +43,8 @@ class ResearchLoop:
         self.searched_tasks: list[CompletedTask] = []
         self.completed_searches: list[CompletedSearch] = []
         self.steps: tuple[StepProgress, ...] = ()
+        if request.progress:
+            self.clients.progress.report(parts=(request.progress,))
         self.end_reason = ""
         """Reason of the planner to end; empty while it wants another cycle."""
 

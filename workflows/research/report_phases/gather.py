@@ -17,11 +17,13 @@ async def gather(context: ReportContext) -> None:
     """Run the research loop, which may change the outline."""
     context.report_progress("research")
     request, parent = context.request, context.parent
-    await context.clients.progress.wait_until_received()
+    spiral_request = _build_request(context).model_copy(
+        update={"progress": await context.clients.progress.read_unsent()}
+    )
     child = await parent.start_child(
         SPIRAL,
         SpiralWorkflow.run,
-        _build_request(context),
+        spiral_request,
         f"{request.run}/spiral",
         request.question,
         len(request.feedback),
