@@ -94,11 +94,11 @@ def measure(effort: str, latency: float, home: Path, *, watchers: int = 0, memor
             run_worker(around, "--make-current") as stack.worker,
         ):
             model.begin(warm_up, "simple")
-            _start(warm_up, "simple", around, "--no-memory")
+            _start("warm-up", warm_up, "simple", around, "--no-memory")
             before = asyncio.run(_read_state(stack))
             model.begin(question, effort)
             model.latency, known, began = latency, len(model.billed), time.monotonic()
-            _start(question, effort, around, "--memory" if memory else "--no-memory", watchers=watchers)
+            _start("measured", question, effort, around, "--memory" if memory else "--no-memory", watchers=watchers)
             seconds, after = time.monotonic() - began, asyncio.run(_read_state(stack))
         calls = sum(bool(entry.schema_name) for entry in model.billed[known:])
     actions, commits = after.actions - before.actions, after.commits - before.commits
@@ -121,13 +121,12 @@ def measure(effort: str, latency: float, home: Path, *, watchers: int = 0, memor
     }
 
 
-def _start(question: str, effort: str, around: Mapping[str, str], memory: str, *, watchers: int = 0) -> None:
-    """Answer a question with `client.py start` while others watch.
+def _start(run: str, question: str, effort: str, around: Mapping[str, str], memory: str, *, watchers: int = 0) -> None:
+    """Answer a question with `client.py start`, in a run of this id, while others watch.
 
     Raises:
         RuntimeError: the run did not end in a report.
     """
-    run = f"benchmark-{effort}"
     command = (*_CLIENT, "start", question, "--docs", str(_ROOT / "docs"), "--effort", effort, memory, "--id", run)
     quiet = {"stdout": subprocess.DEVNULL, "env": dict(around)}
     with subprocess.Popen([*command, "--json"], stderr=subprocess.PIPE, text=True, **quiet) as starting:  # type: ignore[call-overload]
