@@ -134,10 +134,10 @@ class ProgressReporter:
     def _send_later(self, since: datetime) -> None:
         """Start to send the news some time after a moment, unless that has started."""
         if self._waiting and (self._task is None or self._task.done()):
-            self._task = asyncio.create_task(self._send_during_step(since))
+            self._task = asyncio.create_task(self._send_in_time(since))
 
-    async def _send_during_step(self, since: datetime) -> None:
-        while self._waiting and self._long_steps:
+    async def _send_in_time(self, since: datetime) -> None:
+        while self._waiting:
             until = since + compute_pause(self._delay)
             if until <= workflow.now():
                 await self.send()
@@ -146,10 +146,10 @@ class ProgressReporter:
                 await self._wait(until)
 
     async def _wait(self, until: datetime) -> None:
-        """Wait for the time of the next message, unless it is not needed any more; measure how late the wait ends."""
+        """Wait for the time of the next message, unless it is sent earlier; measure how late the wait ends."""
         try:
             await workflow.wait_condition(
-                lambda: not (self._waiting and self._long_steps),
+                lambda: not self._waiting,
                 timeout=until - workflow.now(),
                 timeout_summary="until the next progress",
             )
