@@ -23,10 +23,10 @@ from workflows.runtime.web_client import WebClient
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.tables import TableActivities
+    from tenure.algorithms.control.search_batches import split_searches
     from tenure.algorithms.control.usage import add_search
     from tenure.algorithms.retrieval.evidence_selection import select_evidence
     from tenure.algorithms.retrieval.reranking import complete_ranking
-    from tenure.algorithms.retrieval.search_batches import split_searches
     from tenure.contracts.evidence.computing import TableFileReply, TableFileRequest
     from tenure.contracts.evidence.passages import (
         FailedSearch,

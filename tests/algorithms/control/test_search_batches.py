@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.retrieval.search_batches import MAX_CHARACTERS, MAX_SEARCHES, split_searches
+from tenure.algorithms.control.search_batches import MAX_CHARACTERS, MAX_SEARCHES, split_searches
 from tenure.contracts.evidence.passages import PassageRef, SearchBatchReply, SearchBatchRequest, SearchReply
 from tenure.contracts.evidence.passages import SearchRequest as Search
 
