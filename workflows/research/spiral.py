@@ -181,7 +181,7 @@ class SpiralWorkflow(ControllableWorkflow):
             information_gains=state.information_gains,
             strategy_outcomes=state.strategy_outcomes,
             positions=state.positions,
-            computed=state.computed,
+            decisive=state.decisive,
             queries=rank_productive_queries(state.executed),
             decisions=state.decisions,
             notes=(*state.notes, *research_state.list_open_points(state)),

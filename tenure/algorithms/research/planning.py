@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 
 from tenure.algorithms.control.feedback import match_headings
+from tenure.algorithms.retrieval.evidence_selection import is_computed
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.passages import PassageRef
@@ -45,6 +46,9 @@ STEP_KINDS: Mapping[ActionKind, PlanStepKind] = {
 """Actions that become steps, with the type of the step."""
 SEARCH_KINDS: frozenset[PlanStepKind] = frozenset(("search", "read"))
 """Steps that search; all others work on the results of earlier steps with a tool."""
+MAX_RESULT_TASKS = 2
+"""Maximum number of tasks of a cycle that analyze, compare or calculate: each asks the model once more, and the planner
+and the writer read the passages anyway."""
 NEEDED_RESULTS: Mapping[PlanStepKind, str] = {"analyze": "analyzed", "compare": "compared", "calculate": "calculated"}
 """Steps that need the results of others or a finding, each with the word for its rejection."""
 
@@ -86,7 +90,7 @@ def validate_plan(
     Args:
         actions: actions that the planner proposes.
         state: research state.
-        max_searches: maximum number of searches of the cycle, and of tasks with the results of searches.
+        max_searches: maximum number of searches of the cycle.
         max_topics: maximum number of topics in the outline.
         findings: passages that the planner was shown; READ and ANALYZE name them by number, from 1.
     """
@@ -115,7 +119,8 @@ def _list_needed_searches(actions: Sequence[PlannedAction], state: SpiralState) 
 
     Their searches are made again even if an earlier run has made them, since only their results can be calculated with.
     """
-    calculations = [] if state.computed else [action for action in actions if action.action == "CALCULATE"]
+    is_later = any(is_computed(passage) for passages in state.decisive.values() for passage in passages)
+    calculations = [] if is_later else [action for action in actions if action.action == "CALCULATE"]
     return frozenset(name for action in calculations for name in action.depends_on)
 
 
@@ -190,9 +195,11 @@ def _add_step(
         plan.rejections.append(f"finding {action.passage} was not read further: there is no such finding")
     elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
         plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
-    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= max_searches:
+    elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= (
+        limit := max_searches if kind in SEARCH_KINDS else MAX_RESULT_TASKS
+    ):
         what = "searches" if kind in SEARCH_KINDS else "tasks with the results of searches"
-        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {max_searches} {what}")
+        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {limit} {what}")
     else:
         number = len(plan.steps) + 1
         plan.steps.append(

@@ -40,6 +40,8 @@ MAX_FALLBACK_REASONS = 40
 """Maximum number of fallback records, each of a role and a reason."""
 MAX_PASSAGES, MAX_PASSAGES_PER_TOPIC = 264, 48
 """Maximum number of passages of all topics together, and of one topic; the fewer topics, the more passages of each."""
+REQUESTED_PASSAGES = 2
+"""Best passages of each task that a model has requested which the dossier receives before those of the outline."""
 MAX_LINKED_SHARE = 0.5
 """Maximum share of a topic's passages that are reserved for passages reached through links."""
 MAX_NEW_FINDINGS = 8
@@ -152,12 +154,19 @@ def rename_query(state: SpiralState, planned: str, query: str) -> SpiralState:
     return state.model_copy(update={"executed": tuple(executed)})
 
 
-def record_computed(state: SpiralState, topic: str, result: SubagentResult) -> SpiralState:
-    """Add the passages that the tools of a task have computed to those of its topic."""
-    passages = [candidate.passage for candidate in result.candidates if is_computed(candidate.passage)]
+def record_decisive(state: SpiralState, topic: str, result: SubagentResult, *, is_requested: bool) -> SpiralState:
+    """Add the decisive passages of a task to those of its topic: computed and cited ones, and the best.
+
+    The best are those of a task that a model has requested since it missed them. Their relevance to the topic as a
+    whole is often low: in a run by hand the answers to four such requests did not reach the writer.
+    """
+    best = result.candidates[:REQUESTED_PASSAGES] if is_requested else ()
+    named = (one for one in result.candidates if one.is_cited or is_computed(one.passage))
+    passages = {candidate.passage.chunk: candidate.passage for candidate in (*named, *best)}
     if not passages:
         return state
-    return state.model_copy(update={"computed": {**state.computed, topic: (*state.computed.get(topic, ()), *passages)}})
+    known = {passage.chunk: passage for passage in state.decisive.get(topic, ())}
+    return state.model_copy(update={"decisive": {**state.decisive, topic: tuple((known | passages).values())}})
 
 
 def compute_tool_share(state: SpiralState, effort: ResearchEffort) -> int | None:

@@ -239,7 +239,7 @@ def order_across_sources(found: Sequence[Sequence[PassageRef]], per_source: int)
 
 
 def order_part_passages(
-    computed: Sequence[PassageRef],
+    decisive: Sequence[PassageRef],
     direct: Sequence[PassageRef],
     researched: Sequence[PassageRef],
     others: Sequence[PassageRef],
@@ -249,12 +249,12 @@ def order_part_passages(
     Research finds the later documents of a chain, which resemble the question least.
 
     Args:
-        computed: results of queries and calculations.
+        decisive: results of queries and calculations, and what the planner has asked for.
         direct: passages of the search for the part's question itself, best first.
         researched: passages that the research has accepted for the topic, best first.
         others: passages of other searches, best first.
     """
-    leading = (*computed, *direct[:LEADING_PASSAGES], *researched[:LEADING_PASSAGES])
+    leading = (*decisive, *direct[:LEADING_PASSAGES], *researched[:LEADING_PASSAGES])
     return interleave_passages([(*leading, *interleave_passages([direct, others, researched]))])
 
 

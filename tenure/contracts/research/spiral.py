@@ -428,8 +428,8 @@ class SpiralState(Contract):
     """Results of the retrieval strategies."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions, in the order in which they were first searched for."""
-    computed: dict[str, tuple[PassageRef, ...]] = {}
-    """Passages that tools of tasks have computed, by heading of their topic."""
+    decisive: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages that tasks have computed or cited, and the best of those that a model requested, by topic heading."""
     tool_answers: int = 0
     """Model answers that tasks with tools have used or may still use."""
     contrastive_task: bool = False
@@ -496,8 +496,8 @@ class SpiralResult(Contract):
     """Results of the retrieval strategies."""
     positions: tuple[PositionEvidence, ...] = ()
     """Evidence for and against positions."""
-    computed: dict[str, tuple[PassageRef, ...]] = {}
-    """Passages that tools of tasks have computed, by heading of their topic."""
+    decisive: dict[str, tuple[PassageRef, ...]] = {}
+    """Passages that tasks have computed or cited, and the best of those that a model requested, by topic heading."""
     queries: tuple[str, ...] = ()
     """Queries with results, the most productive first."""
     decisions: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ STATUS_LINES: dict[ResultStatus, str] = {
 }
 """First remark of a report, by the status of the run."""
 
-CONSIDERATIONS_NOTE = "These thoughts go beyond the sources and are not cited."
+CONSIDERATIONS_NOTE = "Thoughts of the model, not statements of a source; they are not cited."
 """Remark before thoughts that no source supports."""
 
 QUOTES_NOTE = (

@@ -1,4 +1,4 @@
-"""Render how a report was made: models, fallbacks, skipped files, critiques, decisions and notes."""
+"""Render how a report was made: models, fallbacks, skipped files and notes; the trace tells the whole course."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
-from tenure.report.render.escaping import escape, flatten, format_code_span
+from tenure.report.render.escaping import escape, format_code_span
 from tenure.report.render.limits import BY_JUDGE, UNCONFIRMED, list_all_claims
 from tenure.report.render.marks import STATUS_WORDS
 
@@ -17,7 +17,10 @@ MAX_SKIPPED_SHOWN = 20
 
 
 def render_provenance(result: Result) -> str:
-    """Return models, fallbacks, skipped files, critiques, decisions, numbers and notes, one line each."""
+    """Return models, fallbacks, skipped files, numbers and notes, one line each.
+
+    Decisions and critiques of a cycle are not among them: what was missing then may be in the report now.
+    """
     lines = [
         f"Run {format_code_span(result.id)}, ended as *{result.status.replace('_', ' ')}*.",
         *_models(result.usage),
@@ -27,8 +30,6 @@ def render_provenance(result: Result) -> str:
         *_evaluation(result),
         *_skipped(result),
         *_web(result),
-        *(_critique(record.topic, record.critique, record.outcome) for record in result.critiques),
-        *(f"Decision: {escape(decision)}" for decision in result.decisions),
         *(escape(note) for note in result.notes),
     ]
     return "\n".join(f"- {line}" for line in lines)
@@ -135,8 +136,3 @@ def _web(result: Result) -> Iterator[str]:
     )
     if more := max(0, len(others) - MAX_SKIPPED_SHOWN) + result.web.omitted:
         yield f"Not listed: {_count(more, 'more page')}"
-
-
-def _critique(topic: str | None, critique: str, outcome: str) -> str:
-    about = f" of {escape(topic)}" if topic else ""
-    return f"Critique{about}: {escape(critique)} → {escape(flatten(outcome))}"

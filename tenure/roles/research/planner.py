@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
-from tenure.algorithms.research.planning import is_same_query
+from tenure.algorithms.research.planning import MAX_RESULT_TASKS, is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
 from tenure.algorithms.text.grammar.subjects import find_subject
 from tenure.algorithms.text.questions import shorten
@@ -162,7 +162,7 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
         TASK,
         RUNNING_LOW_RULE if input.running_low else "",
         f"Plan cycle {input.cycle} of at most {input.max_cycles}: at most {input.max_searches} SEARCH and READ "
-        "together, and as many other actions with their results.",
+        f"together, and at most {MAX_RESULT_TASKS} other actions with their results.",
     )
 
 

@@ -135,7 +135,7 @@ def test_query_is_not_repeated_in_one_plan() -> None:
 def test_searches_for_a_calculation_are_made_again() -> None:
     """Queries of an earlier run are repeated if a calculation needs their results, until it has been calculated."""
     known = STATE.model_copy(update={"executed": (ExecutedQuery(query="price of rye", topic="Bread", cycle=0),)})
-    done = known.model_copy(update={"computed": {"Bread": (reference(0.5, "s", "c"),)}})
+    done = known.model_copy(update={"decisive": {"Bread": (reference(0.5, "s", "c"),)}})
     plan = (
         search("price of rye", id="s1"),
         action("CALCULATE", "price of two loaves", id="s2", depends_on=("s1",)),
@@ -160,8 +160,10 @@ def test_steps_with_results_of_searches_have_a_limit_of_their_own() -> None:
     compared = [action("COMPARE", f"price {n}", depends_on=("one", "two")) for n in range(4)]
     plan = planned(*searches, *compared)
 
-    assert [step.kind for step in plan.steps] == ["search"] * 3 + ["compare"] * 3
-    assert plan.rejections == ["“price 3” was not executed: a cycle has at most 3 tasks with the results of searches"]
+    assert [step.kind for step in plan.steps] == ["search"] * 3 + ["compare"] * 2
+    assert plan.rejections == [
+        f"“price {n}” was not executed: a cycle has at most 2 tasks with the results of searches" for n in (2, 3)
+    ]
 
 
 @pytest.mark.parametrize(("kind", "word"), [("COMPARE", "compared"), ("CALCULATE", "calculated")])

@@ -124,15 +124,22 @@ def test_results_are_counted_per_cycle() -> None:
     assert [(e.query, e.cycle, e.found) for e in after.executed] == [("q", 1, 7), ("q", 2, 2), ("r", 2, 0)]
 
 
-def test_computed_passages_belong_to_their_topic() -> None:
-    """The passages that tools have computed are kept in order by the heading of their topic, without those found."""
+def test_decisive_passages_belong_to_their_topic() -> None:
+    """Computed passages are kept by the heading of their topic; others if an answer cites or a model requests them."""
     first, second = (CandidatePassage(passage=reference(0.5, "s", name), query="q", topic="Bread") for name in "ab")
     found = first.model_copy(update={"passage": reference(0.5, "s", "c").model_copy(update={"dense_rank": 1})})
     state = BEGUN
     for one in (first, found, second):
-        state = research_state.record_computed(state, "Bread", SubagentResult(step="s1", candidates=(one,)))
+        result = SubagentResult(step="s1", candidates=(one,))
+        state = research_state.record_decisive(state, "Bread", result, is_requested=False)
 
-    assert state.computed == {"Bread": (first.passage, second.passage)}
+    assert state.decisive == {"Bread": (first.passage, second.passage)}
+    for result, is_requested in (
+        (SubagentResult(step="s2", candidates=(found,)), True),
+        (SubagentResult(step="s2", candidates=(found.model_copy(update={"is_cited": True}),)), False),
+    ):
+        after = research_state.record_decisive(state, "Bread", result, is_requested=is_requested)
+        assert after.decisive == {"Bread": (first.passage, second.passage, found.passage)}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 ## Further Considerations
 
-*These thoughts go beyond the sources and are not cited.*
+*Thoughts of the model, not statements of a source; they are not cited.*
 
 - A world with two moons would have a stranger rhythm.
 
@@ -63,8 +63,6 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 - Used: 9 role calls, 3 searches, 4.2 s
 - Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)
-- Critique of Weak tides: Too short. → Two passages added.
-- Decision: Stopped: nothing left to improve.
 - Corpus notes: 2 documents.
 
 ## Quotes

@@ -320,7 +320,9 @@ def _record_result(loop: ResearchLoop, request: SubagentRequest, step: PlanStep,
     for query in result.queries:
         loop.record_query(query, step.topic)
     loop.state = research_state.record_result_counts(loop.state, result)
-    loop.state = research_state.record_computed(loop.state, step.topic, result)
+    loop.state = research_state.record_decisive(
+        loop.state, step.topic, result, is_requested=loop.request.limits.has_model and not loop.is_planned_by_rule
+    )
     if request.max_answers:
         unused = max(0, request.max_answers - count_answers(result.usage))
         loop.update(tool_answers=loop.state.tool_answers - unused)

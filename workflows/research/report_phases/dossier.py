@@ -99,10 +99,10 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
         if is_skipped
         else await _search(context, topic.question, limits.passages_per_section, findings.hypothetical_answer)
     )
-    computed = (*request.query_results, *state.research.computed.get(topic.heading, ()))
+    decisive = (*request.query_results, *state.research.decisive.get(topic.heading, ()))
     personal = tuple(one.passage for one in request.experience.personal)
     passages = manuscript.order_part_passages(
-        computed,
+        decisive,
         direct or (request.evidence if is_whole else ()),
         findings.passages,
         (*personal, *(request.evidence if is_whole else ())),
