@@ -1,4 +1,4 @@
-"""Render how a report was made: models, fallbacks, skipped files and notes; the trace tells the whole course."""
+"""Render how a report was made: models, fallbacks, skipped files and notes. The trace shows the whole course."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ MAX_SKIPPED_SHOWN = 20
 def render_provenance(result: Result) -> str:
     """Return models, fallbacks, skipped files, numbers and notes, one line each.
 
-    Decisions and critiques of a cycle are not among them: what was missing then may be in the report now.
+    The decisions and critiques of a cycle are left out, since what was missing then may be in the report now.
     """
     lines = [
         f"Run {format_code_span(result.id)}, ended as *{result.status.replace('_', ' ')}*.",
