@@ -19,12 +19,13 @@ if __name__ == "__main__":
 import argparse
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 from pydantic import ValidationError
@@ -44,7 +45,6 @@ from activities.maintenance import MaintenanceActivities
 from activities.mcp import McpActivities
 from activities.memory import MemoryActivities
 from activities.notifications import NotificationActivities
-from activities.ownership import OwnerActivities, Owners
 from activities.report import ReportActivities
 from activities.roles import RoleActivities
 from activities.sandbox import SandboxActivities
@@ -60,7 +60,7 @@ from tenure.local_models.errors import LocalModelError
 from tenure.logs import configure_logging
 from tenure.metrics import MetricRecorder
 from tenure.models.chat import ChatModel
-from tenure.models.factory import create_chat_model
+from tenure.models.factory import create_chat_model, create_embedding_model
 from tenure.notifications import Notifier
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.sandbox.base import Sandbox, SandboxError
@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from tenure.knowledge.answers import ModelAnswers
     from tenure.knowledge.base import KnowledgeBase
     from tenure.knowledge.pages.fetching import PageFetching
+    from tenure.models.openai.backend import OpenAIBackend
     from tenure.tracing.tracer import Tracer
 
 GRACEFUL_SHUTDOWN_TIMEOUT = timedelta(seconds=10)
@@ -234,21 +235,24 @@ def build_sandbox_worker(
     client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
 ) -> Worker:
     """Return the worker of the sandbox queue."""
-    store = FileStore(settings.files_uri) if settings.files_uri else None
-    roots = DocumentRoots(settings.document_roots, settings.home)
+    store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
     return Worker(
         client,
         task_queue=SANDBOX_QUEUE,
-        activities=build_sandbox_activities(box, settings.home.absolute() / "artifacts", store, roots),
+        activities=build_sandbox_activities(box, settings.owner_home / "artifacts", store, make_roots(settings)),
         max_concurrent_activities=_MAX_SANDBOX_ACTIVITIES,
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
         interceptors=interceptors,
-        # Requests to run programs name no passage.
-        plugins=[create_plugin(Owners.from_settings(settings), lambda chunks, sources: chunks or sources)],
+        plugins=[create_plugin()],
         **options,
     )
+
+
+def make_roots(settings: Settings) -> DocumentRoots:
+    """Return the document roots of an owner."""
+    return DocumentRoots(settings.document_roots, settings.home, settings.owner)
 
 
 def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
@@ -262,39 +266,43 @@ def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
     return Deferred(create).proxy
 
 
+class SharedClients(NamedTuple):
+    """Threads, models and web clients that the workers of all owners share, within the limits of this process."""
+
+    threads: ThreadPoolExecutor
+    chat: "OpenAIBackend | None"
+    engines: FederatedSearch
+    visitor: Fetcher
+    chromium: Browser | None
+
+
 def build_workers(
     client: Client,
     settings: Settings,
     queues: Sequence[str],
-    threads: ThreadPoolExecutor,
     knowledge: "KnowledgeBase",
-    engines: FederatedSearch,
-    visitor: Fetcher,
-    chromium: Browser | None,
+    shared: SharedClients,
     interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
-    """Return one worker per queue except the sandbox queue, on shared clients.
+    """Return one worker per queue except the sandbox queue, for one owner.
 
     `knowledge` is not used before the first activity: it may be a proxy of one that is still being opened.
     """
-    roots, owners = DocumentRoots(settings.document_roots, settings.home), Owners.from_settings(settings)
-    chat = create_chat_model(settings)
+    threads, chat, engines, visitor, chromium = shared
     answers = prepare_answers(knowledge, chat.identify) if chat and settings.answer_cache_megabytes else None
-    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), roots, answers)
+    methods = build_activities(chat, knowledge, Notifier.from_settings(settings), make_roots(settings), answers)
     lasts = timedelta(hours=settings.page_ttl_hours)
     mcp = McpActivities(McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds), knowledge)
     methods[WEB_QUEUE] = build_web_activities(engines, prepare_fetching(knowledge, visitor, lasts), mcp)
     methods[BROWSER_QUEUE] = build_browser_activities(
         None if chromium is None else prepare_fetching(knowledge, chromium, lasts, refetch=True)
     )
-    methods[TENURE_QUEUE] += _collect_activities(OwnerActivities(owners))
     methods[TENURE_QUEUE] += build_archive_activities(_prepare_archiver(client, knowledge))
     # Searches and ingestion had no queues of their own: runs that began then wait for them here.
     methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     throttle = choose_heartbeat_throttle(client, settings)
-    plugin = create_plugin(owners, lambda chunks, sources: knowledge.corpora.find_corpora(chunks, sources))
     return [
         Worker(
             client,
@@ -314,7 +322,7 @@ def build_workers(
                 HeartbeatThrottleInterceptor(throttle),
                 *interceptors,
             ],
-            plugins=[plugin],
+            plugins=[create_plugin()],
             **options,
         )
         for queue in queues
@@ -403,81 +411,91 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(number, request_stop)
     runtime, tracer = create_worker_runtime(settings), start_tracing()
     recorder = MetricRecorder(runtime.metric_meter)
-    # The worker acts for itself when it schedules the upkeep, not for the owner of a command.
-    client = await connect(
-        settings.model_copy(update={"owner": "", "owner_token": None}),
-        runtime,
-        [ObservationInterceptor(recorder, tracer)],
-    )
+    observation = ObservationInterceptor(recorder, tracer)
+    # The worker acts for every owner, and not for that of a command.
+    owners = [(own, await connect(own, runtime, [observation])) for own in settings.list_owners()]
+    clients = [client for _, client in owners]
     prepare_home(settings.home.absolute())
-    await _bind_namespace(client, settings, queues)
+    for own, client in owners:
+        await _bind_namespace(client, own, queues)
     # Threads are started when they are needed; model calls need none.
-    max_threads = sum(choose_max_activities(settings, queue) for queue in queues)
+    max_threads = len(owners) * sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
         async with AsyncExitStack() as running:
             if tracer is not None:
                 running.callback(tracer.close)
-            await running.enter_async_context(monitor_worker(client, settings, recorder, runtime.metric_meter, queues))
-            monitor = await running.enter_async_context(WorkerMonitor(client))
+            await running.enter_async_context(monitor_worker(clients, settings, recorder, runtime.metric_meter, queues))
+            monitor = await running.enter_async_context(WorkerMonitor(clients[0]))
             running.enter_context(HealthServer(settings, monitor))
-            engines, visitor, chromium = (
-                FederatedSearch.from_settings(settings),
-                create_fetcher(settings),
-                create_browser(settings),
-            )
-            running.push_async_callback(engines.aclose)
-            running.push_async_callback(visitor.aclose)
-            if chromium is not None:
-                running.push_async_callback(chromium.aclose)
+            shared = await running.enter_async_context(_open_clients(settings, threads))
             if build_id:
                 follow_current_version()
             versioning = {"deployment_config": make_deployment_config(build_id)} if build_id else {}
             # Workers of programs may not ask: their gate allows polling only.
             asks = bool(build_id) and (becomes_current or TENURE_QUEUE in queues)
-            is_earlier = asks and await is_earlier_version(client, build_id)
-            roots = DocumentRoots(settings.document_roots, settings.home)
-            knowledge = prepare_knowledge(settings, recorder, CodecCipher.from_settings(settings), roots.select)
-            workers = build_workers(
-                client, settings, queues, threads, knowledge.proxy, engines, visitor, chromium, [monitor], **versioning
-            )
-            await running.enter_async_context(prevent_blocking(client, TENURE_QUEUE))
-            for worker in workers:
-                extend_workflow_tasks(worker)
-                await running.enter_async_context(worker)
-            monitor.watch(workers)
-
-            async def serve_programs() -> None:
-                """Serve the sandbox queue if its self-test succeeds."""
-                if box := await find_usable_sandbox(settings):
-                    programs = build_sandbox_worker(client, settings, box, [monitor], **versioning)
-                    workers.append(await running.enter_async_context(programs))
-                    monitor.watch([programs])
-                    _log_serving([programs], settings, build_id)
-
+            earlier = {client for client in clients if asks and await is_earlier_version(client, build_id)}
+            embedding = Deferred(partial(create_embedding_model, settings))
             # The workers poll meanwhile; a task that needs the knowledge base waits for it. This version gets new runs
             # after all of these steps.
-            preparations: list[Awaitable[object]] = [serve_programs()] if SANDBOX_QUEUE in queues else []
-            if workers:
-                _log_serving(workers, settings, build_id)
-                preparations.append(asyncio.to_thread(knowledge.get))
-            if TENURE_QUEUE in queues:
-                preparations.append(_schedule_upkeep(client, settings, is_earlier=is_earlier))
+            preparations: list[Awaitable[object]] = []
+            workers: list[Worker] = []
+            for own, client in owners:
+                cipher = CodecCipher.from_settings(own)
+                knowledge = prepare_knowledge(own, recorder, cipher, make_roots(own).select, embedding.get)
+                built = build_workers(client, own, queues, knowledge.proxy, shared, [monitor], **versioning)
+                await running.enter_async_context(_run_workers(client, built))
+                monitor.watch(built)
+                _log_serving(built, own, build_id)
+                workers += built
+                preparations += [asyncio.to_thread(knowledge.get)] if built else []
+                preparations += (
+                    [schedule_upkeep(client, own)] if TENURE_QUEUE in queues and client not in earlier else []
+                )
+            if SANDBOX_QUEUE in queues:
+                preparations.append(_serve_programs(settings, owners, running, monitor, workers, build_id, versioning))
             await asyncio.gather(*preparations)
             # Imported modules stay in memory: exclude them from collections in the middle of a workflow task.
             gc.freeze()
             gc.enable()
-            served = [worker.task_queue for worker in workers]
+            served = list(dict.fromkeys(worker.task_queue for worker in workers))
             routing = (
                 # This process serves all that it can; workers of some queues wait for the workers of the others.
                 make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
-                if becomes_current and not is_earlier
+                if becomes_current and client not in earlier
                 else check_version(client, settings, build_id, served)
+                for client in clients
             )
-            await wait_for_stop(stop, routing, serve_while_needed(settings))
+            await wait_for_stop(stop, *routing, serve_while_needed(settings))
             structlog.get_logger().info("worker is stopping")
             monitor.stop()
             if not await stop_workers(workers):
                 end_process()
+
+
+@asynccontextmanager
+async def _open_clients(settings: Settings, threads: ThreadPoolExecutor) -> AsyncIterator[SharedClients]:
+    """Yield the clients that all owners share, and close them afterwards."""
+    async with AsyncExitStack() as opened:
+        engines, visitor, chromium = (
+            FederatedSearch.from_settings(settings),
+            create_fetcher(settings),
+            create_browser(settings),
+        )
+        for client in (engines, visitor, chromium):
+            if client is not None:
+                opened.push_async_callback(client.aclose)
+        yield SharedClients(threads, create_chat_model(settings), engines, visitor, chromium)
+
+
+@asynccontextmanager
+async def _run_workers(client: Client, workers: Sequence[Worker]) -> AsyncIterator[None]:
+    """Run the workers of an owner, and end workflows that block them."""
+    async with AsyncExitStack() as running:
+        await running.enter_async_context(prevent_blocking(client, TENURE_QUEUE))
+        for worker in workers:
+            extend_workflow_tasks(worker)
+            await running.enter_async_context(worker)
+        yield
 
 
 async def _bind_namespace(client: Client, settings: Settings, queues: Sequence[str]) -> None:
@@ -486,17 +504,29 @@ async def _bind_namespace(client: Client, settings: Settings, queues: Sequence[s
         await bind_namespace(client, settings)
 
 
+async def _serve_programs(
+    settings: Settings,
+    owners: Sequence[tuple[Settings, Client]],
+    running: AsyncExitStack,
+    monitor: WorkerMonitor,
+    workers: list[Worker],
+    build_id: str,
+    versioning: Mapping[str, Any],
+) -> None:
+    """Serve the sandbox queue of all owners if its self-test succeeds, and add its workers to the others."""
+    if box := await find_usable_sandbox(settings):
+        for own, client in owners:
+            programs = build_sandbox_worker(client, own, box, [monitor], **versioning)
+            workers.append(await running.enter_async_context(programs))
+            monitor.watch([programs])
+            _log_serving([programs], own, build_id)
+
+
 def _log_serving(workers: Sequence[Worker], settings: Settings, build_id: str) -> None:
-    queues = [worker.task_queue for worker in workers]
-    structlog.get_logger().info(
-        "worker is serving", queues=queues, home=str(settings.home.absolute()), version=build_id or None
-    )
-
-
-async def _schedule_upkeep(client: Client, settings: Settings, *, is_earlier: bool) -> None:
-    """Schedule the upkeep, unless this worker serves the last runs of an earlier version."""
-    if not is_earlier:
-        await schedule_upkeep(client, settings)
+    if workers:
+        names = {"home": str(settings.home.absolute()), "owner": settings.owner or None, "version": build_id or None}
+        queues = [worker.task_queue for worker in workers]
+        structlog.get_logger().info("worker is serving", queues=queues, **names)
 
 
 def extend_workflow_tasks(worker: Worker) -> None:

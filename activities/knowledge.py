@@ -10,7 +10,6 @@ from temporalio.exceptions import ApplicationError
 
 from activities.errors import PATH_MISSING, PATH_REFUSED, is_last_attempt, translate_errors
 from activities.heartbeat import HeartbeatThread
-from activities.ownership import is_readable
 from activities.passages import load_existing_passages
 from tenure.algorithms.claims.claim_pairs import find_contradictions
 from tenure.algorithms.claims.disputes import SourceText, find_primary_reasons
@@ -172,7 +171,7 @@ class KnowledgeActivities:
                 return CorpusReply(passages=read_stored_passages(self._knowledge.corpora, request))
         with translate_errors():
             dropped = request.action == "drop" and self._knowledge.corpora.drop(request.corpus or "")
-            there = [stats for stats in self._knowledge.corpora.load_stats() if is_readable(stats.corpus)]
+            there = self._knowledge.corpora.load_stats()
             store = self._knowledge.load_store_stats() if request.action == "stats" else None
         wanted = request.corpus if request.action == "stats" else None
         return CorpusReply(corpora=tuple(c for c in there if wanted in (None, c.corpus)), dropped=dropped, store=store)

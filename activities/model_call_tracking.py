@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 
 from temporalio import activity
 from temporalio.client import AsyncActivityCancelledError
-from temporalio.converter import ActivitySerializationContext
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.heartbeat import send_heartbeats
@@ -73,20 +72,7 @@ async def _record_progress(progress: CallProgress) -> None:
     Raises:
         TransportError: Temporal does not store them.
     """
-    info = activity.info()
-    handle = activity.client().get_async_activity_handle(task_token=info.task_token)
-    # The SDK knows no context of this handle, and the codec needs the workflow whose owner's key encrypts the details.
-    handle = handle.with_context(
-        ActivitySerializationContext(
-            namespace=info.namespace,
-            activity_id=info.activity_id,
-            activity_type=info.activity_type,
-            activity_task_queue=info.task_queue,
-            workflow_id=info.workflow_id,
-            workflow_type=info.workflow_type,
-            is_local=info.is_local,
-        )
-    )
+    handle = activity.client().get_async_activity_handle(task_token=activity.info().task_token)
     reason = ""
     for pause in RECORD_PAUSES_SECONDS:
         await asyncio.sleep(pause)

@@ -18,7 +18,6 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from activities.errors import KNOWLEDGE_REFUSED, MODEL_REJECTED, MODEL_UNAVAILABLE, PATH_MISSING, PATH_REFUSED
-from activities.ownership import OWNER_REFUSED
 from activities.sandbox import SANDBOX_FAILED, SANDBOX_MISSING
 from activities.web import SEARCH_UNAVAILABLE
 from tenure.contracts.evidence.corpora import IngestReport
@@ -52,7 +51,7 @@ CONTEXT_HEADER: Final = "tenure-context"
 
 KNOWN_ERRORS: Final = frozenset(
     (
-        *(KNOWLEDGE_REFUSED, MODEL_REJECTED, MODEL_UNAVAILABLE, OWNER_REFUSED, PATH_MISSING, PATH_REFUSED),
+        *(KNOWLEDGE_REFUSED, MODEL_REJECTED, MODEL_UNAVAILABLE, PATH_MISSING, PATH_REFUSED),
         *(SANDBOX_FAILED, SANDBOX_MISSING, SEARCH_UNAVAILABLE),
     )
 )

@@ -25,7 +25,6 @@ from tenure.contracts.result.programs import ProgramRequest, RepairProgress, Rep
 from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome, SandboxSelfTest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError, make_run_scope
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
-from tenure.ownership import get_owner
 from tenure.sandbox.base import NoSandbox, SandboxError
 from tenure.sandbox.engine import MAX_INPUT_BYTES
 from tenure.sandbox.repairing import search_repair
@@ -150,7 +149,6 @@ class SandboxActivities:
         for number, file in enumerate(files):
             if file.path is not None:
                 # A worker that shares its work with other machines reads no file of its own for the client of another.
-                store.check_location(file.path, _find_owner())
                 target = folder / str(number)
                 remaining -= await asyncio.to_thread(store.download, file.path, target, remaining)
                 file = file.model_copy(update={"path": str(target)})
@@ -165,8 +163,7 @@ class SandboxActivities:
         """
         if self._store is None or not outcome.artifacts:
             return outcome
-        owner = _find_owner()
-        shared = [await asyncio.to_thread(_move, self._store, artifact, owner) for artifact in outcome.artifacts]
+        shared = [await asyncio.to_thread(_move, self._store, artifact) for artifact in outcome.artifacts]
         return outcome.model_copy(update={"artifacts": tuple(shared)})
 
     def _folder(self, run: RunId, attempt: int, what: str) -> Path:
@@ -183,16 +180,11 @@ def _remove_stale_inputs(keep: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _find_owner() -> str | None:
-    """Return the owner of the workflow that asks for the current activity."""
-    return get_owner(activity.info().workflow_id or "")
-
-
-def _move(store: FileStore, artifact: Artifact, owner: str | None) -> Artifact:
+def _move(store: FileStore, artifact: Artifact) -> Artifact:
     """Move an artifact into the object store; return it with its new location."""
     path = Path(artifact.path)
     with path.open("rb") as file:
-        location = store.upload(file, owner)
+        location = store.upload(file)
     path.unlink()
     return artifact.model_copy(update={"path": location})
 

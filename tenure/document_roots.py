@@ -20,7 +20,7 @@ from secrets import token_hex
 from filelock import FileLock, Timeout
 
 from tenure.installation import ROOT
-from tenure.ownership import get_owner
+from tenure.ownership import locate_owner_home
 
 ROOTS_FILE = "document-roots.json"
 """Name of the list in the home: a JSON object of absolute paths by scope."""
@@ -89,8 +89,8 @@ def _list_homes() -> Iterable[Path]:
     yield from (home for name in (own, *names) if (home := resolve_path(name)) and home != Path("/"))
 
 
-def add_document_roots(home: Path, scope: str, paths: Iterable[Path]) -> None:
-    """Open paths to a corpus, or to the scope of a run, in the list of a home; it keeps no path below another one.
+def add_document_roots(home: Path, scope: str, paths: Iterable[Path], owner: str = "") -> None:
+    """Open paths to a corpus or the scope of a run, in the list of an owner; it keeps no path below another one.
 
     A home that does not exist is not created: then no worker of this machine reads it.
 
@@ -103,23 +103,24 @@ def add_document_roots(home: Path, scope: str, paths: Iterable[Path]) -> None:
         roots = sorted({*known, *wanted})
         return [root for root in roots if not _is_inside(root, [other for other in roots if other != root])]
 
-    _change_roots(home, scope, add)
+    _change_roots(home, owner, scope, add)
 
 
-def remove_document_roots(home: Path, scope: str) -> None:
-    """Close all paths that the list of a home opens to a corpus or to the scope of a run.
+def remove_document_roots(home: Path, scope: str, owner: str = "") -> None:
+    """Close all paths that the list of an owner opens to a corpus or to the scope of a run.
 
     Raises:
         RootsError: the list cannot be read or written.
     """
-    _change_roots(home, scope, lambda known: [])
+    _change_roots(home, owner, scope, lambda known: [])
 
 
-def _change_roots(home: Path, scope: str, change: Callable[[tuple[Path, ...]], list[Path]]) -> None:
+def _change_roots(home: Path, owner: str, scope: str, change: Callable[[tuple[Path, ...]], list[Path]]) -> None:
     if not home.is_dir():
         return
-    file = home.absolute() / ROOTS_FILE
+    file = locate_owner_home(home, owner) / ROOTS_FILE
     try:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
         with FileLock(file.with_suffix(".lock"), timeout=_LOCK_SECONDS):
             known = _load_roots(file)
             changed = {**known, scope: tuple(change(known.get(scope, ())))}
@@ -138,16 +139,22 @@ class DocumentRoots:
 
     Args:
         named: roots of the settings; their links are resolved once. In a root with the word `{owner}`, only links
-            before it are resolved, and the word is replaced by the owner of a corpus.
-        home: home whose list is read at every check; None for no list.
+            before it are resolved, and the word is replaced by the owner.
+        home: home with the list of the owner, which is read at every check; None for no list.
+        owner: owner of the corpora and runs; empty for the owner without a name, who has no roots with that word.
     """
 
-    def __init__(self, named: Iterable[Path] = (), home: Path | None = None) -> None:
-        self._named = tuple(real for path in named if (real := _resolve_root(path)))
+    def __init__(self, named: Iterable[Path] = (), home: Path | None = None, owner: str = "") -> None:
+        self._named = tuple(
+            Path(str(real).replace(_OWNER, owner))
+            for path in named
+            if (real := _resolve_root(path)) and (owner or _OWNER not in str(real))
+        )
         self._home = resolve_path(home.absolute()) if home else None
+        self._list = locate_owner_home(self._home, owner) / ROOTS_FILE if self._home else None
 
     def resolve(self, paths: Iterable[str], scope: str) -> tuple[Path, ...]:
-        """Return the real paths of paths inside the roots of a scope and of its owner.
+        """Return the real paths of paths inside the roots of a scope.
 
         The caller reads the returned paths: a link that is replaced after the check then has no effect.
 
@@ -165,7 +172,7 @@ class DocumentRoots:
         return tuple(found)
 
     def select(self, paths: Iterable[str], scope: str) -> frozenset[str]:
-        """Return the paths that are inside the roots of a scope and of its owner.
+        """Return the paths that are inside the roots of a scope.
 
         Raises:
             RootsError: the list of the home cannot be trusted.
@@ -174,17 +181,7 @@ class DocumentRoots:
         return frozenset(path for path in paths if (real := resolve_path(path)) and self._is_allowed(real, roots))
 
     def _load(self, scope: str) -> list[Path]:
-        """Return the roots of a scope; roots for single owners are closed to a corpus or run without an owner."""
-        owner = get_owner(scope.removeprefix("run "))
-        named = [
-            path if _OWNER not in str(path) else owner and Path(str(path).replace(_OWNER, owner))
-            for path in self._named
-        ]
-        return [
-            *(path for path in named if path),
-            MANUAL,
-            *(_load_roots(self._home / ROOTS_FILE).get(scope, ()) if self._home else ()),
-        ]
+        return [*self._named, MANUAL, *(_load_roots(self._list).get(scope, ()) if self._list else ())]
 
     def _is_allowed(self, path: Path, roots: Iterable[Path]) -> bool:
         """Return whether a real path may be read: a root around the home does not open the home's own files."""

@@ -41,7 +41,7 @@ from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL
 from tenure.encryption_keys import parse_encryption_keys
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import DEFAULT_HOME
-from tenure.ownership import MIN_TOKEN_LENGTH
+from tenure.ownership import MIN_TOKEN_LENGTH, locate_owner_home
 from tenure.roles.registry import RoleName
 
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
@@ -177,7 +177,7 @@ class Settings(BaseSettings, LimitFields):
     document_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split_paths)] = ()
     """Folders and files that the worker may ingest or give to programs, as absolute paths separated by colons; commands
     such as `start --docs` add the paths that they name to a list in the home. The word `{owner}` in a path stands for
-    an owner.
+    the owner.
     """
     lancedb_uri: str = ""
     """Location of the knowledge base: a folder or an object store URI; empty for `knowledge` in the home. All workers
@@ -209,17 +209,14 @@ class Settings(BaseSettings, LimitFields):
     """Maximum number of memories per owner; the weakest are forgotten first."""
 
     owner: IdentifierName | Literal[""] = ""
-    """Owner of everything that commands start and read; the worker checks it by `owner_token`."""
+    """Owner of everything that commands start and read, in a namespace and a knowledge base of its own."""
     owner_token: SecretStr | None = None
-    """Token of `owner`, which proves every request of a command and is never sent."""
+    """Token of `owner`: keys derived from it encrypt the owner's payloads and open the gate of a local stack."""
     owners: dict[IdentifierName, SecretStr] = {}
-    """Tokens of all owners by name, for the worker, which then refuses requests without a proof. A token has at least
-    32 characters, such as `openssl rand -hex 32` prints; without owners everyone who reaches the server may do
-    everything.
-    """
-    default_owner: IdentifierName | Literal[""] = ""
-    """Owner of runs, corpora and memories that were made before there were owners; empty for none, so that the worker
-    refuses them."""
+    """Tokens of all owners by name, for the worker, which serves their namespaces, and for `up`, which creates them. A
+    token has at least 32 characters, such as `openssl rand -hex 32` prints."""
+    owner_namespace: str = Field(default="{owner}", pattern=r"^[\w.-]*\{owner\}[\w.-]*$")
+    """Namespace of an owner, where `{owner}` stands for the name, such as `tenure-{owner}.a1b2c`."""
     encryption_keys: SecretStr | None = None
     """Keys that encrypt all payloads in Temporal's history, as `id:base64,id:base64`; the first one encrypts."""
     codec_port: int = Field(default=8234, ge=1, le=65535)
@@ -424,11 +421,9 @@ class Settings(BaseSettings, LimitFields):
 
     @model_validator(mode="after")
     def _check_owner(self) -> Self:
-        """Reject an owner without a token, a token without an owner, and an unknown default owner."""
+        """Reject an owner without a token, and a token without an owner."""
         if bool(self.owner) != bool(self.owner_token and self.owner_token.get_secret_value()):
             raise ValueError("TENURE_OWNER and TENURE_OWNER_TOKEN belong together: set both or neither")
-        if self.owners and self.default_owner and self.default_owner not in self.owners:
-            raise ValueError("TENURE_DEFAULT_OWNER is not one of TENURE_OWNERS")
         return self
 
     @model_validator(mode="after")
@@ -525,9 +520,16 @@ class Settings(BaseSettings, LimitFields):
         return rerank
 
     @property
+    def owner_home(self) -> Path:
+        """Folder of what belongs to the owner; without one, the home."""
+        return locate_owner_home(self.home, self.owner)
+
+    @property
     def knowledge_uri(self) -> str:
-        """URI of the knowledge base; by default a folder in the home."""
-        return self.lancedb_uri or str(self.home.absolute() / "knowledge")
+        """URI of the knowledge base of the owner; by default a folder in the home."""
+        if not self.lancedb_uri:
+            return str(self.owner_home / "knowledge")
+        return f"{self.lancedb_uri.rstrip('/')}/owner-{self.owner}" if self.owner else self.lancedb_uri
 
     @property
     def rerank_options(self) -> RerankOptions:
@@ -558,6 +560,11 @@ class Settings(BaseSettings, LimitFields):
         """All chat models that may be called."""
         chosen = (self.model, self.fast_model, *(role.model for role in self.roles.values()))
         return tuple(dict.fromkeys(name for name in chosen if name))
+
+    def list_owners(self) -> "tuple[Settings, ...]":
+        """Return settings for each owner of a worker, for the owner without a name first."""
+        named = {"": None, **self.owners}
+        return tuple(self.model_copy(update={"owner": name, "owner_token": token}) for name, token in named.items())
 
     @property
     def has_notifications(self) -> bool:

@@ -27,7 +27,6 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from temporalio.workflow import _Definition
 
 from activities.heartbeat import LOCAL_HEARTBEAT_THROTTLE
-from activities.ownership import OwnerActivities, Owners
 from tenure.contracts.result.ask import AskReply, AskRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
@@ -103,9 +102,6 @@ setattr(BaseModel, "__init__", _initialize_with_known_fields)  # noqa: B010
 
 EVERYWHERE = DocumentRoots([Path("/")])
 """Document roots of workers in tests of other subjects."""
-
-NO_OWNERS = Owners({})
-"""Owners of workers in tests of other subjects."""
 
 
 # A process started in the background ignores SIGINT, and its children inherit that.
@@ -206,7 +202,6 @@ class Serving(Protocol):
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
-        owners: Owners = NO_OWNERS,
         unserved: str = "",
     ) -> AbstractAsyncContextManager["Stage"]: ...
 
@@ -298,11 +293,9 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
         web: Sequence[Callable[..., Any]] = (),
         notifier: Notifier | None = None,
         roots: DocumentRoots = EVERYWHERE,
-        owners: Owners = NO_OWNERS,
         unserved: str = "",
     ) -> AsyncIterator[Stage]:
         methods = build_activities(chat, knowledge, notifier, roots)  # type: ignore[arg-type]
-        methods[TENURE_QUEUE].append(OwnerActivities(owners).check_signal)
         methods[TENURE_QUEUE] += build_archive_activities(RunArchiver(client, open_archive(folder)))
         if box:
             methods[SANDBOX_QUEUE] = build_sandbox_activities(box, folder / "artifacts")
@@ -322,7 +315,7 @@ def serving_at(client: Client, cached_workflows: int, folder: Path) -> Serving:
                     max_cached_workflows=cached_workflows,
                     max_heartbeat_throttle_interval=LOCAL_HEARTBEAT_THROTTLE,
                     # The replay after the test runs the same code in the workflow sandbox.
-                    plugins=[create_plugin(owners, knowledge.corpora.find_corpora)],
+                    plugins=[create_plugin()],
                 )
                 for queue in methods
                 if queue != unserved

@@ -218,18 +218,34 @@ def test_a_root_for_each_owner_is_open_to_this_owner_alone(tmp_path: Path) -> No
     link.symlink_to(tmp_path)
     for owner in ("ann", "bob"):
         (tmp_path / owner).mkdir()
-    roots = DocumentRoots([link / "{owner}"])
+    roots = DocumentRoots([link / "{owner}"], owner="ann")
 
-    assert roots.resolve([str(tmp_path / "ann" / "a.md")], "ann~c") == (tmp_path / "ann" / "a.md",)
-    for other in ("bob~c", "run bob~r", "c", "ann", ""):
+    assert roots.resolve([str(tmp_path / "ann" / "a.md")], "c") == (tmp_path / "ann" / "a.md",)
+    for other in (DocumentRoots([link / "{owner}"], owner="bob"), DocumentRoots([link / "{owner}"])):
         with pytest.raises(PathRefused):
-            roots.resolve([str(tmp_path / "ann")], other)
-        assert roots.select([str(tmp_path / "ann" / "a.csv")], other) == frozenset()
+            other.resolve([str(tmp_path / "ann")], "c")
+        assert other.select([str(tmp_path / "ann" / "a.csv")], "c") == frozenset()
     (tmp_path / "ann").rmdir()
     (tmp_path / "ann").symlink_to("/etc")
     for path in ("/etc/passwd", str(tmp_path / "ann" / "passwd"), str(tmp_path / "{owner}")):
         with pytest.raises(PathRefused):
-            roots.resolve([path], "ann~c")
+            roots.resolve([path], "c")
+
+
+def test_a_path_of_one_owner_is_closed_to_others(home: Path, docs: Path) -> None:
+    """Corpora of the same name belong to different people, and each has a list of its own."""
+    add_document_roots(home, "c", [docs], "ann")
+    roots = {owner: DocumentRoots(home=home, owner=owner) for owner in ("ann", "bob", "")}
+
+    assert roots["ann"].resolve([str(docs)], "c") == (docs,)
+    for owner in ("bob", ""):
+        with pytest.raises(PathRefused):
+            roots[owner].resolve([str(docs)], "c")
+    with pytest.raises(PathRefused):
+        roots["ann"].resolve([str(home / "owner-bob" / "knowledge")], "c")
+    remove_document_roots(home, "c", "ann")
+    with pytest.raises(PathRefused):
+        roots["ann"].resolve([str(docs)], "c")
 
 
 def test_a_root_is_open_to_the_corpus_that_it_was_named_for(home: Path, docs: Path) -> None:

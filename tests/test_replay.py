@@ -80,7 +80,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "notification of a batch": ("child NotifyWorkflow in BatchWorkflow",),
     "consolidation": ("activity consolidate_memories in ConsolidationWorkflow",),
     "background embedding": ("child EmbedWorkflow in AgentWorkflow", "child refused in AgentWorkflow"),
-    "owner": ("local activity in AgentWorkflow",),
     "flood of signals": ("signal refused in ResearchWorkflow",),
     "burst of signals": ("timer in AgentWorkflow", "signal feedback in AgentWorkflow"),
     "cancellation from outside": ("cancelled in AgentWorkflow", "cancelled in ResearchWorkflow"),

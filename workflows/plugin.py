@@ -22,7 +22,6 @@ from temporalio.worker import (
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 from temporalio.workflow import _Definition
 
-from activities.ownership import FindCorpora, Owners
 from tenure.extensions import get_plugin_paths
 from workflows.coding.coding import CodingWorkflow
 from workflows.research.research import ResearchWorkflow
@@ -31,7 +30,6 @@ from workflows.research.subagent import SubagentWorkflow
 from workflows.run.agent import AgentWorkflow
 from workflows.run.ask import AskWorkflow
 from workflows.run.batch import BatchWorkflow
-from workflows.runtime.owner_proofs import OwnerInterceptor
 from workflows.upkeep.archive import ArchiveSweepWorkflow, ArchiveWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
 from workflows.upkeep.corpus import CorpusWorkflow
@@ -138,16 +136,13 @@ class _HandlerInbound(WorkflowInboundInterceptor):
         return result
 
 
-def create_plugin(owners: Owners, find_corpora: FindCorpora, runner: WorkflowRunner | None = None) -> SimplePlugin:
-    """Return the part that workers and replayers share: the runner of workflows and their interceptors."""
+def create_plugin(runner: WorkflowRunner | None = None) -> SimplePlugin:
+    """Return the part that workers and replayers share: the runner of workflows and their interceptor."""
     return SimplePlugin(
-        "tenure",
-        interceptors=[OwnerInterceptor(owners, find_corpora), HandlerInterceptor()],
-        workflow_runner=runner or choose_workflow_runner(),
+        "tenure", interceptors=[HandlerInterceptor()], workflow_runner=runner or choose_workflow_runner()
     )
 
 
 def create_replayer(converter: DataConverter, runner: WorkflowRunner | None = None) -> Replayer:
-    """Return a replayer of all workflows. No check of an owner decides anything in a replay, so it needs no tokens."""
-    plugin = create_plugin(Owners({}), lambda chunks, sources: (), runner)
-    return Replayer(workflows=WORKFLOWS, data_converter=converter, plugins=[plugin])
+    """Return a replayer of all workflows."""
+    return Replayer(workflows=WORKFLOWS, data_converter=converter, plugins=[create_plugin(runner)])

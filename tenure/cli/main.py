@@ -48,7 +48,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
-    from tenure.cli.ownership import apply_owner
     from tenure.local_models.choice import choose_model
     from tenure.settings import AUTO_MODEL, Settings
 
@@ -67,7 +66,6 @@ def _run(arguments: Namespace) -> int:
 
         line = f"TENURE_MODEL=auto takes {settings.model} of {settings.openai_base_url}"
         print_status(line, arguments.verbosity)
-    apply_owner(arguments, settings)
     code = handler(arguments, settings)
     sys.stdout.flush()
     return code

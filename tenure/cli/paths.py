@@ -57,9 +57,9 @@ def allow_reading(
     try:
         for request in requests:
             documents = [path for path in map(Path, request.paths) if path != MANUAL]
-            add_document_roots(settings.home, request.corpus, documents)
+            add_document_roots(settings.home, request.corpus, documents, settings.owner)
         given = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
-        add_document_roots(settings.home, make_run_scope(run_id), given)
+        add_document_roots(settings.home, make_run_scope(run_id), given, settings.owner)
     except RootsError as error:
         raise CommandError(str(error)) from error
 
@@ -71,6 +71,6 @@ def end_reading(settings: Settings, scope: str) -> None:
         CommandError: the list of document roots cannot be written.
     """
     try:
-        remove_document_roots(settings.home, scope)
+        remove_document_roots(settings.home, scope, settings.owner)
     except RootsError as error:
         raise CommandError(str(error)) from error

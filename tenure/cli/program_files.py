@@ -51,16 +51,16 @@ def upload_files(files: Sequence[InputFile], settings: Settings) -> tuple[InputF
     """
     if not settings.files_uri:
         return tuple(files)
-    store = FileStore(settings.files_uri)
-    return tuple(file if file.path is None else _upload_file(file, store, settings.owner) for file in files)
+    store = FileStore(settings.files_uri, settings.owner)
+    return tuple(file if file.path is None else _upload_file(file, store) for file in files)
 
 
-def _upload_file(file: InputFile, store: FileStore, owner: str) -> InputFile:
+def _upload_file(file: InputFile, store: FileStore) -> InputFile:
     """Store a file in an object store; return it with its location."""
     path = Path(file.path or "")
     try:
         with open_file(path) as opened:
-            return file.model_copy(update={"path": store.upload(opened.file, owner or None)})
+            return file.model_copy(update={"path": store.upload(opened.file)})
     except FileRefused as error:
         raise UsageError(f"{path} {error.reason}") from error
     except SharedFileRefused as error:

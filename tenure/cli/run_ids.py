@@ -14,7 +14,7 @@ from tenure.contracts.evidence.web import WEB_PREFIX
 DEFAULT_CORPUS = "manual"
 """Corpus of this repository's `docs/`, used by default."""
 
-_CORPUS = re.compile(r"(?:[a-z][a-z0-9_]{0,39}~)?[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_CORPUS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MAX_RUN_LENGTH = 200
 
 

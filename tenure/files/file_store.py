@@ -84,27 +84,24 @@ class FileStore:
 
     Args:
         uri: location of the folder, such as `s3://bucket/files`.
+        owner: owner of the files; empty for the owner without a name.
     """
 
-    def __init__(self, uri: str) -> None:
-        self.uri = uri.rstrip("/")
+    def __init__(self, uri: str, owner: str = "") -> None:
+        self._folder = f"{uri.rstrip('/')}/{owner or _WITHOUT_OWNER}/"
 
     @cached_property
     def _objects(self) -> "S3FileSystem":
-        return open_object_store(self.uri)
+        return open_object_store(self._folder)
 
-    def build_location(self, owner: str | None, digest: str) -> str:
-        """Return the location of a file of an owner, or of a file without an owner."""
-        return f"{self.uri}/{owner or _WITHOUT_OWNER}/{digest}"
-
-    def upload(self, file: BufferedIOBase, owner: str | None) -> str:
+    def upload(self, file: BufferedIOBase) -> str:
         """Store the content of an open file; return its location.
 
         Raises:
             FileStoreUnreachable: the object store does not answer or refuses.
             SharedFileRefused: the file changes while it is read.
         """
-        location = self.build_location(owner, hashlib.file_digest(file, "sha256").hexdigest())
+        location = self._folder + hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         written = hashlib.sha256()
         try:
@@ -118,29 +115,19 @@ class FileStore:
             raise SharedFileRefused(f"{location} was not stored: the file changes while it is read")
         return location
 
-    def check_location(self, location: str, owner: str | None) -> None:
-        """Accept the location of a file of an owner in this store.
-
-        Raises:
-            SharedFileRefused: it is elsewhere, or belongs to another owner.
-        """
-        folder = self.build_location(owner, "")
-        if not location.startswith(folder) or not _DIGEST.fullmatch(location.removeprefix(folder)):
-            raise SharedFileRefused(
-                f"{location} is not a file in {folder}: set TENURE_FILES_URI alike for all machines"
-            )
-
     def download(self, location: str, target: Path, max_bytes: int) -> int:
         """Copy a file of this store into a new file that only its owner may read; return its size.
 
         Raises:
             FileStoreUnreachable: the object store does not answer or refuses.
-            SharedFileRefused: there is no such file in this store, it is too large, or its content was exchanged.
+            SharedFileRefused: it is elsewhere, of another owner, too large or missing, or its content was exchanged.
             OSError: the new file cannot be written.
         """
-        digest = location.rpartition("/")[2]
-        if not location.startswith(f"{self.uri}/") or not _DIGEST.fullmatch(digest):
-            raise SharedFileRefused(f"{location} is not a file in {self.uri}")
+        digest = location.removeprefix(self._folder)
+        if not location.startswith(self._folder) or not _DIGEST.fullmatch(digest):
+            raise SharedFileRefused(
+                f"{location} is not a file in {self._folder}: set TENURE_FILES_URI alike for all machines"
+            )
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:

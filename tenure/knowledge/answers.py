@@ -1,8 +1,7 @@
 """Cache the answers of models, so that an identical question to the same model is paid once.
 
 Each run has rows of its own, also for the answers that it takes from other runs. The answers of a run can therefore be
-deleted with it, and nothing has to be counted. The key of an answer contains its owner, so that no owner receives an
-answer of another one.
+deleted with it, and nothing has to be counted.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,6 @@ from tenure.contracts.run.role_calls import StoredAnswer
 from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.schema import ANSWERS, ANSWERS_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store, quote_literal
-from tenure.ownership import get_owner
 
 
 class AnswerLimits(NamedTuple):
@@ -36,20 +34,20 @@ DEFAULT_ANSWER_LIMITS: Final = AnswerLimits(200_000_000, timedelta(days=30))
 class AnswerCipher(Protocol):
     """Encryption of stored answers; `tenure/temporal/answer_cipher.py` implements it with the keys of the settings."""
 
-    def encrypt(self, run: str, data: bytes) -> bytes:
-        """Return encrypted data of a run, or the data itself if no key applies."""
+    def encrypt(self, data: bytes) -> bytes:
+        """Return encrypted data, or the data itself without keys."""
 
-    def decrypt(self, run: str, data: bytes) -> bytes | None:
-        """Return decrypted data, or None if no key of the run's owner decrypts it."""
+    def decrypt(self, data: bytes) -> bytes | None:
+        """Return decrypted data, or None if no key decrypts it."""
 
 
 class _NoCipher:
     """Store answers as plain text, like the rest of the knowledge base."""
 
-    def encrypt(self, run: str, data: bytes) -> bytes:
+    def encrypt(self, data: bytes) -> bytes:
         return data
 
-    def decrypt(self, run: str, data: bytes) -> bytes | None:
+    def decrypt(self, data: bytes) -> bytes | None:
         return data
 
 
@@ -68,21 +66,21 @@ class AnswerCache:
         self._cipher = cipher or _NoCipher()
 
     def load_answer(self, request: str, run: str) -> StoredAnswer | None:
-        """Return the newest answer to a request that the owner of a run may read, and store it for the run as well.
+        """Return the newest answer to a request that the keys decrypt, and store it for the run as well.
 
         Args:
             request: hash of the request, of the model and of its parameters.
             run: id of the run that asks.
         """
         try:
-            wanted, oldest = quote_literal(_add_owner(request, run)), quote_literal(_format_oldest(self._max_age))
+            wanted, oldest = quote_literal(request), quote_literal(_format_oldest(self._max_age))
             where = f"request = {wanted} AND created_at >= {oldest}"
             rows = self._store.read_rows(ANSWERS, ["run", "created_at", "answer"], where).to_pylist()
         except CorruptTable as error:
             self._store.replace_cache(ANSWERS, error)
             return None
         for row in sorted(rows, key=lambda row: str(row["created_at"]), reverse=True):
-            data = self._cipher.decrypt(row["run"], row["answer"])
+            data = self._cipher.decrypt(row["answer"])
             if data is not None:
                 if all(row["run"] != run for row in rows):
                     self._write(request, run, data, row["created_at"])
@@ -95,11 +93,10 @@ class AnswerCache:
         self._write(request, run, answer.model_dump_json().encode(), created_at)
 
     def _write(self, request: str, run: str, data: bytes, created_at: str) -> None:
-        owned = _add_owner(request, run)
-        sealed = self._cipher.encrypt(run, data)
+        sealed = self._cipher.encrypt(data)
         row = {
-            "key": hash_parts(owned, run),
-            "request": owned,
+            "key": hash_parts(request, run),
+            "request": request,
             "run": run,
             "created_at": created_at,
             "size": len(sealed),
@@ -176,8 +173,3 @@ _ROW_OVERHEAD_BYTES = 300
 def _format_oldest(max_age: timedelta) -> str:
     """Return the time of the oldest answer of an age, in the format of the table."""
     return (datetime.now(UTC) - max_age).isoformat(timespec="microseconds")
-
-
-def _add_owner(request: str, run: str) -> str:
-    """Return the hash of a request and its owner."""
-    return hash_parts(get_owner(run) or "", request)

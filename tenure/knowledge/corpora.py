@@ -1,6 +1,6 @@
 """Ingest, embed, fork and drop corpora, and load their sources and passages."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
@@ -32,7 +32,6 @@ from tenure.knowledge.search.needed_chunks import list_needed_chunks
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.knowledge.store.metrics import SearchMetrics
-from tenure.knowledge.store.schema import build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
 
@@ -186,13 +185,6 @@ class Corpora:
     def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
         """Return stored sources with their full texts, without those that are deleted."""
         return catalogue.load_sources(self._store, ids)
-
-    def find_corpora(self, chunks: Collection[str], sources: Collection[str]) -> set[str]:
-        """Return the corpora of chunks and of sources, without those that are deleted."""
-        table = build_chunk_table_name(self._model.dimensions)
-        rows = self._store.read_rows_in(table, ["corpus"], "id", sorted(chunks))
-        known = catalogue.map_sources_to_corpora(self._store, [SourceId(source) for source in sorted(sources)])
-        return {*rows["corpus"].to_pylist(), *known.values()}
 
     def load_web_account(self, corpus: str) -> WebReport:
         """Return the web pages that a run has read, and the answers of its search providers."""

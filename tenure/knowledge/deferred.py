@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
     from tenure.knowledge.pages.fetching import PageFetcher, PageFetching
     from tenure.knowledge.store.metrics import SearchObserver
+    from tenure.models.embedding import EmbeddingModel
 
 T = TypeVar("T")
 
@@ -62,8 +63,12 @@ def prepare_knowledge(
     observer: "SearchObserver | None",
     cipher: "AnswerCipher | None",
     readable_files: Callable[[Iterable[str], str], Collection[str]] | None,
+    load_embedding: "Callable[[], EmbeddingModel] | None" = None,
 ) -> "Deferred[KnowledgeBase]":
-    """Return the knowledge base of the settings; creating it raises `StoreUnreachable` if it cannot be accessed."""
+    """Return the knowledge base of the settings; creating it raises `StoreUnreachable` if it cannot be accessed.
+
+    Without `load_embedding`, which returns a model that several bases share, it has an embedding model of its own.
+    """
 
     def create() -> "KnowledgeBase":
         from tenure.knowledge.answers import AnswerLimits
@@ -73,10 +78,10 @@ def prepare_knowledge(
 
         return KnowledgeBase(
             settings.knowledge_uri,
-            create_embedding_model(settings),
+            load_embedding() if load_embedding else create_embedding_model(settings),
             settings.chunk_tokens,
             vector_index=settings.vector_index,
-            metrics=SearchMetrics(settings.home.absolute() / "searches.db", observer),
+            metrics=SearchMetrics(settings.owner_home / "searches.db", observer),
             sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
             databases={name: address.get_secret_value() for name, address in settings.databases.items()},
             rerank_model=create_rerank_model(settings),

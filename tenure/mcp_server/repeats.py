@@ -77,7 +77,7 @@ def compute_digest(request: StartRequest, settings: Settings) -> str:
 async def _start_named(service: Service, requested: RequestedRun, digest: str) -> StartedRun:
     """Start or return the run with the id that the client has chosen."""
     assert requested.request.id is not None, "the caller has checked it"
-    name = service.qualify_run(requested.request.id)
+    name = check_run(requested.request.id)
     # Looked for first: the documents of a run that has ended may be gone.
     record = await find_run(service.place, name, await service.connect())
     if record is None:

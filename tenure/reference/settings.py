@@ -37,7 +37,7 @@ GROUPS: Final = {
             "vector_index",
             "maintenance_hours",
             "archive_hours",
-            *("owner", "owner_token", "owners", "default_owner"),
+            *("owner", "owner_token", "owners", "owner_namespace"),
             "encryption_keys",
             *("codec_port", "codec_host", "codec_url", "codec_origins", "codec_certificate", "codec_private_key"),
             "codec_token",

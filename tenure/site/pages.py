@@ -19,6 +19,7 @@ from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.formatting import format_duration, truncate_line
 from tenure.cli.parser import STATUSES
 from tenure.cli.progress.lines import describe_phase, describe_usage
+from tenure.cli.run_ids import check_run
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import make_environment, render_page
@@ -150,7 +151,7 @@ async def _steer_run(service: Service, request: Request) -> Response:
 
 
 async def _show_report(service: Service, request: Request) -> Response:
-    run_id = service.qualify_run(request.path_params["run"])
+    run_id = check_run(request.path_params["run"])
     page = await asyncio.to_thread(build_page, await service.read_result(run_id), Path.cwd())
     template = _environment().get_template("report_page.html.jinja")
     text = render_page(template, page, documents=f"{get_run_path(run_id)}/sources", run_id=run_id, **_globals())
@@ -158,19 +159,19 @@ async def _show_report(service: Service, request: Request) -> Response:
 
 
 async def _show_source(service: Service, request: Request) -> Response:
-    run_id = service.qualify_run(request.path_params["run"])
+    run_id = check_run(request.path_params["run"])
     passage = await service.read_source(run_id, request.path_params["number"], *read_span(request))
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 
 async def _show_questions(service: Service, request: Request) -> Response:
-    run_id = service.qualify_run(request.path_params["run"])
+    run_id = check_run(request.path_params["run"])
     conversation = await service.read_conversation(run_id)
     return _render("questions.html.jinja", run_id=run_id, conversation=conversation)
 
 
 async def _show_conversation(service: Service, request: Request) -> Response:
-    run_id = service.qualify_run(request.path_params["run"])
+    run_id = check_run(request.path_params["run"])
     return _render("conversation.html.jinja", run_id=run_id, conversation=await service.read_conversation(run_id))
 
 
@@ -182,7 +183,7 @@ async def _ask_question(service: Service, request: Request) -> Response:
 
 
 async def _show_fork(service: Service, request: Request) -> Response:
-    run_id = service.qualify_run(request.path_params["run"])
+    run_id = check_run(request.path_params["run"])
     trace = await service.read_trace(run_id)
     return _render("fork.html.jinja", run_id=run_id, trace=trace)
 

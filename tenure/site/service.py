@@ -15,7 +15,6 @@ from temporalio.client import Client, WorkflowHandle
 from tenure.cli.commands import ask, corpora, diff, fork, memory, runs, start, steer, trace
 from tenure.cli.delivery import render_content
 from tenure.cli.errors import CommandError, Unreachable, UsageError
-from tenure.cli.ownership import apply_owner
 from tenure.cli.parser import build_parser
 from tenure.cli.paths import allow_reading
 from tenure.cli.progress.snapshot import RunSnapshot
@@ -160,7 +159,7 @@ class Service:
 
     async def describe(self, run_id: str) -> RunDetails:
         """Return the present state of a run."""
-        client, name = await self.connect(), self.qualify_run(run_id)
+        client, name = await self.connect(), check_run(run_id)
         record = await open_run(self.place, name, client)
         if record.workflow_type != AGENT_WORKFLOW:
             raise UsageError(f"{name} is not a run but a {record.workflow_type}")
@@ -185,7 +184,7 @@ class Service:
             run_id: id of the run.
             report: receives a line if the server does not answer.
         """
-        client, name = await self.connect(), self.qualify_run(run_id)
+        client, name = await self.connect(), check_run(run_id)
         record = await open_run(self.place, name, client)
         if record.workflow_type == AGENT_WORKFLOW and record.is_running:
             with explain_refusals(name):
@@ -194,15 +193,15 @@ class Service:
 
     async def read_state(self, run_id: str) -> RunState:
         """Return the state of a run as the run itself reports it."""
-        return await runs.read_state(self.place, self.qualify_run(run_id), await self.connect())
+        return await runs.read_state(self.place, check_run(run_id), await self.connect())
 
     async def read_trace(self, run_id: str) -> Trace:
         """Return the trace of a run."""
-        return await trace.read_trace(self.qualify_run(run_id), self.place, await self.connect())
+        return await trace.read_trace(check_run(run_id), self.place, await self.connect())
 
     async def read_result(self, run_id: str) -> Result:
         """Return the result document of a finished run."""
-        return await diff.read_finished(self.place, self.qualify_run(run_id), await self.connect())
+        return await diff.read_finished(self.place, check_run(run_id), await self.connect())
 
     async def render_report(self, run_id: str, kind: ReportFormat, style: CitationFormat) -> bytes:
         """Return the report of a finished run in a format."""
@@ -235,7 +234,7 @@ class Service:
         """Send a command to a run and return its effect."""
         if command.name in ("feedback", "answer") and not command.text.strip():
             raise UsageError(f"{command.name} needs a text")
-        name = self.qualify_run(run_id)
+        name = check_run(run_id)
         effect = await steer.send_command(self.place, await self.connect(), name, command)
         self._progress.forget(name)
         return effect
@@ -248,7 +247,7 @@ class Service:
 
     async def read_conversation(self, run_id: str) -> RunConversation:
         """Return the conversation about a run."""
-        client, name = await self.connect(), self.qualify_run(run_id)
+        client, name = await self.connect(), check_run(run_id)
         await open_run(self.place, name, client)
         thread = ask.make_thread_id(name)
         record = await find_run(self.place, thread, client)
@@ -359,21 +358,10 @@ class Service:
         arguments = self._parse("memory", "forget", *body.ids)
         return (await memory.forget_memories(arguments, await self.connect())).forgotten
 
-    def qualify_run(self, run_id: str) -> str:
-        """Return the id of a run with its owner.
-
-        Raises:
-            UsageError: it is no id of a run.
-        """
-        arguments = Namespace(id=run_id)
-        apply_owner(arguments, self._settings)
-        return check_run(arguments.id)
-
     def _parse(self, command: str, *positional: str, options: Sequence[str] = (), **given: Any) -> Namespace:
         """Return the arguments of a command with its defaults, and with values that a request has given."""
         arguments = build_parser().parse_args([command, *options, *(("--",) if positional else ()), *positional])
         vars(arguments).update(given)
-        apply_owner(arguments, self._settings)
         return arguments
 
     def _describe_start(self, workflow_id: str) -> StartReply:

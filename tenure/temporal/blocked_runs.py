@@ -17,7 +17,6 @@ from temporalio.api.workflowservice.v1 import (
     GetWorkflowExecutionHistoryReverseResponse,
 )
 from temporalio.client import Client
-from temporalio.converter import WorkflowSerializationContext
 from temporalio.exceptions import FailureError
 
 REPORTED_PROBLEMS: Final = "TemporalReportedProblems"
@@ -88,11 +87,8 @@ async def _is_deadlocked(client: Client, workflow: str, run: str) -> bool:
             )
         )
     )
-    converter = client.data_converter.with_context(
-        WorkflowSerializationContext(namespace=client.namespace, workflow_id=workflow)
-    )
     for event in reply.history.events:
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-            error = await converter.decode_failure(event.workflow_task_failed_event_attributes.failure)
+            error = await client.data_converter.decode_failure(event.workflow_task_failed_event_attributes.failure)
             return DEADLOCK_MARK in (error.message if isinstance(error, FailureError) else str(error))
     return False

@@ -26,6 +26,7 @@ import structlog
 from google.protobuf import json_format
 from temporalio.api.common.v1 import Payloads
 
+from tenure.encryption_keys import parse_encryption_keys
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
@@ -228,9 +229,10 @@ async def serve_while_needed(settings: Settings) -> None:
 
 def make_codec_server(settings: Settings, *, quiet: bool = False) -> CodecServer | None:
     """Return the configured server, or None without keys or if it cannot serve, for which the log has the reason."""
-    codec = EncryptionCodec.from_settings(settings)
-    if codec is None:
+    if settings.encryption_keys is None:
         return None
+    # It shows plain payloads as they are, and none of owners with names.
+    codec = EncryptionCodec(parse_encryption_keys(settings.encryption_keys.get_secret_value()))
     remote = RemoteAccess.from_settings(settings)
     try:
         return CodecServer(codec, settings.home.absolute(), settings.codec_port, settings.ui_port, remote=remote)

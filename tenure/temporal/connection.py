@@ -19,11 +19,12 @@ from temporalio.envconfig import ClientConfigProfile, ClientConnectConfig
 from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import GrpcCompression, HttpConnectProxyConfig, KeepAliveConfig
 
+from tenure.ownership import derive_gate_key
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
+from tenure.temporal.gate.access import HOST, load_key
 from tenure.temporal.gate.peers import find_listener_user
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
-from tenure.temporal.owner_client import OwnerClientInterceptor
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 
@@ -69,7 +70,14 @@ def load_profile() -> ClientConfigProfile:
 
 def get_local_address(settings: Settings) -> str:
     """Return the address of the local stack's server."""
-    return f"127.0.0.1:{settings.temporal_port}"
+    return f"{HOST}:{settings.temporal_port}"
+
+
+def get_namespace(settings: Settings, profile: ClientConfigProfile) -> str:
+    """Return the namespace of the owner; without one, that of the profile."""
+    if settings.owner:
+        return settings.owner_namespace.format(owner=settings.owner)
+    return profile.namespace or "default"
 
 
 async def connect(
@@ -89,6 +97,8 @@ async def connect(
     config = _connect_config(profile, settings)
     try:
         gate = None if profile.address else _find_gate(settings)
+        credentials = _build_credentials(settings, profile, has_gate=gate is not None)
+        config["rpc_metadata"] = {**profile.grpc_meta, **credentials}
         # The SDK's own timeout covers the TCP connection only; a process that accepts it may still never answer.
         async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
             return await Client.connect(
@@ -100,10 +110,7 @@ async def connect(
                 # Between processes of one machine, compression only takes time.
                 grpc_compression=GrpcCompression.GZIP if profile.address else GrpcCompression.NONE,
                 runtime=runtime or (None if gate is None else _create_runtime()),
-                interceptors=[
-                    *interceptors,
-                    *OwnerClientInterceptor.from_settings(settings, config.get("namespace") or "default"),
-                ],
+                interceptors=interceptors,
             )
     except (RuntimeError, ValueError, OSError) as error:
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
@@ -111,9 +118,20 @@ async def connect(
 
 def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientConnectConfig:
     """Return connection arguments; without an address the profile's key and certificates are not used."""
-    if found.address:
-        return found.to_client_connect_config()
-    return {"target_host": get_local_address(settings), "namespace": found.namespace or "default"}
+    own: ClientConnectConfig = {"target_host": get_local_address(settings)}
+    config = found.to_client_connect_config() if found.address else own
+    config["namespace"] = get_namespace(settings, found)
+    return config
+
+
+def _build_credentials(settings: Settings, profile: ClientConfigProfile, *, has_gate: bool) -> dict[str, str]:
+    """Return the credentials for the gate of a local stack; other servers receive none."""
+    host = (profile.address or get_local_address(settings)).rpartition(":")[0]
+    if host not in (HOST, "localhost") or profile.api_key:
+        return {}
+    if settings.owner_token is not None and settings.owner:
+        return {"authorization": f"Bearer {derive_gate_key(settings.owner_token.get_secret_value())}"}
+    return {"authorization": f"Bearer {load_key(settings.home)}"} if settings.owners and has_gate else {}
 
 
 def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:

@@ -17,7 +17,6 @@ from temporalio.exceptions import ApplicationError, FailureError
 
 from tenure.settings import Settings
 from tenure.temporal.encryption import ENCODING, DecryptionError, EncryptionCodec
-from tenure.temporal.owner_codec import OwnerCodec
 
 MAX_PAYLOAD_BYTES: Final = 2_000_000
 """Maximum size of one value; the server refuses values above 2 MiB (`limit.blobSize.error`), encryption included."""
@@ -133,7 +132,7 @@ DATA_CONVERTER: Final = replace(
 
 def make_data_converter(settings: Settings) -> DataConverter:
     """Return the data converter of every program of a home, with encryption if keys are set."""
-    codec = OwnerCodec.from_settings(settings) or EncryptionCodec.from_settings(settings)
+    codec = EncryptionCodec.from_settings(settings)
     if codec is None:
         return DATA_CONVERTER
     return replace(DATA_CONVERTER, payload_codec=codec, failure_converter_class=EncodingFailureConverter)

@@ -18,6 +18,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import PayloadCodec
 
 from tenure.encryption_keys import KEY_BYTES, parse_encryption_keys
+from tenure.ownership import derive_payload_key
 from tenure.settings import Settings
 
 ENCODING = b"binary/tenure-aes-gcm"
@@ -26,6 +27,8 @@ ENCODING = b"binary/tenure-aes-gcm"
 NONCE_BYTES = 12
 
 _KEY_ID = "tenure-key-id"
+_OWNER_KEYS = "owner:"
+"""Prefix of the key ids of owners; ids in the settings contain no colon."""
 _LARGE = 64 * 1024
 
 
@@ -38,60 +41,70 @@ class EncryptionCodec(PayloadCodec):
 
     Args:
         keys: keys by id; the first one encrypts, all decrypt.
+        is_required: whether payloads that are not encrypted are refused. Everyone who reaches a Temporal server can
+            send plain ones; those with a key prove that their sender has it.
     """
 
-    def __init__(self, keys: Mapping[str, bytes]) -> None:
+    def __init__(self, keys: Mapping[str, bytes], *, is_required: bool = False) -> None:
         self._ciphers = {name: AESGCM(key) for name, key in keys.items()}
-        self._current = next(iter(keys))
+        self._current, self._is_required = next(iter(keys)), is_required
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
-        """Return the codec that the settings describe, or None if encryption is off."""
+        """Return the codec that the settings describe, or None if encryption is off.
+
+        An owner with a name has the key of the own token and no other one.
+        """
+        if settings.owner_token is not None and settings.owner:
+            key = derive_payload_key(settings.owner_token.get_secret_value())
+            return cls({f"{_OWNER_KEYS}{settings.owner}": key}, is_required=True)
         keys = settings.encryption_keys
-        return None if keys is None else cls(parse_encryption_keys(keys.get_secret_value()))
+        if keys is None:
+            return None
+        # Next to owners with names there are people who may not use the namespace without one.
+        return cls(parse_encryption_keys(keys.get_secret_value()), is_required=bool(settings.owners))
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Encrypt payloads."""
         return await _transform(payloads, self.encrypt)
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
-        """Decrypt payloads; unencrypted payloads are returned unchanged.
+        """Decrypt payloads; unencrypted payloads are returned unchanged, unless they are refused.
 
         Raises:
-            DecryptionError: a key is missing, or a payload was modified.
+            DecryptionError: a key is missing, or a payload was modified or is refused.
         """
         return await _transform(payloads, self.decrypt)
 
     def encrypt(self, payload: Payload) -> Payload:
-        """Return the encrypted payload."""
-        return self.encrypt_with(self._current, payload)
-
-    def encrypt_with(self, key: str, payload: Payload) -> Payload:
-        """Return the payload encrypted with a key, which reveals nothing but its length."""
+        """Return the encrypted payload, which reveals nothing but its length."""
         nonce = secrets.token_bytes(NONCE_BYTES)
-        name = key.encode()
-        sealed = self._ciphers[key].encrypt(nonce, payload.SerializeToString(), _associated_data(name))
+        name = self._current.encode()
+        sealed = self._ciphers[self._current].encrypt(nonce, payload.SerializeToString(), _associated_data(name))
         return Payload(metadata={"encoding": ENCODING, _KEY_ID: name}, data=nonce + sealed)
 
     def decrypt(self, payload: Payload) -> Payload:
-        """Return the decrypted payload, or the payload itself if it is not encrypted."""
+        """Return the decrypted payload, or the payload itself if it is not encrypted.
+
+        Raises:
+            DecryptionError: a key is missing, or the payload was modified or is refused.
+        """
         if payload.metadata.get("encoding") != ENCODING:
+            if self._is_required:
+                raise DecryptionError("a payload without the encryption of the namespace is refused")
             return payload
         name = payload.metadata.get(_KEY_ID, b"")
-        cipher = self._ciphers.get(name.decode(errors="replace"))
+        key = name.decode(errors="replace")
+        cipher = self._ciphers.get(key)
         if cipher is None:
-            raise DecryptionError(f"the key {name.decode(errors='replace')!r} is not in TENURE_ENCRYPTION_KEYS")
+            if key.startswith(_OWNER_KEYS):
+                raise DecryptionError(f"this belongs to the owner {key.removeprefix(_OWNER_KEYS)!r}")
+            raise DecryptionError(f"the key {key!r} is not in TENURE_ENCRYPTION_KEYS")
         try:
             opened = cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], _associated_data(name))
         except (InvalidTag, ValueError):
             raise DecryptionError("a payload was modified after encryption, or its key has another id") from None
         return Payload.FromString(opened)
-
-
-def get_key_id(payload: Payload) -> str:
-    """Return the id of the key of an encrypted payload; empty if it is not encrypted."""
-    encrypted = payload.metadata.get("encoding") == ENCODING
-    return payload.metadata.get(_KEY_ID, b"").decode(errors="replace") if encrypted else ""
 
 
 def _associated_data(name: bytes) -> bytes:

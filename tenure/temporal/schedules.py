@@ -27,7 +27,6 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.settings import Settings
-from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CATCHUP_WINDOW = timedelta(hours=1)
@@ -138,10 +137,7 @@ async def list_watched_corpora(client: Client) -> AsyncIterator[WatchedCorpus]:
             action = found.schedule.action
             if isinstance(action, ScheduleActionStartWorkflow) and action.workflow == _INGEST:
                 [payload] = action.args
-                try:
-                    [request] = await client.data_converter.decode([payload], [IngestRequest])
-                except DecryptionError:
-                    continue  # it belongs to another owner
+                [request] = await client.data_converter.decode([payload], [IngestRequest])
                 actions = found.info.recent_actions
                 yield WatchedCorpus(
                     corpus=request.corpus,

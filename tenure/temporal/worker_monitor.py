@@ -69,18 +69,23 @@ _UNREACHABLE: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDE
 
 @asynccontextmanager
 async def monitor_worker(
-    client: Client, settings: Settings, recorder: MetricRecorder, meter: MetricMeter, queues: Sequence[str]
+    clients: Sequence[Client],
+    settings: Settings,
+    recorder: MetricRecorder,
+    meter: MetricMeter,
+    queues: Sequence[str],
 ) -> AsyncIterator[None]:
-    """Measure during the block, if the settings ask for metrics."""
+    """Measure during the block, if the settings ask for metrics; the clients are those of all owners."""
     if settings.metrics_port is None:
         yield
         return
     recorder.initialize(list_role_names(), list_extensions(SEARCH_PROVIDERS))
     recorder.set(WORKER_INFO, 1, tenure.__version__)
-    _initialize_runs(meter, client.namespace)
+    for client in clients:
+        _initialize_runs(meter, client.namespace)
     tasks = [asyncio.create_task(_repeat(WORKER_INTERVAL_SECONDS, lambda: measure_worker(recorder, settings.home)))]
     if TENURE_QUEUE in queues:
-        tasks.append(asyncio.create_task(_repeat(SERVER_INTERVAL_SECONDS, lambda: measure_server(client, recorder))))
+        tasks.append(asyncio.create_task(_repeat(SERVER_INTERVAL_SECONDS, lambda: measure_server(clients, recorder))))
     try:
         yield
     finally:
@@ -100,21 +105,24 @@ async def measure_worker(recorder: MetricRecorder, home: Path) -> None:
     recorder.set(HOME_SIZE, space.total)
 
 
-async def measure_server(client: Client, recorder: MetricRecorder) -> None:
-    """Ask the Temporal server for open runs and for the backlog of all task queues.
+async def measure_server(clients: Sequence[Client], recorder: MetricRecorder) -> None:
+    """Ask the Temporal server for open runs and for the backlog of all task queues, of all owners together.
 
     Raises:
         RPCError: the server refuses the question.
     """
     try:
         async with asyncio.timeout(SERVER_TIMEOUT_SECONDS):
-            waiting = (await client.count_workflows(WAITING_RUNS)).count
+            waiting, total = [
+                sum([(await client.count_workflows(query)).count for client in clients])
+                for query in (WAITING_RUNS, OPEN_RUNS)
+            ]
             recorder.set(RUNS_OPEN, waiting, "waiting")
-            recorder.set(RUNS_OPEN, max((await client.count_workflows(OPEN_RUNS)).count - waiting, 0), "active")
+            recorder.set(RUNS_OPEN, max(total - waiting, 0), "active")
             for queue in ALL_QUEUES:
                 for kind, number in _KINDS.items():
                     if kind == "activity" or queue == TENURE_QUEUE:
-                        await _measure_queue(client, recorder, queue, kind, number)
+                        await _measure_queue(clients, recorder, queue, kind, number)
     except TimeoutError:
         recorder.set(TEMPORAL_UP, 0)
         return
@@ -128,16 +136,20 @@ async def measure_server(client: Client, recorder: MetricRecorder) -> None:
 
 
 async def _measure_queue(
-    client: Client, recorder: MetricRecorder, queue: str, kind: str, number: TaskQueueType.ValueType
+    clients: Sequence[Client], recorder: MetricRecorder, queue: str, kind: str, number: TaskQueueType.ValueType
 ) -> None:
-    reply = await client.workflow_service.describe_task_queue(
-        DescribeTaskQueueRequest(
-            namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=number, report_stats=True
+    replies = [
+        await client.workflow_service.describe_task_queue(
+            DescribeTaskQueueRequest(
+                namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=number, report_stats=True
+            )
         )
-    )
-    recorder.set(QUEUE_BACKLOG, reply.stats.approximate_backlog_count, queue, kind)
-    recorder.set(QUEUE_BACKLOG_AGE, reply.stats.approximate_backlog_age.ToNanoseconds() / 1e9, queue, kind)
-    recorder.set(QUEUE_POLLERS, len({poller.identity for poller in reply.pollers}), queue, kind)
+        for client in clients
+    ]
+    oldest = max(reply.stats.approximate_backlog_age.ToNanoseconds() for reply in replies)
+    recorder.set(QUEUE_BACKLOG, sum(reply.stats.approximate_backlog_count for reply in replies), queue, kind)
+    recorder.set(QUEUE_BACKLOG_AGE, oldest / 1e9, queue, kind)
+    recorder.set(QUEUE_POLLERS, len({poller.identity for reply in replies for poller in reply.pollers}), queue, kind)
 
 
 async def _repeat(seconds: float, measure: Callable[[], Awaitable[None]]) -> None:

@@ -18,7 +18,6 @@ from temporalio import activity
 from temporalio.activity import ActivityCancellationDetails
 from temporalio.client import ActivityHandle, AsyncActivityCancelledError, Client
 from temporalio.common import RetryPolicy
-from temporalio.converter import SerializationContext
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
@@ -53,9 +52,6 @@ class _Recorder:
         self._refusals = list(refusals)
 
     def get_async_activity_handle(self, *, task_token: bytes) -> "_Recorder":
-        return self
-
-    def with_context(self, context: SerializationContext) -> "_Recorder":
         return self
 
     async def heartbeat(self, progress: CallProgress) -> None:

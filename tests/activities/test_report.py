@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from temporalio.testing import ActivityEnvironment
 
-from activities.ownership import iterate_resources
 from activities.report import ReportActivities
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.claims.report_changes import select_compared_parts
@@ -76,14 +75,6 @@ def test_a_report_is_compared_by_the_quotes_of_the_last_one() -> None:
 
     assert [(one.before.text, one.after.text) for one in changes.changed] == [(BREAD.replace("yeast", "honey"), BREAD)]
     assert (changes.unchanged, changes.at, changes.since_at) == (1, request.at, "2000-01-01T00:00:00+00:00")
-
-
-def test_a_comparison_names_its_runs_and_sources() -> None:
-    """Owners are checked by the ids in a request, so the reports of another owner cannot be compared."""
-    report = select_compared_parts(_assemble(MemoryKnowledge(dict(KITCHEN))))
-    request = ComparisonRequest(last=report, now=report, at="2030-01-01T00:00:00+00:00")
-
-    assert {("run", "research/food"), ("source", "bread"), ("source", "cheese")} <= {*iterate_resources(request)}
 
 
 def _assemble(knowledge: MemoryKnowledge) -> Result:

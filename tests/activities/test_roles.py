@@ -50,7 +50,7 @@ async def ask(
     knowledge: MemoryKnowledge = KNOWLEDGE,
 ) -> Any:
     """Execute a role's activity as a worker would."""
-    heartbeat = "get_async_activity_handle.return_value.with_context.return_value.heartbeat"
+    heartbeat = "get_async_activity_handle.return_value.heartbeat"
     environment = ActivityEnvironment(client=Mock(**{heartbeat: AsyncMock()}))
     environment.info = replace(environment.info, heartbeat_timeout=timedelta(seconds=30))
     role = load_roles()[name]

@@ -114,7 +114,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[FileStore]:
     with object_store("bucket") as variables:
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        yield FileStore("s3://bucket/files")
+        yield FileStore("s3://bucket/files", "ann")
 
 
 def asked_by(workflow: str) -> ActivityEnvironment:
@@ -127,7 +127,7 @@ def asked_by(workflow: str) -> ActivityEnvironment:
 def with_input(path: str) -> ProgramRequest:
     """Return a program that reads a file."""
     files = (InputFile(name="main.py", text="pass"), InputFile(name="data.bin", path=path))
-    return ProgramRequest(run=RunId("ann~r"), attempt=1, program=Program(files=files, entry="main.py"))
+    return ProgramRequest(run=RunId("r"), attempt=1, program=Program(files=files, entry="main.py"))
 
 
 @slow
@@ -142,9 +142,9 @@ async def test_files_of_programs_reach_every_machine(
         (tmp_path / "home" / name).mkdir(parents=True)
         (tmp_path / "home" / name / "0").touch()
     os.utime(tmp_path / "home" / "input-left", (0, 0))
-    given = store.upload(io.BytesIO(data), "ann")
-    outcome = await asked_by("ann~r/code").run(activities.run_program, with_input(given))
-    again = await asked_by("ann~r/code").run(activities.run_program, with_input(given))
+    given = store.upload(io.BytesIO(data))
+    outcome = await asked_by("r/code").run(activities.run_program, with_input(given))
+    again = await asked_by("r/code").run(activities.run_program, with_input(given))
 
     assert box.seen == (data,)
     assert outcome.artifacts == again.artifacts
@@ -162,11 +162,12 @@ async def test_files_of_programs_reach_every_machine(
     two = with_input(given)
     twice = two.program.model_copy(update={"files": (*two.program.files, InputFile(name="again.bin", path=given))})
     with pytest.raises(ApplicationError, match="is larger than 50,000 bytes"):
-        await asked_by("ann~r/code").run(activities.run_program, two.model_copy(update={"program": twice}))
+        await asked_by("r/code").run(activities.run_program, two.model_copy(update={"program": twice}))
 
-    for refused in (store.upload(io.BytesIO(b"of bob"), "bob"), "/etc/hostname", given[:-64] + "0" * 64):
+    of_bob = FileStore("s3://bucket/files", "bob").upload(io.BytesIO(b"of bob"))
+    for refused in (of_bob, "/etc/hostname", given[:-64] + "0" * 64):
         with pytest.raises(ApplicationError) as raised:
-            await asked_by("ann~r/code").run(activities.run_program, with_input(refused))
+            await asked_by("r/code").run(activities.run_program, with_input(refused))
         assert (raised.value.type, raised.value.non_retryable) == (PATH_REFUSED, True)
         assert refused in raised.value.message
 

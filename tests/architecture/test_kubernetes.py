@@ -597,8 +597,8 @@ def wait_for_port(port: int) -> None:
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx on this machine: `apt-get install nginx-light`")
 def test_the_gate_passes_files_by_their_hash_and_nothing_else(gated: dict[str, str], tmp_path: Path) -> None:
     """Through the gate a worker gets and puts files of the folder; other objects, lists and deletions are refused."""
-    store, content = FileStore("s3://tenure/files"), os.urandom(20 << 20)
-    location = store.upload(io.BytesIO(content), "ann")
+    store, content = FileStore("s3://tenure/files", "ann"), os.urandom(20 << 20)
+    location = store.upload(io.BytesIO(content))
     store.download(location, tmp_path / "copy", len(content))
     options = {"access_key": "key", "secret_key": "secret", "scheme": "http"}
     direct = S3FileSystem(endpoint_override=gated["AWS_ENDPOINT_URL"].removeprefix("http://"), **options)
@@ -617,7 +617,7 @@ def test_the_gate_passes_files_by_their_hash_and_nothing_else(gated: dict[str, s
         with pytest.raises(OSError):
             refused()
     with pytest.raises(FileStoreUnreachable):
-        FileStore("s3://tenure/knowledge").upload(io.BytesIO(b"x"), None)
+        FileStore("s3://tenure/knowledge").upload(io.BytesIO(b"x"))
     assert direct.get_file_info(location.removeprefix("s3://")).size == len(content)
     assert [
         found.path for found in direct.get_file_info(FileSelector("tenure/files", recursive=True)) if found.is_file

@@ -1,6 +1,7 @@
 """Test that owner and priority of the command line reach everything that a run starts."""
 
 from argparse import Namespace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -9,18 +10,20 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.common.v1 import Priority as SentPriority
 from temporalio.client import WorkflowQueryFailedError
 from temporalio.common import Priority
+from temporalio.envconfig import ClientConfigProfile
 
 from tenure.cli import main as client
 from tenure.cli.commands.batches import run_batch
 from tenure.cli.commands.schedule import build_schedule
 from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.ownership import apply_owner, override_ownership, parse_ownership
+from tenure.cli.ownership import override_ownership, parse_ownership
 from tenure.cli.parser import build_parser
 from tenure.cli.session.connection import explain_refusals
 from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.settings import Settings, describe_settings_error
+from tenure.temporal.connection import get_namespace
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 from tenure.temporal.stack.fingerprint import build_worker_environment
@@ -92,43 +95,19 @@ def with_owner(**changes: object) -> Settings:
     return Settings(_env_file=None, **values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("written", "name", "complete"),
-    [
-        (["report", "run"], "id", "ann~run"),
-        (["report", "ann~run"], "id", "ann~run"),
-        (["report", "bob~run"], "id", "bob~run"),
-        (["report", "~run"], "id", "run"),
-        (["fork", "run", "--cycle", "1"], "origin", "ann~run"),
-        (["diff", "one", "two"], "b", "ann~two"),
-        (["start", "Why?", "--corpus", "a", "--corpus", "manual"], "corpus", ["ann~a", "manual"]),
-        (["sql", "SELECT 1", "--corpus", "database-sales"], "corpus", ["database-sales"]),
-        (["corpus", "drop", "a"], "name", "ann~a"),
-        (["corpus", "list"], "name", None),
-        (["memory", "list"], "owner", "ann"),
-        (["start", "Why?"], "owner", "ann"),
-    ],
-)
-def test_names_are_completed_with_the_owner(written: list[str], name: str, complete: object) -> None:
-    """A command means the runs and corpora of its owner; a leading tilde means one without an owner."""
-    arguments = build_parser().parse_args(written)
-    apply_owner(arguments, with_owner())
+def test_each_owner_has_a_place_of_their_own() -> None:
+    """Knowledge base, folder and namespace follow from the owner; the owner without a name has those of the home."""
+    owners = with_owner(home=Path("/srv/home"), owners={"ann": "a" * 32}).list_owners()
+    stored = with_owner(lancedb_uri="s3://bucket/base/", owner_namespace="tenure-{owner}.a1b2c")
 
-    assert getattr(arguments, name) == complete
-
-
-def test_without_an_owner_names_are_not_changed() -> None:
-    """Without the setting a command means what is written."""
-    arguments = build_parser().parse_args(["report", "~run"])
-    apply_owner(arguments, Settings(_env_file=None))
-
-    assert arguments.id == "~run"
-
-
-def test_another_owner_is_refused_before_anything_is_sent() -> None:
-    """The option for the owner cannot contradict the setting that proves it."""
-    with pytest.raises(UsageError, match="TENURE_OWNER"):
-        apply_owner(build_parser().parse_args(["start", "Why?", "--owner", "bob"]), with_owner())
+    assert [(one.owner, one.knowledge_uri) for one in owners] == [
+        ("", "/srv/home/knowledge"),
+        ("ann", "/srv/home/owner-ann/knowledge"),
+    ]
+    assert stored.knowledge_uri == "s3://bucket/base/owner-ann"
+    assert [get_namespace(one, ClientConfigProfile(namespace="team")) for one in (*owners, stored)] == [
+        *("team", "ann", "tenure-ann.a1b2c"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +117,7 @@ def test_another_owner_is_refused_before_anything_is_sent() -> None:
         ({"owner": ""}, "belong together"),
         ({"owners": {"ann": "short-secret"}}, "at least 32 characters"),
         ({"owners": {"ann": "a" * 32, "bob": "a" * 32}}, "same token"),
-        ({"owners": {"ann": "a" * 32}, "default_owner": "bob"}, "TENURE_DEFAULT_OWNER"),
+        ({"owner_namespace": "everyone"}, "pattern"),
         ({"owners": {"ann~bob": "a" * 32}}, "pattern"),
     ],
 )
@@ -165,9 +144,9 @@ def test_a_worker_is_not_given_the_token_of_a_client() -> None:
 
 def test_what_belongs_to_another_owner_is_one_line() -> None:
     """A history that cannot be decrypted, an encrypted refusal and a client without keys each end in one line."""
-    with pytest.raises(CommandError, match="belongs to the owner 'ann'"), explain_refusals("ann~run"):
+    with pytest.raises(CommandError, match="belongs to the owner 'ann'"), explain_refusals("run"):
         raise DecryptionError("this belongs to the owner 'ann'")
-    with pytest.raises(CommandError, match="belongs to another owner"), explain_refusals("ann~run"):
+    with pytest.raises(CommandError, match="keys of this client are not those of its worker"), explain_refusals("run"):
         raise WorkflowQueryFailedError("Encoded failure")
     sealed = EncryptionCodec({"new": bytes(32)}).encrypt(Payload(data=b"1"))
     with pytest.raises(DecryptionError) as refused:

@@ -91,9 +91,7 @@ def test_bad_run_ids_are_refused(name: str) -> None:
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize(
-    "name", ["research-why-0f3a", "ann~nightly/001", "r/ask", "größe-1", "a..b", ".hidden", "x" * 200]
-)
+@pytest.mark.parametrize("name", ["research-why-0f3a", "nightly/001", "r/ask", "größe-1", "a..b", ".hidden", "x" * 200])
 def test_good_run_ids_are_accepted(name: str) -> None:
-    """Owners, parts of batches, letters of all scripts and dots within a name are allowed."""
+    """Parts of batches, letters of all scripts and dots within a name are allowed."""
     assert check_run(name) == name

@@ -13,14 +13,12 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from activities.ownership import Owners
 from tenure.cli.progress.snapshot import RunSnapshot, StreamedAnswer
 from tenure.cli.session.run_tree import describe_run_tree
 from tenure.cli.streaming import read_streamed_answers
 from tenure.contracts.run.role_calls import CallProgress
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.openai.chat import OpenAIChat
-from tenure.settings import Settings
 from tenure.temporal.encryption import DecryptionError
 from tests.cli.conftest import CommandLine
 from tests.cli.progress.samples import WRITING, draw
@@ -30,7 +28,7 @@ from tests.model_server import ModelServer
 from tests.models.routes import routes
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
-from tests.temporal.test_owner_codec import TOKENS, client_of, settings_of
+from tests.temporal.test_owner_payloads import client_of
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -61,16 +59,15 @@ Yeast makes it rise [1]. It is baked until it is brown [1].
 async def test_a_report_is_read_while_it_is_written(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """The owner of a run reads the first sentences before the model has sent the others; another owner does not."""
     request = RunRequest(
-        question="How is bread made?", corpora=("ann~kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
+        question="How is bread made?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.0, max_sections=1)
     )
-    workers = client_of(server, Settings(_env_file=None, owners=TOKENS))  # type: ignore[arg-type]
-    ann, bob = (client_of(server, settings_of(owner)) for owner in ("ann", "bob"))
+    ann, bob = (client_of(server, owner) for owner in ("ann", "bob"))
     with ModelServer() as model:
         model.on("outliner", {"topics": [{"heading": "Bread", "question": "How is bread made?"}]})
         model.on("report_writer", REPORT)
         chat = OpenAIChat(routes("m"), base_url=model.base_url)
-        serving = serving_at(workers, 1000, tmp_path)
-        async with serving(chat, MemoryKnowledge(KITCHEN), owners=Owners(TOKENS)):
+        serving = serving_at(ann, 1000, tmp_path)
+        async with serving(chat, MemoryKnowledge(KITCHEN)):
             with model.hold("report_writer", after_events=6):
                 handle = await ann.start_workflow(
                     AgentWorkflow.run, request, id=f"test-{uuid4().hex[:8]}", task_queue=TENURE_QUEUE

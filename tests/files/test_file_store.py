@@ -44,11 +44,11 @@ def overwrite(location: str, content: bytes, variables: dict[str, str]) -> None:
 
 def test_a_stored_file_is_read_on_another_machine(store: FileStore, tmp_path: Path) -> None:
     """A file has the same content and one location, however often it is stored, and the copy is private."""
-    location = store.upload(io.BytesIO(CONTENT), "ann")
+    location = store.upload(io.BytesIO(CONTENT))
     target = tmp_path / "copy"
 
-    assert store.upload(io.BytesIO(CONTENT), "ann") == location
-    assert is_shared(location) and location.startswith("s3://bucket/files/ann/")
+    assert store.upload(io.BytesIO(CONTENT)) == location
+    assert is_shared(location) and location.startswith("s3://bucket/files/_shared/")
     assert FileStore("s3://bucket/files").download(location, target, len(CONTENT)) == len(CONTENT)
     assert target.read_bytes() == CONTENT
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -58,13 +58,13 @@ def test_a_stored_file_is_read_on_another_machine(store: FileStore, tmp_path: Pa
 
 def test_an_empty_file_is_a_file(store: FileStore, tmp_path: Path) -> None:
     """A file without content is stored and read as well."""
-    assert store.download(store.upload(io.BytesIO(b""), None), tmp_path / "copy", 0) == 0
+    assert store.download(store.upload(io.BytesIO(b"")), tmp_path / "copy", 0) == 0
 
 
 @pytest.mark.parametrize("change", ["exchanged", "longer", "missing"])
 def test_a_changed_object_is_refused(store: FileStore, variables: dict[str, str], tmp_path: Path, change: str) -> None:
     """Content that does not fit its name, is too large or is gone gives one line, and leaves no file."""
-    location = store.upload(io.BytesIO(change.encode()), None)
+    location = store.upload(io.BytesIO(change.encode()))
     if change == "missing":
         location = location[:-64] + "0" * 64
     else:
@@ -89,11 +89,14 @@ def test_a_changed_object_is_refused(store: FileStore, variables: dict[str, str]
         "",
     ],
 )
-def test_a_file_of_another_owner_is_refused(store: FileStore, location: str) -> None:
-    """A location is accepted only in the folder of the owner, and only with the name of a hash."""
-    store.check_location("s3://bucket/files/ann/" + "0" * 64, "ann")
-    with pytest.raises(SharedFileRefused):
-        store.check_location(location, "ann")
+def test_a_file_of_another_owner_is_refused(store: FileStore, tmp_path: Path, location: str) -> None:
+    """A file is read only from the folder of the owner, and only by the name of a hash."""
+    anns = FileStore("s3://bucket/files", "ann")
+    own = anns.upload(io.BytesIO(CONTENT))
+    assert own.startswith("s3://bucket/files/ann/")
+    assert anns.download(own, tmp_path / "own", len(CONTENT)) == len(CONTENT)
+    with pytest.raises(SharedFileRefused, match="is not a file in"):
+        anns.download(location, tmp_path / "copy", len(CONTENT))
 
 
 def test_a_location_outside_the_store_is_not_read(store: FileStore, tmp_path: Path) -> None:
@@ -109,7 +112,7 @@ def test_an_unreachable_store_is_one_line(store: FileStore, tmp_path: Path, monk
     silent = FileStore("s3://bucket/files")
     for broken in (missing_bucket, silent):
         with pytest.raises(FileStoreUnreachable) as raised:
-            broken.upload(io.BytesIO(b"x"), None)
+            broken.upload(io.BytesIO(b"x"))
         assert "\n" not in str(raised.value)
     with pytest.raises(FileStoreError):
         silent.download("s3://bucket/files/_shared/" + "0" * 64, tmp_path / "copy", 9)
@@ -125,4 +128,4 @@ def test_a_file_that_changes_while_it_is_read_is_refused(store: FileStore) -> No
             return super().seek(offset, whence)
 
     with pytest.raises(SharedFileRefused, match="changes while it is read"):
-        store.upload(Growing(b"content"), None)
+        store.upload(Growing(b"content"))

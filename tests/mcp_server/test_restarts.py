@@ -111,13 +111,13 @@ async def test_owners_are_served_their_own_runs(tmp_path: Path) -> None:
                 created = await call_as_task(ann, "research", start)
                 with pytest.raises(MCPError) as error:
                     await get_task(bob.session, created.task_id)
-                steered = await bob.call_tool("steer", {"run": "ann~lamps", "command": "finish"})
+                steered = await bob.call_tool("steer", {"run": "lamps", "command": "finish"})
                 searched = await bob.call_tool("search", {"words": "oil lamps"})
                 hers = await ann.call_tool("steer", {"run": "lamps", "command": "finish"})
                 ended = await wait_for_task(ann.session, "lamps")
 
-    assert created.task_id == "ann~lamps"
-    assert "cannot be read" in str(error.value)
+    assert created.task_id == "lamps"
+    assert "no run lamps" in str(error.value)
     assert steered.is_error
     assert get_text(searched) == "No passage was found."
     assert not hers.is_error

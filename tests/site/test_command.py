@@ -1,4 +1,4 @@
-"""Test the command `serve` as a process: its link, a kill, another owner, and a port in use."""
+"""Test the command `serve` as a process: its link, a kill, a visitor without the link, and a port in use."""
 
 import json
 import signal
@@ -74,22 +74,6 @@ def test_a_page_survives_a_kill_of_its_process(running: CommandLine) -> None:
     assert shown.status_code == 200 and "wait for the page" in shown.text
     assert events[-1] == "end"
     assert code in (0, 130)
-
-
-def test_the_owner_of_the_settings_owns_what_the_page_starts(running: CommandLine) -> None:
-    """The runs of a page are those of the owner of its settings, with whose name it completes ids."""
-    (port,) = free_ports(1)
-    owned = {"TENURE_OWNER": "ann", "TENURE_OWNER_TOKEN": "a" * 32}
-    with serving(running, port, **owned) as (link, _), visiting(link) as browser:
-        browser.headers["origin"] = f"http://127.0.0.1:{port}"
-        started = browser.post("/api/v1/runs", json={"question": "whose are you", "id": "owned"}).json()["id"]
-        shown = [browser.get(f"/api/v1/runs/{name}").json()["id"] for name in ("owned", started)]
-        other = browser.get("/api/v1/runs/page-1")
-        named = browser.post("/api/v1/runs", json={"question": "Why?", "owner": "bob"})
-
-    assert (started, shown) == ("ann~owned", ["ann~owned", "ann~owned"])
-    assert other.status_code == 404
-    assert named.status_code == 422
 
 
 def test_a_visitor_without_the_link_is_refused(running: CommandLine) -> None:

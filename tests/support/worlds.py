@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -131,12 +131,6 @@ class MemoryKnowledge:
     """Memories of earlier runs."""
     inherited: InheritReply = field(default_factory=InheritReply)
     """Passages of related runs."""
-
-    corpora_by_source: dict[str, str] = field(default_factory=dict)
-    """Corpora of sources, for requests that name passages."""
-
-    def find_corpora(self, chunks: Collection[str], sources: Collection[str]) -> set[str]:
-        return {corpus for source, corpus in self.corpora_by_source.items() if source in sources}
 
     @property
     def _part(self) -> Self:

@@ -66,10 +66,10 @@ async def test_a_queue_without_a_worker_is_noticed(
     )
     async with PatientWorker(server.client, task_queue=served, activities=[idle]):
         while not meter.get(QUEUE_POLLERS, served, "activity") or not meter.get(QUEUE_BACKLOG, waiting, "activity"):
-            await measure_server(server.client, recorder)
+            await measure_server([server.client], recorder)
             await asyncio.sleep(0.2)
         while not meter.get(QUEUE_BACKLOG_AGE, waiting, "activity") > 1:
-            await measure_server(server.client, recorder)
+            await measure_server([server.client], recorder)
             await asyncio.sleep(0.2)
     await handle.terminate()
 
@@ -95,7 +95,7 @@ async def test_a_hanging_event_loop_is_noticed_by_a_scrape(
         )
         return float(found)
 
-    async with monitor_worker(server.client, settings, recorder, runtime.metric_meter, (SANDBOX_QUEUE,)):
+    async with monitor_worker([server.client], settings, recorder, runtime.metric_meter, (SANDBOX_QUEUE,)):
         while WORKER_HEARTBEAT.name not in read_metrics(settings.metrics_port or 0):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         before = await asyncio.to_thread(scrape)
@@ -114,9 +114,9 @@ async def test_a_server_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch)
     meter = RecordingMeter()
     async with run_temporal_server() as server:
         while meter.get(TEMPORAL_UP) != 1:
-            await measure_server(server.client, MetricRecorder(meter))
+            await measure_server([server.client], MetricRecorder(meter))
     monkeypatch.setattr(worker_monitor, "SERVER_TIMEOUT_SECONDS", 2.0)
-    await measure_server(server.client, MetricRecorder(meter))
+    await measure_server([server.client], MetricRecorder(meter))
 
     assert meter.get(TEMPORAL_UP) == 0
 
@@ -127,7 +127,7 @@ async def test_a_server_that_refuses_a_question_is_up() -> None:
     meter = RecordingMeter()
     async with run_temporal_server(search_attributes=[]) as server:
         with pytest.raises(RPCError, match="TenureStatus"):
-            await measure_server(server.client, MetricRecorder(meter))
+            await measure_server([server.client], MetricRecorder(meter))
 
     assert meter.get(TEMPORAL_UP) == 1
 
@@ -137,7 +137,7 @@ async def test_nothing_is_measured_without_a_port(server: WorkflowEnvironment) -
     meter = RecordingMeter()
     noop = Runtime(telemetry=TelemetryConfig()).metric_meter
 
-    async with monitor_worker(server.client, Settings(_env_file=None), MetricRecorder(meter), noop, ALL_QUEUES):
+    async with monitor_worker([server.client], Settings(_env_file=None), MetricRecorder(meter), noop, ALL_QUEUES):
         await asyncio.sleep(0)
 
     assert meter.values == {}
@@ -153,7 +153,7 @@ async def test_only_the_worker_of_the_main_queue_asks_the_server(
     settings = Settings(metrics_port=9464, home=tmp_path, _env_file=None)
     expected = TEMPORAL_UP if TENURE_QUEUE in queues else HOME_SIZE
 
-    async with monitor_worker(server.client, settings, MetricRecorder(meter), noop, queues):
+    async with monitor_worker([server.client], settings, MetricRecorder(meter), noop, queues):
         while meter.get(expected) is None:  # noqa: ASYNC110 - another task sets it
             await asyncio.sleep(0.05)
 

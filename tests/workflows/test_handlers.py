@@ -13,9 +13,6 @@ from temporalio.testing import WorkflowEnvironment
 from tests.support.workers import PatientWorker
 from workflows.plugin import create_plugin
 
-with workflow.unsafe.imports_passed_through():
-    from tests.conftest import NO_OWNERS
-
 End = Literal["result", "failure", "cancellation"]
 
 
@@ -53,7 +50,7 @@ class EndsDuringUpdate:
 @pytest.mark.parametrize("end", ["result", "failure", "cancellation"])
 async def test_an_update_in_progress_ends_before_its_workflow(server: WorkflowEnvironment, end: End) -> None:
     """A person whose update was applied receives its reply, however the workflow ends meanwhile."""
-    plugin = create_plugin(NO_OWNERS, lambda chunks, sources: ())
+    plugin = create_plugin()
     queue = f"handlers-{uuid4().hex[:8]}"
 
     async def wait_for(state: int) -> None:

@@ -22,7 +22,7 @@ from tenure.cli.terminal import check_writable, print_json, print_line, write_fi
 from tenure.document_roots import make_run_scope
 from tenure.installation import PROGRAM
 from tenure.settings import Settings
-from tenure.temporal.archive.access import check_owner, delete_archived_runs, export_runs, import_runs
+from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
 from tenure.temporal.archive.container import encode_run
 from tenure.temporal.histories import ServerHistories
@@ -64,7 +64,6 @@ def delete_run(arguments: Namespace, settings: Settings) -> int:
     """Run `delete`."""
     check_run(arguments.id)
     with explain_archive_errors():
-        check_owner(settings, arguments.id)
         deleted = asyncio.run(_delete_on_server(arguments.id, locate_server(settings)))
         deleted |= set(delete_archived_runs(settings, arguments.id))
         end_reading(settings, make_run_scope(arguments.id))

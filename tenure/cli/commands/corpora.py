@@ -33,7 +33,6 @@ from tenure.contracts.evidence.corpora import (
 )
 from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, SearchRequest
 from tenure.installation import PROGRAM
-from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -71,7 +70,7 @@ def build_ingestion(arguments: Namespace, settings: Settings) -> IngestRequest:
     """
     paths = resolve_paths(arguments.paths)
     secrets = arguments.include_secrets
-    named = arguments.corpus or qualify_name(make_corpus_name(paths, include_secrets=secrets), settings.owner)
+    named = arguments.corpus or make_corpus_name(paths, include_secrets=secrets)
     corpus = check_corpus(named)
     return IngestRequest(corpus=corpus, paths=tuple(str(path) for path in paths), include_secrets=secrets)
 

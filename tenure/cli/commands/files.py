@@ -71,7 +71,7 @@ def save_files(artifacts: Sequence[StoredArtifact], folder: Path, settings: Sett
     Raises:
         CommandError: a file exists already, cannot be written, or is not the one that the program created.
     """
-    store = FileStore(settings.files_uri) if settings.files_uri else None
+    store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
     saved = []
     for artifact, name in zip(artifacts, choose_names(artifacts), strict=True):
         target = folder / name

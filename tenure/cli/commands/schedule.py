@@ -3,7 +3,6 @@
 import asyncio
 import secrets
 from argparse import Namespace
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,9 +34,7 @@ from tenure.cli.session.server_target import ServerTarget, ensure_server, print_
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.run.run import RunRequest
 from tenure.installation import PROGRAM
-from tenure.ownership import qualify_name
 from tenure.settings import Settings
-from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ACTIONS = ("list", "pause", "resume", "trigger", "backfill", "delete")
@@ -118,7 +115,7 @@ def _ask_again(arguments: Namespace, settings: Settings) -> int:
     request = build_request(arguments, settings).model_copy(update={"scheduled": True})
     private = settings.encryption_keys is not None or bool(settings.owner)
     named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
-    name = check_run(arguments.name or qualify_name(f"question-{named}", settings.owner))
+    name = check_run(arguments.name or f"question-{named}")
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, request.ingest, name, request.files)
@@ -211,8 +208,7 @@ async def list_schedules(client: Client) -> list[dict[str, Any]]:
     async for listed in await client.list_schedules():
         action = listed.schedule.action if listed.schedule else None
         if isinstance(action, ScheduleListActionStartWorkflow) and action.workflow == AGENT_WORKFLOW:
-            with suppress(DecryptionError):  # it belongs to another owner
-                rows.append(await _describe_schedule(client, listed.id))
+            rows.append(await _describe_schedule(client, listed.id))
     return sorted(rows, key=lambda row: str(row["id"]))
 
 

@@ -16,22 +16,21 @@ from tenure.cli.session.server_target import ServerTarget, ensure_server, print_
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.tables import Cell, QueryReply, SqlRequest
-from tenure.ownership import qualify_name
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 def run_sql(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
-    request = build_request(arguments, settings.owner)
+    request = build_request(arguments)
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, request))
 
 
-def build_request(arguments: Namespace, owner: str = "") -> SqlRequest:
-    """Build the request from the arguments; a corpus of documents belongs to `owner`.
+def build_request(arguments: Namespace) -> SqlRequest:
+    """Build the request from the arguments.
 
     Raises:
         UsageError: no source is named, or a path does not exist.
@@ -42,7 +41,7 @@ def build_request(arguments: Namespace, owner: str = "") -> SqlRequest:
         paths = resolve_paths(arguments.docs)
         ingest.append(
             IngestRequest(
-                corpus=qualify_name(make_corpus_name(paths, include_secrets=arguments.include_secrets), owner),
+                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
                 paths=tuple(str(path) for path in paths),
                 include_secrets=arguments.include_secrets,
             )

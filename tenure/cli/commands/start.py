@@ -39,7 +39,6 @@ from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
 from tenure.installation import PROGRAM
 from tenure.local_models.servers import find_servers
-from tenure.ownership import qualify_name
 from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
 from tenure.settings import AUTO_MODEL, Settings
 from tenure.temporal.namespace_binding import describe_other_base
@@ -90,9 +89,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     if any(item.max_cost_usd for item in items):
         find_reservation_price(settings, limited=True)
     request = BatchRequest(shared=shared, items=items, max_parallel=arguments.parallel or DEFAULT_PARALLEL_RUNS)
-    chosen = (
-        check_run(arguments.id) if arguments.id else qualify_name(make_batch_id(arguments.batch, items), settings.owner)
-    )
+    chosen = check_run(arguments.id) if arguments.id else make_batch_id(arguments.batch, items)
     place = ensure_server(settings)
     print_notes(place, arguments.verbosity)
     allow_reading(settings, shared.ingest, chosen, shared.files)
@@ -127,7 +124,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
         paths = resolve_paths(arguments.docs)
         ingest.append(
             IngestRequest(
-                corpus=qualify_name(make_corpus_name(paths, include_secrets=arguments.include_secrets), settings.owner),
+                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
                 paths=tuple(str(path) for path in paths),
                 include_secrets=arguments.include_secrets,
             )
@@ -161,7 +158,7 @@ def build_request(arguments: Namespace, settings: Settings) -> RunRequest:
 def make_id(question: str, mode: RunMode, settings: Settings, *, suffix: str = "") -> str:
     """Return an id for a run, with a suffix in place of random digits."""
     private = settings.encryption_keys is not None or bool(settings.owner)
-    return qualify_name(make_run_id(question, mode, private=private, suffix=suffix), settings.owner)
+    return make_run_id(question, mode, private=private, suffix=suffix)
 
 
 def render_details(request: RunRequest, chosen: str) -> str:

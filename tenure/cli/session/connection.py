@@ -17,7 +17,6 @@ from tenure.installation import PROGRAM
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import UnknownHistory
-from tenure.temporal.owner_codec import MissingOwnerKey
 from workflows.runtime.search_attributes import ALL
 
 AGENT_WORKFLOW = "AgentWorkflow"
@@ -40,7 +39,7 @@ NO_ANSWER = (RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.FAILED_PRECONDITION,
 
 _ENCRYPTED_MESSAGE = "Encoded failure"
 """Message of the SDK in place of an encrypted one."""
-_FOREIGN = "it belongs to another owner, or the keys of this client are not those of its worker"
+_FOREIGN = "the keys of this client are not those of its worker"
 
 _IS_OVER = re.compile("already completed|aborted by closing workflow")
 """Messages of the server about a run that has ended or is just ending."""
@@ -66,7 +65,6 @@ def explain_refusals(run_id: str) -> Iterator[None]:
     except WorkflowFailureError as error:
         raise CommandError(f"run {run_id} failed: {describe_failure(error)}") from error
     except WorkflowQueryFailedError as error:
-        # The reason is encrypted for the owner of the run.
         reason = _FOREIGN if str(error) == _ENCRYPTED_MESSAGE else truncate_line(str(error), 200)
         raise CommandError(f"run {run_id} cannot answer: {reason}") from error
     except RPCError as error:
@@ -75,8 +73,6 @@ def explain_refusals(run_id: str) -> Iterator[None]:
         raise describe_missing_run(run_id) from error
     except DecryptionError as error:
         raise CommandError(f"{run_id} cannot be read: {error}") from error
-    except MissingOwnerKey as error:
-        raise CommandError(f"run {run_id} belongs to another owner than TENURE_OWNER") from error
 
 
 def describe_missing_run(run_id: str) -> CommandError:

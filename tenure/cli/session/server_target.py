@@ -69,7 +69,7 @@ class ServerTarget:
 def locate_server(settings: Settings) -> ServerTarget:
     """Find the server without starting anything."""
     profile = connection.load_profile()
-    namespace = profile.namespace or "default"
+    namespace = connection.get_namespace(settings, profile)
     if profile.address:
         return ServerTarget(settings, profile.address, namespace, False, _web_ui(profile.address, settings))
     return _of_stack(settings, local.get_status(settings), namespace)
@@ -89,12 +89,13 @@ def ensure_server(settings: Settings) -> ServerTarget:
     if profile.address:
         return locate_server(settings)
     try:
-        return _of_stack(settings, _start_stack(settings), profile.namespace or "default")
+        return _of_stack(settings, _start_stack(settings), connection.get_namespace(settings, profile))
     except PortTaken as taken:
         if not asyncio.run(_is_temporal(settings)):
             raise StackError(str(taken)) from taken
         address = connection.get_local_address(settings)
-        return ServerTarget(settings, address, profile.namespace or "default", False, _web_ui(address, settings))
+        namespace = connection.get_namespace(settings, profile)
+        return ServerTarget(settings, address, namespace, False, _web_ui(address, settings))
 
 
 def start_missing(settings: Settings) -> StackStatus:
@@ -132,7 +133,8 @@ def _start_stack(settings: Settings, external: str | None = None) -> StackStatus
 
     status = local.start_stack(settings, external=external, read_versions=read_versions)
     if status.started and external is None:
-        asyncio.run(raise_retention(settings))
+        for owner in settings.list_owners():
+            asyncio.run(raise_retention(owner))
     if status.build_id and (status.started or status.draining):
         asyncio.run(wait_for_version(settings, status))
     return status

@@ -196,15 +196,17 @@ async def read_version_states(settings: Settings, build_ids: Collection[str]) ->
         ServerUnreachable: the server does not answer.
         StackError: the server refuses the question.
     """
-    client = await connection.connect(settings)
     try:
-        return await read_states(client, build_ids)
+        states = [await read_states(await connection.connect(owner), build_ids) for owner in settings.list_owners()]
     except VersioningRefused as error:
         raise StackError(str(error)) from error
     except RPCError as error:
         raise StackError(
             f"the server does not report which versions have runs ({error.message}): repeat `{PROGRAM} up`"
         ) from error
+    # A version is needed as long as any owner needs it.
+    order = ("in_use", "idle", "drained")
+    return {build_id: min((one[build_id] for one in states), key=order.index) for build_id in build_ids}
 
 
 async def wait_for_version(settings: Settings, status: StackStatus) -> None:

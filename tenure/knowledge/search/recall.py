@@ -9,7 +9,6 @@ from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.retrieval import RecallReply, RecallRequest
 from tenure.knowledge.store.schema import FINDINGS
 from tenure.knowledge.store.store import Store
-from tenure.ownership import get_owner
 
 MAX_CANDIDATES = 100
 """Best passages of a query that are looked up among the findings."""
@@ -27,12 +26,7 @@ def recall_findings(store: Store, near: Sequence[PassageRef], request: RecallReq
     ).to_pylist()
     ours = {row["chunk"] for row in rows if row["run"] == request.run}
     relevant = {p.chunk: p for p in near if p.relevance >= request.min_relevance and p.chunk not in ours}
-    # Queries of other owners over a shared corpus are not shown.
-    others = [
-        row
-        for row in rows
-        if row["run"] != request.run and row["chunk"] in relevant and get_owner(row["run"]) == get_owner(request.run)
-    ]
+    others = [row for row in rows if row["run"] != request.run and row["chunk"] in relevant]
     return RecallReply(
         known=tuple(ChunkId(chunk) for chunk in sorted(ours)),
         passages=_rank_accepted(others, relevant)[: request.limit],

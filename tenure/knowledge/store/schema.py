@@ -258,7 +258,7 @@ MEMORY_USES_SCHEMA = pa.schema(
 ANSWERS_SCHEMA = pa.schema(
     [
         _key_field("key"),  # hash of request and run
-        pa.field("request", pa.string(), nullable=False),  # hash of owner, prompt, schema, model and parameters
+        pa.field("request", pa.string(), nullable=False),  # hash of prompt, schema, model and parameters
         pa.field("run", pa.string(), nullable=False),  # that received the answer, from the model or from this table
         pa.field("created_at", pa.string(), nullable=False),  # time of the answer of the model, ISO 8601 in UTC
         pa.field("size", pa.int64(), nullable=False),

@@ -14,7 +14,6 @@ from tenure.knowledge.answers import delete_answers
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
-from tenure.ownership import get_owner
 from tenure.private_files import PRIVATE_UMASK
 from tenure.settings import Settings
 from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, decode_run, encode_run, iterate_runs
@@ -64,9 +63,8 @@ def export_runs(settings: Settings, run_id: str) -> bytes | None:
     The archives of a batch include those of its runs.
 
     Raises:
-        ArchiveUnreadable: the archive cannot be read, or the run belongs to another owner.
+        ArchiveUnreadable: the archive cannot be read.
     """
-    check_owner(settings, run_id)
     with _explain_errors(f"run {run_id} cannot be exported: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
         described = _list_related(runs, run_id) if runs else []
@@ -80,13 +78,12 @@ def import_runs(settings: Settings, path: Path, check_id: Callable[[str], object
     `check_id` raises an error for an id that commands do not accept.
 
     Raises:
-        ArchiveUnreadable: the file is no archive, belongs to another owner, or contains a run whose id is in use.
+        ArchiveUnreadable: the file is no archive, or contains a run whose id is in use.
     """
     with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
         described = tuple(describe_run(tree) for tree in _read_file(path))
         for run in described:
             check_id(run.id)
-            check_owner(settings, run.id)
         runs = ArchivedRuns(Store(settings.knowledge_uri))
         for run in described:
             others = {known.execution for known in runs.describe_runs(run.id)} - {one.execution for one in described}
@@ -103,9 +100,8 @@ def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
     The cached answers of models in these runs are deleted as well.
 
     Raises:
-        ArchiveUnreadable: the archive cannot be written, or the run belongs to another owner.
+        ArchiveUnreadable: the archive cannot be written.
     """
-    check_owner(settings, run_id)
     with _explain_errors(f"run {run_id} cannot be deleted: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
         described = runs.describe_related_runs(run_id) if runs else []
@@ -143,16 +139,6 @@ def _read_file(path: Path) -> Iterator[RunTree]:
         raise ArchiveUnreadable(f"{path} is not a file")
     with path.open("rb") as file:
         yield from iterate_runs(file)
-
-
-def check_owner(settings: Settings, run_id: str) -> None:
-    """Refuse a run of another owner.
-
-    Raises:
-        ArchiveUnreadable: the settings name an owner, and the id names another.
-    """
-    if settings.owner and get_owner(run_id) not in (None, settings.owner):
-        raise ArchiveUnreadable(f"run {run_id} belongs to another owner than TENURE_OWNER, {settings.owner}")
 
 
 @contextmanager

@@ -4,18 +4,22 @@ The server listens in a network of its own, which nothing but this process can r
 network: on the port of the Temporal server, for programs of the same user; on the port of the web UI, for browsers
 with the home's cookie; and on a Unix socket in the home, for Tenure's own client and worker.
 
+If the installation has owners, the gate reads the gRPC requests, and passes on those that concern the namespace of the
+owner whose key they carry.
+
 On a system without network namespaces, the server listens on addresses of the loopback interface that change with
 every start; the command `status` says so.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,7 +30,7 @@ from tenure.temporal.gate.listeners import listen, listen_in_home
 from tenure.temporal.gate.network import end_with_parent, isolate_network
 from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.relay import forward
-from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
+from tenure.temporal.gate.sockets import GATE_SOCKET, NAMESPACES_VARIABLE, get_socket_address
 from tenure.temporal.gate.web_ui import CODEC_PATH, WebUi
 
 READY_PATH = "/ready"
@@ -50,13 +54,17 @@ class Gate:
         server: address of the Temporal server.
         web_ui: address of its web UI.
         obstacle: reason why the server is not in a network of its own, empty if it is.
+        namespaces: namespaces by the hashes of the keys of their owners; empty without owners.
 
     Raises:
         OSError: the home's key cannot be read.
     """
 
-    def __init__(self, home: Path, server: Address, web_ui: Address, obstacle: str) -> None:
+    def __init__(
+        self, home: Path, server: Address, web_ui: Address, obstacle: str, namespaces: Mapping[str, str]
+    ) -> None:
         self._home, self._server, self._web_ui, self._obstacle = home, server, web_ui, obstacle
+        self._namespaces = namespaces
         self._key = load_key(home)
 
     async def serve(self, grpc: socket.socket, http: socket.socket, own: socket.socket) -> None:
@@ -67,8 +75,13 @@ class Gate:
             await asyncio.gather(_accept_all(grpc, self._forward), _accept_all(own, self._serve_own))
 
     async def _forward(self, accepted: socket.socket) -> None:
-        """Forward a connection to the Temporal server."""
-        await forward(accepted, self._server)
+        """Forward a connection to the Temporal server, with owners only what they may send."""
+        if not self._namespaces:
+            return await forward(accepted, self._server)
+        # Imported when needed: the types of all requests take memory.
+        from tenure.temporal.gate.owner_relay import relay_requests
+
+        await relay_requests(accepted, self._server, self._namespaces)
 
     async def _serve_own(self, accepted: socket.socket) -> None:
         """Serve a connection over the Unix socket: an HTTP `CONNECT`, or the question whether the server answers."""
@@ -84,7 +97,7 @@ class Gate:
                     preface += part
             if preface.startswith(b"CONNECT "):
                 await loop.sock_sendall(accepted, b"HTTP/1.1 200 OK\r\n\r\n")
-                await forward(accepted, self._server)
+                await self._forward(accepted)
                 return
             await loop.sock_sendall(accepted, await self._describe_state(preface))
             accepted.close()
@@ -148,6 +161,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("command", nargs="+", help="command of the Temporal server, without its addresses")
     chosen = parser.parse_args(argv)
     os.umask(PRIVATE_UMASK)
+    namespaces = json.loads(os.environ.pop(NAMESPACES_VARIABLE, "{}"))
     try:
         # Before the isolation: the tables of their users are those of the machine's network.
         grpc, http = listen(HOST, chosen.port, allows_root=False), listen(HOST, chosen.ui_port)
@@ -156,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             listener.setblocking(False)
         obstacle = isolate_network()
         server, web_ui = _choose_addresses(is_isolated=not obstacle)
-        gate = Gate(chosen.home, server, web_ui, obstacle)
+        gate = Gate(chosen.home, server, web_ui, obstacle, namespaces)
     except OSError as error:
         _report(f"the gate cannot start ({error.strerror or error})")
         return 1

@@ -1,4 +1,4 @@
-"""Address the Unix sockets of a home, which only the home's owner can reach."""
+"""Address the Unix sockets of a home, which only its user can reach, and name the variable of the gate."""
 
 import os
 import sys
@@ -10,6 +10,9 @@ GATE_SOCKET = "gate.sock"
 
 CODEC_SOCKET = "codec.sock"
 """Socket of the worker's codec server."""
+
+NAMESPACES_VARIABLE = "TENURE_GATE_NAMESPACES"
+"""Variable of the gate: a JSON object of namespaces by the hashes of their owners' keys; not set without owners."""
 
 _MAX_PATH_BYTES = 100
 """Length of a path that every system accepts as the address of a socket."""

@@ -54,6 +54,8 @@ _KINDS: Mapping[str, "TaskQueueType.ValueType"] = {
 class _Polls:
     """Polls of one kind of tasks of one queue."""
 
+    client: Client
+    """Client of the worker, whose namespace has the queue."""
     queue: str
     kind: str
     identity: str
@@ -70,7 +72,8 @@ class _Polls:
 class WorkerMonitor(Interceptor):
     """State of one worker process; as a context manager it ticks in the running event loop.
 
-    It is an interceptor of the workers, too, to count the running activities of each queue.
+    It is an interceptor of the workers, too, to count the running activities of each queue. Queues of other namespaces
+    than that of the client are shown with their namespace.
     """
 
     def __init__(self, client: Client) -> None:
@@ -78,7 +81,7 @@ class WorkerMonitor(Interceptor):
         self._status: WorkerStatus = "starting"
         self._ticked = time.monotonic()
         self._polls: list[_Polls] = []
-        self._running: Counter[str] = Counter()
+        self._running: Counter[tuple[str, str]] = Counter()
         self._group = asyncio.TaskGroup()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -104,12 +107,13 @@ class WorkerMonitor(Interceptor):
         """Observe the queues of workers that have been started."""
         for worker in workers:
             config = worker.config()
-            identity = config.get("identity") or self._client.identity
+            client = worker.client
+            identity = config.get("identity") or client.identity
             if config.get("activities"):
                 slots = config.get("max_concurrent_activities")
-                self._polls.append(_Polls(worker.task_queue, "activity", identity, slots))
+                self._polls.append(_Polls(client, worker.task_queue, "activity", identity, slots))
             if config.get("workflows"):
-                self._polls.append(_Polls(worker.task_queue, "workflow", identity))
+                self._polls.append(_Polls(client, worker.task_queue, "workflow", identity))
         self._status = "serving"
 
     def stop(self) -> None:
@@ -134,8 +138,10 @@ class WorkerMonitor(Interceptor):
         for polls in self._polls:
             kind: dict[str, Any] = {"pollers": polls.pollers, "poll_age_seconds": round(now - polls.seen, 1)}
             if polls.kind == "activity":
-                kind |= {"running": self._running[polls.queue], "slots": polls.slots}
-            queues.setdefault(polls.queue, {})[polls.kind] = kind
+                kind |= {"running": self._running[polls.client.namespace, polls.queue], "slots": polls.slots}
+            is_own = polls.client.namespace == self._client.namespace
+            name = polls.queue if is_own else f"{polls.client.namespace}/{polls.queue}"
+            queues.setdefault(name, {})[polls.kind] = kind
         return {
             "status": "stuck" if fault else self._status,
             "reason": fault or ("" if self._status == "serving" else f"the worker is {self._status}"),
@@ -158,17 +164,17 @@ class WorkerMonitor(Interceptor):
     async def _update(self, polls: _Polls) -> None:
         """Ask the server for the polls of a queue; an unreachable server says nothing about this worker."""
         request = DescribeTaskQueueRequest(
-            namespace=self._client.namespace,
+            namespace=polls.client.namespace,
             task_queue=TaskQueue(name=polls.queue),
             task_queue_type=_KINDS[polls.kind],
         )
         last_access = None
         with suppress(RPCError):
-            reply = await self._client.workflow_service.describe_task_queue(request, timeout=_ANSWER_TIMEOUT)
+            reply = await polls.client.workflow_service.describe_task_queue(request, timeout=_ANSWER_TIMEOUT)
             own = [poller for poller in reply.pollers if poller.identity == polls.identity]
             last_access = max((poller.last_access_time.ToNanoseconds() for poller in own), default=0)
         polls.pollers = None if last_access is None else len(reply.pollers)
-        is_full = polls.slots is not None and self._running[polls.queue] >= polls.slots
+        is_full = polls.slots is not None and self._running[polls.client.namespace, polls.queue] >= polls.slots
         if last_access is None or is_full or last_access > polls.last_access:
             polls.seen, polls.last_access = time.monotonic(), max(last_access or 0, polls.last_access)
 
@@ -176,13 +182,13 @@ class WorkerMonitor(Interceptor):
 class _CountingInbound(ActivityInboundInterceptor):
     """Interceptor that counts an activity while it runs."""
 
-    def __init__(self, next: ActivityInboundInterceptor, running: Counter[str]) -> None:
+    def __init__(self, next: ActivityInboundInterceptor, running: Counter[tuple[str, str]]) -> None:
         super().__init__(next)
         self._running = running
 
     async def execute_activity(self, input: ExecuteActivityInput) -> Any:
         """Execute the activity."""
-        queue = activity.info().task_queue
+        queue = activity.info().namespace, activity.info().task_queue
         self._running[queue] += 1
         try:
             return await super().execute_activity(input)

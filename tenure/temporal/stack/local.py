@@ -123,6 +123,17 @@ def start_stack(
             # Left by a killed gate: with it, a connection would never try the port.
             (home / GATE_SOCKET).unlink(missing_ok=True)
         before = record
+        owners = server.compute_owners_digest(settings)
+        if record.owners and not owners:
+            raise StackError(
+                "the stack of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first "
+                f"with `{PROGRAM} down`"
+            )
+        if external is None and owners != record.owners and processes.is_alive(record.server):
+            notes.append("the Temporal server was restarted: the owners changed")
+            processes.stop(record.server, SERVER_GRACE_SECONDS)
+            record = record.model_copy(update={"server": None})
+        record = record.model_copy(update={"owners": owners})
         # First, since it may be refused, and loads its file while the others start.
         record = ensure_local_model(settings, record, root, notes)
         if external is None:

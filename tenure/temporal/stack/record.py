@@ -88,8 +88,8 @@ class StackRecord(BaseModel):
     """Identity of the server's binary: path, size and modification time."""
     fingerprint: str = ""
     """Keyed hash of the settings the worker was started with."""
-    owners: bool = False
-    """Whether the worker was started with owners."""
+    owners: str = ""
+    """Digest of the owners with which the stack was started; empty without owners."""
     source: str = ""
     """Hash of the code the worker was started with."""
 

@@ -7,6 +7,7 @@ the disk before the server confirms it. Fairness is on, so that one owner's run 
 """
 
 import errno
+import json
 import os
 import shutil
 import socket
@@ -18,8 +19,10 @@ from pathlib import Path
 import psutil
 
 from tenure.installation import PROGRAM, ROOT
+from tenure.ownership import derive_gate_key, hash_key
 from tenure.settings import Settings
-from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
+from tenure.temporal.gate.access import load_key
+from tenure.temporal.gate.sockets import GATE_SOCKET, NAMESPACES_VARIABLE, get_socket_address
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import ProcessRecord
@@ -29,6 +32,13 @@ SEARCH_ATTRIBUTES = ("TenureMode", "TenurePhase", "TenureStatus", "TenureOwner")
 
 START_TIMEOUT_SECONDS = 60.0
 """Time a server may take until it answers."""
+
+_OWNER_OPTIONS = [
+    # The server otherwise ends each connection after five minutes, and the gate breaks off what is still running on it.
+    'frontend.keepAliveMaxConnectionAge="87600h"',
+    'frontend.keepAliveMaxConnectionIdle="87600h"',
+]
+"""Settings of a server with owners."""
 
 _READY_REQUEST = b"GET /ready HTTP/1.1\r\nhost: gate\r\n\r\n"
 
@@ -62,18 +72,43 @@ def build_command(settings: Settings, path: Path) -> list[str]:
             "history.transferProcessorMaxPollRPS=2000",
             "history.timerProcessorMaxPollRPS=2000",
             "matching.enableFairness=true",
+            # A workflow of one owner starts, signals and cancels nothing in the namespace of another.
+            "system.enableCrossNamespaceCommands=false",
             'history.transferProcessorUpdateAckInterval="1s"',
             'history.visibilityProcessorUpdateAckInterval="1s"',
         ],
         "--search-attribute": [f"{name}=Keyword" for name in SEARCH_ATTRIBUTES],
-        "--namespace": [name for name in (os.environ.get("TEMPORAL_NAMESPACE"),) if name],
+        "--namespace": [name for name in _list_namespaces(settings) if name != "default"],
     }
+    if settings.owners:
+        options["--dynamic-config-value"] += _OWNER_OPTIONS
     pairs = [part for option, values in options.items() for value in values for part in (option, value)]
     server = [str(path), "server", "start-dev", *pairs, "--ui-disable-news-fetch"]
     gate = ["--home", str(home), "--port", str(settings.temporal_port), "--ui-port", str(settings.ui_port)]
     codec = ["--codec"] if settings.encryption_keys is not None else []
     # Without the working directory on the import path: it is the home.
     return [sys.executable, "-P", "-m", "tenure.temporal.gate", *gate, *codec, "--", *server]
+
+
+def map_keys_to_namespaces(settings: Settings) -> dict[str, str]:
+    """Return the namespaces of the installation by the hashes of the keys that open them at the gate.
+
+    The key of the home, which its user can read, opens the namespace of the owner without a name.
+    """
+    keys = (derive_gate_key(token.get_secret_value()) for token in settings.owners.values())
+    hashes = (hash_key(key) for key in (load_key(settings.home), *keys))
+    return dict(zip(hashes, _list_namespaces(settings), strict=True))
+
+
+def _list_namespaces(settings: Settings) -> list[str]:
+    """Return the namespaces of all owners, that of the owner without a name first."""
+    named = [settings.owner_namespace.format(owner=owner) for owner in settings.owners]
+    return [os.environ.get("TEMPORAL_NAMESPACE") or "default", *named]
+
+
+def compute_owners_digest(settings: Settings) -> str:
+    """Return a digest of owners, keys and namespaces, empty without owners: the server is restarted after a change."""
+    return hash_key(json.dumps(map_keys_to_namespaces(settings))) if settings.owners else ""
 
 
 def check_ports(settings: Settings) -> None:
@@ -102,6 +137,8 @@ def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
     check_ports(settings)
     environment = processes.build_child_environment()
     environment |= {"TENURE_HOME": str(settings.home.absolute()), "PYTHONPATH": str(ROOT)}
+    if settings.owners:
+        environment[NAMESPACES_VARIABLE] = json.dumps(map_keys_to_namespaces(settings))
     return processes.spawn(build_command(settings, path), environment, settings.home, log)
 
 

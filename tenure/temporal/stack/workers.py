@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tenure
-from tenure.installation import PROGRAM, ROOT
+from tenure.installation import ROOT
 from tenure.settings import Settings
 from tenure.temporal.health.probe import LIVE_PATH, probe_worker
 from tenure.temporal.health.record import load_record
 from tenure.temporal.stack import processes
-from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 from tenure.temporal.stack.record import DrainingWorker, ProcessRecord, StackRecord, save
 from tenure.temporal.stack.source import compute_source_hash
@@ -117,11 +116,6 @@ def ensure_workers(
         "fingerprint": context.fingerprint,
         "source": compute_source_hash(root),
     }
-    if record.owners and not settings.owners:
-        raise StackError(
-            "the worker of this home serves owners, and TENURE_OWNERS is not set: set it, or end the stack first with "
-            f"`{PROGRAM} down`"
-        )
     fault = find_worker_fault(home, record.worker)
     reason = f"it was frozen ({fault})" if fault else _why_replace(record, today)
     if reason or not processes.is_alive(record.worker):
@@ -132,7 +126,6 @@ def ensure_workers(
             record = record.model_copy(
                 update={"worker": process, "build_id": version.build_id if version else "", **today}
             )
-        record = record.model_copy(update={"owners": bool(settings.owners)})
         save(home, record)
     return _ensure_draining(context, record, root)
 

@@ -213,16 +213,19 @@ def test_a_deleted_run_is_gone_everywhere(running: CommandLine) -> None:
     assert "is still running" in error_line(open_run.stderr)
 
 
-def test_runs_of_other_owners_are_neither_exported_nor_imported(tmp_path: Path) -> None:
-    """With an owner in the settings, runs that another owner's name marks are refused in one line."""
+def test_an_owner_has_an_archive_of_their_own(tmp_path: Path) -> None:
+    """A run that one owner has imported is unknown to another owner and to the home, whatever its id is."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
-    file.write_bytes(encode_run(tree(id="run")) + encode_run(tree(id="ann~run")))
-    owner = {"TENURE_OWNER": "bob", "TENURE_OWNER_TOKEN": "b" * 32}
-    commands = (("export", "ann~run"), ("delete", "ann~run"), ("import", str(file)))
-    lines = [error_line(line(*command, extra=owner).stderr) for command in commands]
+    file.write_bytes(encode_run(tree(id="run")))
+    ann, bob = ({"TENURE_OWNER": name, "TENURE_OWNER_TOKEN": name[0] * 32} for name in ("ann", "bob"))
+    imported = line("import", str(file), extra=ann)
+    bases = {name: str(tmp_path / "home" / f"owner-{name}" / "knowledge") for name in ("ann", "bob")}
+    known = {name: bool((runs := ArchivedRuns.open(uri)) and runs.find_run("run")) for name, uri in bases.items()}
 
-    assert lines == ["error: run ann~run belongs to another owner than TENURE_OWNER, bob"] * 3
-    assert not (line.settings.home / "knowledge" / "runs.lance").exists()
+    assert imported.returncode == 0, imported.stderr
+    assert known == {"ann": True, "bob": False}
+    assert "there is no run run" in error_line(line("export", "run", extra=bob).stderr)
+    assert not (line.settings.home / "knowledge").exists()
 
 
 def test_runs_with_invalid_ids_are_not_imported(tmp_path: Path) -> None:

@@ -1,13 +1,8 @@
 """Record what people and budgets decide: input requests, approvals, limits that are reached, raised and lowered."""
 
-from temporalio.client import Client
-from temporalio.common import Priority
-
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic
 from tenure.models.usage import TokenUsage
-from tenure.temporal.converter import DATA_CONVERTER
-from tenure.temporal.owner_client import OwnerClientInterceptor
 from tests.histories.recorder import (
     REQUEST,
     SHORT,
@@ -15,17 +10,14 @@ from tests.histories.recorder import (
     Recorder,
     limit,
     tell,
-    wait_for_event,
     wait_for_question,
     wait_for_signal,
 )
 from tests.histories.recordings.reports import WRITTEN
 from tests.support.worlds import (
     FINISH,
-    KITCHEN,
     ROUTE,
     Held,
-    MemoryKnowledge,
     ScriptedChat,
     in_turn,
     plans,
@@ -33,7 +25,6 @@ from tests.support.worlds import (
     search,
     story,
 )
-from tests.workflows.runtime.test_owner_proofs import ANNS, OWNERS, TOKENS
 from workflows.run.agent import AgentWorkflow
 
 PRICE = Price(input=1.0, output=10.0)
@@ -180,23 +171,3 @@ async def approved(recorder: Recorder) -> None:
 async def unapproved(recorder: Recorder) -> None:
     """Record an outline that no person approves: the run reminds once and follows it."""
     await recorder.run(ScriptedChat(story()), limit(SHORT, approve_plan=True, answer_seconds=1.0))
-
-
-async def owned(recorder: Recorder) -> None:
-    """Record a run of an owner: signals with his proof are checked and applied, others are refused."""
-    held = Held(WRITTEN)
-    knowledge = MemoryKnowledge(dict(KITCHEN), corpora_by_source={"bread": "ann~kitchen", "cheese": "ann~kitchen"})
-    ann = Client(
-        recorder.client.service_client,
-        namespace=recorder.client.namespace,
-        data_converter=DATA_CONVERTER,
-        interceptors=[OwnerClientInterceptor("ann", TOKENS["ann"], recorder.client.namespace)],
-    )
-    async with recorder.serve(ScriptedChat(story(report_writer=held)), knowledge, owners=OWNERS):
-        handle = await recorder.start(AgentWorkflow.run, ANNS, client=ann, priority=Priority(fairness_key="ann"))
-        await held.reached.wait()
-        await recorder.client.get_workflow_handle(handle.id).signal("finish")
-        await handle.signal(AgentWorkflow.feedback, "More on rye.")
-        await wait_for_event(handle, lambda event: event.HasField("marker_recorded_event_attributes"))
-        held.released.set()
-        await recorder.wait_for_end()

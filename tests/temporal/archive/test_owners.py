@@ -6,9 +6,7 @@ from uuid import uuid4
 import pytest
 from temporalio.testing import WorkflowEnvironment
 
-from activities.ownership import Owners
 from tenure.contracts.result.result import Result
-from tenure.settings import Settings
 from tenure.temporal.archive.container import decode_run
 from tenure.temporal.archive.reading import ArchivedHistories
 from tenure.temporal.converter import make_data_converter
@@ -16,7 +14,7 @@ from tenure.temporal.encryption import DecryptionError
 from tests.conftest import open_archive, serving_at
 from tests.support.histories import wait_until_archived
 from tests.support.worlds import KITCHEN, MemoryKnowledge
-from tests.temporal.test_owner_codec import TOKENS, client_of, settings_of
+from tests.temporal.test_owner_payloads import client_of, settings_of
 from tests.workflows.run.test_agent import REQUEST
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -24,15 +22,14 @@ from workflows.runtime.task_queues import TENURE_QUEUE
 
 async def test_an_archived_run_is_readable_for_its_owner_alone(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """No word of question and report is stored in plain text, and only the owner's token decrypts them."""
-    worker = Settings(_env_file=None, owners=TOKENS)  # type: ignore[arg-type]
-    request = REQUEST.model_copy(update={"corpora": ("ann~kitchen",), "question": "Is rye bread sour?"})
-    ann = client_of(server, settings_of("ann"))
-    serving = serving_at(client_of(server, worker), 1000, tmp_path)
-    async with serving(None, MemoryKnowledge(KITCHEN), owners=Owners(TOKENS)):
+    request = REQUEST.model_copy(update={"question": "Is rye bread sour?"})
+    ann = client_of(server, "ann")
+    serving = serving_at(ann, 1000, tmp_path)
+    async with serving(None, MemoryKnowledge(KITCHEN)):
         run = await ann.start_workflow(
             AgentWorkflow.run,
             request,
-            id=f"ann~test-{uuid4().hex[:8]}",
+            id=f"test-{uuid4().hex[:8]}",
             task_queue=TENURE_QUEUE,
             memo={"question": request.question},
         )
@@ -49,6 +46,6 @@ async def test_an_archived_run_is_readable_for_its_owner_alone(server: WorkflowE
     assert await sources["ann"].converter.decode(payloads.payloads, [Result]) == [result]
     with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
         await sources["bob"].converter.decode(payloads.payloads, [Result])
-    assert b"ann~test" in stored and b"ann~test" in files
+    assert run.id.encode() in stored and run.id.encode() in files
     for word in (b"rye", b"bread", b"flour", b"Bread", b"sour"):
         assert word not in stored and word not in files and word not in archived.description.question

@@ -143,7 +143,7 @@ async def test_a_queue_that_is_not_polled_is_a_fault_unless_it_is_full_or_the_se
     served.monitor.watch([unstarted])
     monkeypatch.setattr(monitor, "MAX_POLL_AGE_SECONDS", 0.5)
     found = await served.wait_until(healthy=False)
-    served.monitor._running[queue] = 2
+    served.monitor._running[server.client.namespace, queue] = 2
     await served.wait_until(healthy=True)
 
     assert f"it has not polled {queue} for activity tasks" in found.reason

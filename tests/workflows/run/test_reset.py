@@ -10,18 +10,14 @@ from temporalio.api.history.v1 import HistoryEvent
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import TerminatedError
-from temporalio.testing import WorkflowEnvironment
 
-from activities.ownership import Owners
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.control import RunCommand
 from tenure.contracts.run.run import Feedback
 from tests.conftest import Serving, open_archive
 from tests.support.tiers import slow
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
-    ROUTE,
     Held,
     MemoryKnowledge,
     ScriptedChat,
@@ -31,9 +27,7 @@ from tests.support.worlds import (
     story,
 )
 from tests.workflows.run.test_agent import REQUEST, until
-from tests.workflows.runtime.test_owner_proofs import ANNS, TOKENS, client_of, name
 from workflows.run.agent import AgentWorkflow
-from workflows.runtime.task_queues import TENURE_QUEUE
 
 Moment = Callable[[HistoryEvent], bool]
 
@@ -140,30 +134,3 @@ async def test_a_question_from_before_a_reset_is_not_asked(serving: Serving) -> 
 
     assert result.status == "done"
     assert not [note for note in result.notes if "Which cheese?" in note]
-
-
-@slow
-async def test_a_run_of_an_owner_is_reset(serving: Serving, server: WorkflowEnvironment) -> None:
-    """Proofs remain valid after a reset: of the start, of an activity in progress, and of an update before it."""
-    held, router = Held(build_report({"Bread": "All about it [1]."})), Held(ROUTE)
-    knowledge = MemoryKnowledge(KITCHEN, corpora_by_source={"bread": "ann~kitchen", "cheese": "ann~kitchen"})
-    chat = ScriptedChat(story(router=router, report_writer=held))
-    async with serving(chat, knowledge, owners=Owners(TOKENS)) as stage:
-        ann = client_of(server, "ann")
-        run = await ann.start_workflow(AgentWorkflow.run, ANNS, id=name(), task_queue=TENURE_QUEUE)
-        stage.adopt(run)
-        await router.reached.wait()
-        await run.execute_update("steer", RunCommand(name="feedback", text="More on rye."))
-        early = await find_task(
-            stage.client, run.id, lambda event: event.HasField("activity_task_scheduled_event_attributes")
-        )
-        latest = await reset(ann, run.id, early)
-        router.released.set()
-        await until(latest, lambda progress: progress.phase == "write" or progress.error)
-        late = await find_task(stage.client, run.id, starts("ResearchWorkflow"), before=True)
-        latest = await reset(ann, run.id, late)
-        held.released.set()
-        result = await latest.result()
-
-    assert result.status == "done"
-    assert [one.text for one in result.feedback] == ["More on rye."]

@@ -103,6 +103,5 @@ def test_activities_are_scheduled_by_the_table_only() -> None:
         "activity_options.py",
         "embed.py",
         "model_client.py",
-        "owner_proofs.py",
     }
     assert not [path.name for path, text in files.items() if re.search(r"_to_close_timeout=None", text)]
