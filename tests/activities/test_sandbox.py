@@ -228,8 +228,8 @@ async def test_a_program_reads_only_files_that_a_person_has_named(tmp_path: Path
     for name in ("ann", "bob"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "data.bin").write_bytes(name.encode())
-    add_document_roots(home, "run ann~r", [tmp_path])
-    closed = DocumentRoots([tmp_path / "{owner}"])
+    add_document_roots(home, "run r", [tmp_path])
+    closed = DocumentRoots([tmp_path / "{owner}"], owner="ann")
     for roots, path in (
         (DocumentRoots((), home), home / "access.key"),
         (DocumentRoots((), home), Path("/etc/hostname")),
@@ -239,11 +239,11 @@ async def test_a_program_reads_only_files_that_a_person_has_named(tmp_path: Path
     ):
         box = Writing()
         with pytest.raises(ApplicationError) as raised:
-            await asked_by("ann~r").run(
+            await asked_by("r").run(
                 SandboxActivities(box, tmp_path / "kept", None, roots).run_program, with_input(str(path))
             )
         assert (raised.value.type, raised.value.non_retryable, box.seen) == (PATH_REFUSED, True, ())
     box = Writing()
     request = with_input(str(tmp_path / "ann" / "data.bin"))
-    await asked_by("ann~r").run(SandboxActivities(box, tmp_path / "kept", None, closed).run_program, request)
+    await asked_by("r").run(SandboxActivities(box, tmp_path / "kept", None, closed).run_program, request)
     assert box.seen == (b"ann",)

@@ -1,8 +1,8 @@
 """Pass on the gRPC requests of one connection to the Temporal server that its caller may send.
 
 All methods of the server are unary: a request is read completely, checked, and sent on over a connection of its own
-client. A refused request is answered here and leaves the connection open. Proxies of libraries either accept no socket
-whose user was checked, or drop the trailers of HTTP/2, which hold the status of each answer.
+client. A refused request is answered here and leaves the connection open. HTTP clients of libraries drop the trailers
+that hold the status of an answer, and those of gRPC are a further dependency for this one purpose; `h2` is there.
 """
 
 import asyncio
