@@ -8,14 +8,18 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from temporalio.api.workflowservice.v1 import GetSystemInfoRequest
 from temporalio.client import Client
+from temporalio.envconfig import ClientConfigProfile
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
 from benchmarks.support.drill.proxy import Proxy
+from tenure.ownership import derive_gate_key
 from tenure.settings import Settings
 from tenure.temporal import connection
+from tenure.temporal.gate.access import HOST, load_key
 from tests.support.other_user import OTHER_USER, needs_root
 from tests.support.tiers import slow
 from tests.temporal.stack.conftest import free_ports
@@ -37,6 +41,25 @@ async def test_refused_connection_names_address_and_reason() -> None:
 
     assert caught.value.address == f"127.0.0.1:{port}"
     assert str(caught.value) == f"cannot reach the Temporal server at 127.0.0.1:{port}: connection refused"
+
+
+def test_only_the_gate_receives_a_key(tmp_path: Path) -> None:
+    """A client of an owner sends a derived key on this machine, never the token; the home's key needs owners there."""
+    token = "a" * 32
+    ann = Settings(home=tmp_path, owner="ann", owner_token=SecretStr(token), _env_file=None)
+    alone, shared = (
+        Settings(home=tmp_path, owners=owners, _env_file=None) for owners in ({}, {"ann": SecretStr(token)})
+    )
+    local = [ClientConfigProfile(), ClientConfigProfile(address="127.0.0.1:7233")]
+    others = [ClientConfigProfile(address="temporal.example:7233"), ClientConfigProfile(address=HOST, api_key="k")]
+
+    def find_key(settings: Settings, profile: ClientConfigProfile, *, has_gate: bool) -> str:
+        return connection._build_credentials(settings, profile, has_gate=has_gate).get("authorization", "")
+
+    assert {find_key(ann, profile, has_gate=False) for profile in local} == {f"Bearer {derive_gate_key(token)}"}
+    assert {find_key(ann, profile, has_gate=False) for profile in others} == {""}
+    assert find_key(shared, local[0], has_gate=True) == f"Bearer {load_key(tmp_path)}"
+    assert (find_key(shared, local[1], has_gate=False), find_key(alone, local[0], has_gate=True)) == ("", "")
 
 
 async def test_server_that_never_speaks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Commands `backup` and `restore`: copy a home while it is in use, and restore it elsewhere."""
 
 from argparse import Namespace
+from pathlib import Path
 
 from tenure.cli.errors import CommandError
 from tenure.cli.terminal import print_json, print_line, print_note
@@ -16,8 +17,7 @@ def back_up(arguments: Namespace, settings: Settings) -> int:
     except BackupError as error:
         raise CommandError(str(error)) from error
     _print(arguments, backup, f"{settings.home} copied to {arguments.folder}")
-    knowledge = settings.home.absolute() / "knowledge"
-    if settings.knowledge_uri != str(knowledge):
+    if not Path(settings.knowledge_uri).is_relative_to(settings.home.absolute()):
         print_note(f"the knowledge base is outside of the home and was not copied: {settings.knowledge_uri}")
     return 0
 

@@ -164,8 +164,9 @@ async def _check_external(settings: Settings) -> None:
         StackError: the server is served with another knowledge base.
         ServerUnreachable: the server does not answer.
     """
-    if problem := await describe_other_base(await connection.connect(settings), settings, for_worker=True):
-        raise StackError(problem)
+    for owner in settings.list_owners():
+        if problem := await describe_other_base(await connection.connect(owner), owner, for_worker=True):
+            raise StackError(problem)
 
 
 async def _is_temporal(settings: Settings) -> bool:

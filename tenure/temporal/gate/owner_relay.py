@@ -2,7 +2,7 @@
 
 All methods of the server are unary: a request is read completely, checked, and sent on over a connection of its own
 client. A refused request is answered here and leaves the connection open. HTTP clients of libraries drop the trailers
-that hold the status of an answer, and those of gRPC are a further dependency for this one purpose; `h2` is there.
+that hold the status of an answer, and a gRPC library would be a further dependency for this purpose alone.
 """
 
 import asyncio
