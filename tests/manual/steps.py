@@ -209,7 +209,7 @@ ELSEWHERE: Final = {
     "deployment.md": "Docker, Kubernetes and PostgreSQL: tests/system/test_fleet.py, tests/temporal/test_deployment.py",
     "models.md": "settings of model servers: tests/models",
     "observability.md": "collectors of traces and metrics: tests/system/test_observability.py",
-    "owners.md": "settings and keys: tests/system/test_owners.py",
+    "owners.md": "settings and keys: tests/temporal/gate/test_owners_on_stack.py",
     "runbook.md": "tests/system/test_runbook.py",
     "security.md": "keys, codec server and package index: tests/temporal",
     "web.md": "settings of search providers: tests/web",
