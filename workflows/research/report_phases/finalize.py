@@ -30,7 +30,9 @@ async def finalize(context: ReportContext) -> ReportDraft:
         await _verify(context)
         text, unread = withdraw_gaps(context.state.text, context.state.dossier.searches, context.state.first_new)
         context.add_notes(map(describe_withdrawal, unread))
-        context.update(text=manuscript.add_unanswered_parts(text, context.unplanned_parts))
+        # A review that judged the parts has read the text; the words that a part shares with it tell less.
+        is_judged = state.evaluation is not None and state.evaluation.parts
+        context.update(text=text if is_judged else manuscript.add_unanswered_parts(text, context.unplanned_parts))
     line = _select_reasoning(context)
     progress = await context.clients.progress.finish(**context.describe_progress("compose", "the text is written"))
     if not context.clients.progress.is_received:
