@@ -42,12 +42,12 @@ def greedy() -> ScriptedChat:
 
 async def budget_calls(recorder: Recorder) -> None:
     """Record a run that a limit of model calls ends."""
-    await recorder.run(greedy(), limit(REQUEST, max_calls=8, **GREEDY))
+    await recorder.run(greedy(), limit(REQUEST, max_calls=6, **GREEDY))
 
 
 async def budget_tokens(recorder: Recorder) -> None:
     """Record a run that a limit of tokens ends."""
-    await recorder.run(greedy(), limit(REQUEST, max_tokens=30_000, **GREEDY))
+    await recorder.run(greedy(), limit(REQUEST, max_tokens=20_000, **GREEDY))
 
 
 async def budget_too_small(recorder: Recorder) -> None:
