@@ -80,9 +80,10 @@ def _parse_number(match: re.Match[str]) -> NumberMention:
 def find_missing_numbers(text: str, source: str) -> frozenset[NumberMention]:
     """Return the numbers of a text that its source lacks."""
     words = _list_forms(source)
-    source_numbers = extract_numbers(source) | {
-        NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words
-    }
+    # The series of a version: "4.3" for "4.3.0".
+    series = {NumberMention(float(".".join(version.split(".")[:2]))) for version in _DOTTED.findall(source)}
+    spelled = {NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words}
+    source_numbers = extract_numbers(source) | series | spelled
     # The number of a name is part of it: "SHA-256" for "sha256".
     bare = _NUMBERED_NAME.sub(
         lambda found: " " if found.group().replace("-", "").lower() in words else found.group(), text

@@ -41,8 +41,8 @@ SECTION heading: NONE – or REWRITE or SEARCH, and why, in one sentence; one en
 is wrong or misses what passages say, SEARCH if something that the question asks for has no passage.
 WRONG 12 refuted 0.9 – or neutral: sentences that their passages contradict or leave open in any part, with your
 confidence. An inference is right if it follows from all passages that it cites together.
-REPLACE 12: the new sentence with its marks [3, 8]; of a cell or a definition only its text. Change no more of a
-sentence than you must.
+REPLACE 12: the new sentence with its marks [3, 8]; of a cell or a definition its text with marks, without its label.
+Change no more of a sentence than you must.
 DELETE 14, 17 – sentences that cannot be corrected, repeat others, or state an absence that is none.
 OPEN 16: a statement of absence that stays open after you have read the passages found for it, and in a few words what
 is nearest in them. One that was searched for and has no OPEN, REPLACE or DELETE is left out of the report.

@@ -41,6 +41,8 @@ def test_numbers_are_extracted_from_digits_and_words() -> None:
         ("Born in 1975.", "Born in the 1960s.", {NumberMention(1975)}),
         ("It weighs 1.5 tons.", "It weighs 1,500 kilos.", set()),
         ("Es wiegt 2,5 Kilo.", "It weighs 2.5 kilos.", set()),
+        ("Required since 4.3.", "The release 4.3.0 requires it.", set()),
+        ("Required since 4.4.", "The release 4.3.0 requires it.", {NumberMention(4.4)}),
     ],
 )
 def test_missing_numbers_are_found(claim: str, source: str, lost: set[NumberMention]) -> None:

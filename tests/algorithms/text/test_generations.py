@@ -38,15 +38,3 @@ def test_chapters_are_no_versions() -> None:
         "The same document in several versions or dates, oldest first: passage 3 of 2018; passage 4 of 2020. "
         "If they differ, the newest holds today and an older one held in its time.",
     )
-
-
-def test_notes_on_new_names_are_named() -> None:
-    """A passage that calls something deprecated or renamed is pointed out."""
-    texts = ("`bake` is deprecated.", "It was renamed to `roast`.", "Bread is removed from the oven.", "Plain.")
-    repaired = "The drive and both ovens were replaced."
-
-    assert describe_generations([passage(text) for text in texts]) == (
-        "Passages 1, 2, 3 may mention an older or newer name or version: use the current one, and name the old one "
-        "only as such.",
-    )
-    assert describe_generations([passage("Plain."), passage(repaired)]) == ()

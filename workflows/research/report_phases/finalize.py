@@ -30,7 +30,7 @@ async def finalize(context: ReportContext) -> ReportDraft:
         await _verify(context)
         text, unread = withdraw_gaps(context.state.text, context.state.dossier.searches, context.state.first_new)
         context.add_notes(map(describe_withdrawal, unread))
-        # A review that judged the parts has read the text; the words that a part shares with it tell less.
+        # A review that judged the parts has read the text; the rule only compares words.
         is_judged = state.evaluation is not None and state.evaluation.parts
         context.update(text=text if is_judged else manuscript.add_unanswered_parts(text, context.unplanned_parts))
     line = _select_reasoning(context)
