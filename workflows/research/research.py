@@ -91,10 +91,8 @@ class ResearchWorkflow(ControllableWorkflow):
     def _max_revisions(self, critiques: Sequence[Critique]) -> int:
         """Return the maximum number of generations: feedback allows one more."""
         has_feedback = any(critique.origin == "person" for critique in critiques)
-        limits, revisions = self.context.request.limits, self.context.state.revisions
-        return compute_max_revisions(
-            limits.max_report_revisions, revisions, has_new_feedback=has_feedback, is_finishing=self.is_finishing
-        )
+        limit, revisions = self.context.max_revisions, self.context.state.revisions
+        return compute_max_revisions(limit, revisions, has_new_feedback=has_feedback, is_finishing=self.is_finishing)
 
     def _keep_what_is_written(self, error: BaseException) -> None:
         """Record a permanent failure, so that the what is written is delivered.

@@ -78,9 +78,9 @@ MAX_RETRIEVED_PASSAGES: Final = 24
 # Typical figures are those of `python -m benchmarks.model_cost --questions 1` on the manual, with a server whose
 # answers have the shape of a careful model's.
 EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
-    "simple": EffortCost(2, 6_400, 800, 2, max_calls=8, max_tokens=30_000),
-    "moderate": EffortCost(5, 33_500, 2_000, 5, max_calls=16, max_tokens=160_000),
-    "complex": EffortCost(12, 88_700, 3_900, 12, max_calls=40, max_tokens=320_000),
+    "simple": EffortCost(2, 11_600, 500, 2, max_calls=8, max_tokens=30_000),
+    "moderate": EffortCost(6, 51_600, 3_000, 6, max_calls=16, max_tokens=160_000),
+    "complex": EffortCost(10, 80_700, 3_900, 10, max_calls=40, max_tokens=320_000),
 }
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())

@@ -45,6 +45,15 @@ class ReportContext:
             self.update(topics=topics, outline_number=self.forked_state.outline_number)
 
     @property
+    def max_revisions(self) -> int:
+        """Maximum number of versions of the report without feedback of a person.
+
+        A simple question has one: a second review costs as much as its whole report.
+        """
+        limit = self.request.limits.max_report_revisions
+        return limit if self.effort.reflects else min(limit, 1)
+
+    @property
     def effort(self) -> ResearchEffort:
         """Amount of work that the question is worth."""
         return choose_effort(self.request.complexity, self.request.limits)

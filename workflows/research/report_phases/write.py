@@ -113,7 +113,7 @@ async def _revise(context: ReportContext, critiques: Sequence[Critique]) -> None
 
 async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> None:
     """Request a review with edits of the report; the state receives the text and the requests of the review."""
-    state, limits = context.state, context.request.limits
+    state = context.state
     await context.parent.wait_while_paused()
     feedback = _match_feedback(context)
     # Considered even if the review fails: otherwise the report would be revised again and again.
@@ -130,7 +130,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
             searches={query: state.dossier.searches[query] for query in state.searches},
             first_new=state.first_new,
             earlier_critiques=state.reviews,
-            may_search=state.revisions < limits.max_report_revisions and not context.parent.is_finishing,
+            may_search=state.revisions < context.max_revisions and not context.parent.is_finishing,
             running_low=context.parent.control.running_low,
         ),
         state.dossier.passages,
