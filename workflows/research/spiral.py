@@ -20,7 +20,7 @@ from workflows.research.cycle_phases.analyze import (
     request_topic_names,
 )
 from workflows.research.cycle_phases.decide import stop_reason
-from workflows.research.cycle_phases.plan import plan_cycle
+from workflows.research.cycle_phases.plan import announce_plan, plan_cycle
 from workflows.research.cycle_phases.research_loop import ResearchLoop
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.failures import describe_failure
@@ -86,6 +86,8 @@ class SpiralWorkflow(ControllableWorkflow):
             groups = merge_groups(await analyze(loop, candidates), latent)
             latent = ()
             await loop.try_step(request_topic_names(loop, groups), None, "Latent topics could not be named")
+            if not self._stop_reason():
+                announce_plan(loop, loop.state.cycle + 1)
             await self._send_checkpoint()
             if self._is_history_long() and not self._stop_reason():
                 await self._continue_as_new()

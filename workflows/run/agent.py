@@ -331,6 +331,8 @@ class AgentWorkflow(InteractiveRun):
             origin = self.origin.research.experience
             self.experience = Experience(preferences=origin.preferences, personal=origin.personal)
             self.run_memory.preferences = origin.preferences
+        else:
+            self._publish(phase="outline")  # the child's first step, which would cost a message
         request = ResearchRequest(
             run=self.id,
             question=self.request.question,
@@ -371,9 +373,7 @@ class AgentWorkflow(InteractiveRun):
 
     async def _execute_child(self, name: str, run: Any, request: ResearchRequest | CodingRequest) -> ReportDraft:
         self.is_delegated = True
-        child = await self.start_child(
-            name, run, request, f"{request.run}/{name}", request.question, len(request.feedback)
-        )
+        child = await self.start_child(name, run, request, f"{self.id}/{name}", request.question, len(request.feedback))
         try:
             if self.cancelled:
                 await send_signal(child, "cancel")

@@ -49,6 +49,7 @@ class ProgressReporter:
         self._usage = usage
         self._holds_budget = holds_budget
         self._waiting: list[ProgressUpdate] = []
+        self._sent: ProgressUpdate | None = None
         self._long_steps = 0
         self._task: asyncio.Task[None] | None = None
         self._sending = asyncio.Lock()
@@ -66,6 +67,8 @@ class ProgressReporter:
 
     def report(self, **news: Any) -> None:
         """Report fields of a `ProgressUpdate`, which are sent with everything else that is reported until then."""
+        if not self._waiting and all(getattr(self._sent, name, None) == value for name, value in news.items()):
+            return  # the run has it from the last message
         self._add(**news)
         if self._long_steps:
             self._send_later(workflow.now())
@@ -101,7 +104,10 @@ class ProgressReporter:
         """Return the news that were not sent, for a message of another kind; None if there are none."""
         async with self._sending:
             await self._send_first(len(self._waiting) - 1)
-        return self._add_amounts(self._waiting.pop()) if self._waiting else None
+        if not self._waiting:
+            return None
+        self._sent = self._waiting.pop()
+        return self._add_amounts(self._sent)
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
@@ -157,7 +163,7 @@ class ProgressReporter:
             self._delay = workflow.now() - until
 
     async def _signal(self, update: ProgressUpdate) -> None:
-        self._last_sent = workflow.now()
+        self._last_sent, self._sent = workflow.now(), update
         run = workflow.get_external_workflow_handle(self._run)
         self.is_received &= await send_signal(run, "report_progress", self._add_amounts(update))
         self._delay = workflow.now() - self._last_sent

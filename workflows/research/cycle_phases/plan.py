@@ -30,9 +30,14 @@ async def plan_cycle(loop: ResearchLoop) -> ValidatedPlan:
             return plan
 
 
+def announce_plan(loop: ResearchLoop, cycle: int) -> None:
+    """Report that a cycle is planned; the checkpoint of the cycle before delivers it without a message of its own."""
+    loop.clients.progress.report(**loop.describe_progress("planning what to look for", "retrieving") | {"cycle": cycle})
+
+
 async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     """Have a plan proposed and return what of it is valid."""
-    loop.report_progress("planning what to look for")
+    announce_plan(loop, loop.state.cycle)
     state, feedback = loop.state, list(loop.parent.feedback_items)
     evidence = state.dossier.passages or state.unplanned
     proposal = await _call_planner(loop, evidence)

@@ -37,7 +37,6 @@ APPROVAL_NUMBER = 1
 
 async def outline(context: ReportContext) -> None:
     """Draft the outline, unless a person has set one, and wait for approval if the run wants it."""
-    context.report_progress("outline")
     if context.parent.control.outline is None:
         context.update(topics=await _draft_outline(context))
     context.apply_pending_outline()
