@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"(?<!\w)\d{1,4}(?!\w)")
 _CHOICE = re.compile(r"\A\W{0,4}(CONTINUE|FINISH)\b\W{0,4}")
 _HEADING = re.compile(r"\A[ \t*`:]{0,4}\[([^\[\]\n]{1,300})\]")
 # "[Bread]: answered", "Costs: **partly** – prices of salt"; a part that is answered has nothing missing.
-_ANSWERED = re.compile(r"[:–—-][ \t*`]{0,4}answered\b", re.IGNORECASE)
+_ANSWERED = re.compile(r"\A(?:\[[^\]\n]{1,300}\]|[^:–—\n]{0,300}?)[ \t]?[:–—-][ \t*`]{0,4}answered\b", re.IGNORECASE)
 _MODES: Final = frozenset(get_args(SearchMode))
 
 

@@ -26,7 +26,7 @@ MAX_TEXT_CHARACTERS, MAX_LINK_CHARACTERS, MAX_ANSWER_CHARACTERS, MAX_QUERY_CHARA
 # capitals only, since a sentence may begin with such a word.
 _ENTRY = re.compile(
     r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
-    r"(?P<keyword>STEP|REJECTED|CONCLUSION|ANSWER|CONFIDENCE|SEARCH|NONE)(?=[ \t*`:–—-]|$)(?P<rest>[^\n]{0,4000})",
+    r"(?P<keyword>STEP|REJECTED|CONCLUSION|ANSWER|CONFIDENCE|SEARCH|NONE)(?=[ \t*`:.–—-]|$)(?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
 # "2 premise: text", "2 premise – text"; a colon in a link ("via Dune: Part Two") ends it.

@@ -42,7 +42,7 @@ _ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ :*`–—-]{
 
 # "[3, 8] high: the default – “two levels” / “32 levels”"; the words of both passages follow in quotes.
 _CONFLICT = re.compile(
-    r"\A[^\w\n]{0,4}(\d{1,4})[^\w\n]{1,6}(?:and[^\w\n]{1,4})?(\d{1,4})[\]*`, ]{0,4}(low|medium|high)?\b"
+    r"\A[^\w\n]{0,4}(\d{1,4})[^\w\n]{1,6}(?:and[^\w\n]{1,4})?(\d{1,4})[\]*`:, –—-]{0,6}(?:(low|medium|high)\b)?"
 )
 _QUOTED = re.compile(r"[“”\"«]([^“”\"«»\n]{3,600})[“”\"»]")
 _ANSWERED = re.compile(r"\A[ *`:]{0,4}(yes|partly|no)\b[ *`:–—-]{0,6}")

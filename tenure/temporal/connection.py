@@ -98,7 +98,7 @@ async def connect(
     try:
         gate = None if profile.address else _find_gate(settings)
         credentials = _build_credentials(settings, profile, has_gate=gate is not None)
-        config["rpc_metadata"] = {**profile.grpc_meta, **credentials}
+        config["rpc_metadata"] = {**credentials, **profile.grpc_meta}
         # The SDK's own timeout covers the TCP connection only; a process that accepts it may still never answer.
         async with asyncio.timeout(ANSWER_TIMEOUT_SECONDS):
             return await Client.connect(
@@ -125,7 +125,7 @@ def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientCon
 
 
 def _build_credentials(settings: Settings, profile: ClientConfigProfile, *, has_gate: bool) -> dict[str, str]:
-    """Return the credentials for the gate of a local stack; other servers receive none."""
+    """Return the credentials for the gate of a local stack, also behind a forwarded port; other hosts receive none."""
     host = (profile.address or get_local_address(settings)).rpartition(":")[0]
     if host not in (HOST, "localhost") or profile.api_key:
         return {}

@@ -42,7 +42,7 @@ class EncryptionCodec(PayloadCodec):
     Args:
         keys: keys by id; the first one encrypts, all decrypt.
         is_required: whether payloads that are not encrypted are refused. Everyone who reaches a Temporal server can
-            send plain ones; those with a key prove that their sender has it.
+            send plain ones. New encrypted ones need the key, and recorded ones can be sent again.
     """
 
     def __init__(self, keys: Mapping[str, bytes], *, is_required: bool = False) -> None:

@@ -65,6 +65,12 @@ def test_a_whole_answer_is_read() -> None:
     )
 
 
+@pytest.mark.parametrize("line", ["[Ovens]: partly – answered for bricks, no heat", "Ovens: open - answered nowhere"])
+def test_a_part_that_is_answered_in_part_is_missing(line: str) -> None:
+    """Only a part whose judgement begins with “answered” has nothing missing."""
+    assert parse_plan(f"PART {line}\nDECISION: FINISH – enough.").missing == (line.replace("[", "").replace("]", ""),)
+
+
 def test_an_end_has_no_other_action() -> None:
     """The decision to finish counts, whatever is planned after it."""
     read = parse_plan("DECISION: FINISH – nothing is missing.\nSEARCH s1 [Bread]: flour")

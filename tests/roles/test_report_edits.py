@@ -45,6 +45,7 @@ def test_conflicts_and_the_verdict_on_the_report_are_read() -> None:
     review = read(
         "CONFLICT [3, 8] high: levels of priority – “two levels” /\n“32 levels [a]”\n"
         "- **CONFLICT** 4 and 5: the year\nCONFLICT: none\n"
+        "CONFLICT [6, 7]: the default\nCONFLICT [6, 9] – low: the port\n"
         "ANSWERED yes: how bread is made\nANSWERED **partly** – what it costs\n\nANSWERED by nobody.\n"
         "ISSUE: It is vague.\nISSUE: none"
     )
@@ -52,6 +53,8 @@ def test_conflicts_and_the_verdict_on_the_report_are_read() -> None:
     assert [(one.passages, one.severity, one.about, one.quotes) for one in review.conflicts] == [
         ((3, 8), "high", "levels of priority", ("two levels", "32 levels [a]")),
         ((4, 5), "medium", "the year", ()),
+        ((6, 7), "medium", "the default", ()),
+        ((6, 9), "low", "the port", ()),
     ]
     assert [(one.part, one.answered) for one in review.answered] == [
         ("how bread is made", "yes"),

@@ -79,7 +79,7 @@ class SearchBatches:
         try:
             return await reply
         except asyncio.CancelledError:
-            if all(other.cancelled() for _, other in batch.searches):
+            if all(other.done() for _, other in batch.searches):
                 batch.task.cancel()
                 if self._open.get(limit) is batch:
                     del self._open[limit]

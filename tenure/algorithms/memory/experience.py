@@ -206,7 +206,8 @@ def reduce_effort(effort: ResearchEffort, limits: RunLimits, experience: Experie
         return effort
     cycles = effort.cycles if limits.max_cycles else max(1, effort.cycles - 1)
     subagents = effort.subagents if limits.subagents else max(1, effort.subagents - 1)
-    return effort.model_copy(update={"cycles": cycles, "subagents": subagents})
+    searches = effort.outline_searches if limits.subagents else max(0, effort.outline_searches - 1)
+    return effort.model_copy(update={"cycles": cycles, "subagents": subagents, "outline_searches": searches})
 
 
 def is_known_query(query: str, previous: Iterable[str]) -> bool:

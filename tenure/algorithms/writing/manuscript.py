@@ -318,9 +318,9 @@ def select_evaluation(before: Evaluation | None, now: Evaluation | None) -> Eval
 
 
 def merge_contradictions(known: Sequence[Contradiction], found: Sequence[Contradiction]) -> tuple[Contradiction, ...]:
-    """Return contradictions, each pair of passages once: as the last review has described it."""
-    by_passages = {frozenset((one.a.chunk, one.b.chunk)): one for one in (*known, *found)}
-    return tuple(by_passages.values())
+    """Return contradictions; those of a pair of passages are as the last review has described them."""
+    described = {frozenset((one.a.chunk, one.b.chunk)) for one in found}
+    return (*(one for one in known if frozenset((one.a.chunk, one.b.chunk)) not in described), *found)
 
 
 def _find_nearest_headings(texts: Sequence[str], topics: Sequence[Topic]) -> list[str]:

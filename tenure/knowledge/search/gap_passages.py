@@ -58,7 +58,7 @@ def find_gap_passages(
     for chunk in sorted(scores.keys() & rows.keys(), key=lambda chunk: (-scores[chunk], chunk)):
         room -= chunk not in known
         chosen.append(chunk)
-        if not room:
+        if not room or len(chosen) == 2 * part.gap.max_passages:  # most of a small corpus is known
             break
     for name in list_identifiers(wanted):
         named = (chunk for chunk in worded if name in found[chunk].identifiers and chunk not in known)

@@ -141,7 +141,6 @@ class _Relay:
 
     def __init__(self, client: Streams, server: Streams, namespaces: Mapping[str, str]) -> None:
         self._client, self._server = _End(client, is_client=False), _End(server, is_client=True)
-        self._client.http.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: _MAX_STREAMS})
         # The server may send more of an answer when the client has accepted what is here.
         self._client.on_sent = lambda stream, size: self._server.http.acknowledge_received_data(
             size, self._server_streams[stream]
@@ -156,6 +155,8 @@ class _Relay:
         """Relay until one of the connections ends."""
         for end in (self._client, self._server):
             end.http.initiate_connection()
+            if end is self._client:  # after the first settings, which contain the limit of the library, 100
+                end.http.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: _MAX_STREAMS})
             await end.flush()
         tasks = [
             asyncio.create_task(self._read(self._client, self._receive_request)),

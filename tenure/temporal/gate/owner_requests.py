@@ -7,7 +7,7 @@ that name no namespace are refused, except those whose answers are the same for 
 
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -88,7 +88,7 @@ def check_request(path: str, body: bytes, encoding: str, namespace: str) -> None
         raise ForeignRequest(f"only the namespace {namespace!r} belongs to this owner")
 
 
-@cache
+@lru_cache(maxsize=256)  # a client may name any path
 def _find_request_type(path: str) -> type[Message] | None:
     """Return the type of the request of a method, or None for a method that is not offered."""
     service, _, name = path.removeprefix("/").partition("/")

@@ -101,9 +101,20 @@ def map_keys_to_namespaces(settings: Settings) -> dict[str, str]:
 
 
 def _list_namespaces(settings: Settings) -> list[str]:
-    """Return the namespaces of all owners, that of the owner without a name first."""
-    named = [settings.owner_namespace.format(owner=owner) for owner in settings.owners]
-    return [os.environ.get("TEMPORAL_NAMESPACE") or "default", *named]
+    """Return the namespaces of all owners, that of the owner without a name first.
+
+    Raises:
+        StackError: two owners have the same one, which the key of either would open.
+    """
+    names = [os.environ.get("TEMPORAL_NAMESPACE") or "default"]
+    for owner in settings.owners:
+        names.append(settings.owner_namespace.format(owner=owner))
+        if names[-1] in names[:-1]:
+            raise StackError(
+                f"the namespace {names[-1]!r} of the owner {owner!r} belongs to another owner: rename the owner, or "
+                "choose another namespace with TENURE_OWNER_NAMESPACE or TEMPORAL_NAMESPACE"
+            )
+    return names
 
 
 def compute_owners_digest(settings: Settings) -> str:

@@ -228,6 +228,7 @@ def test_a_contradiction_is_kept_once_as_described_last() -> None:
     model, other = Contradiction(a=b, b=a, severity="high"), Contradiction(a=a, b=c, severity="low")
 
     assert manuscript.merge_contradictions([rule], [model, other]) == (model, other)
+    assert manuscript.merge_contradictions([other], [rule, model]) == (other, rule, model)
 
 
 RYE, OVENS = (

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from h2.connection import H2Connection
 from temporalio import activity, workflow
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -72,7 +73,7 @@ class Gated:
     """Server with a gate, and clients on both sides of it."""
 
     def __init__(self, direct: Client, port: int) -> None:
-        self.direct, self._address = direct, f"127.0.0.1:{port}"
+        self.direct, self.port, self._address = direct, port, f"127.0.0.1:{port}"
 
     async def connect(self, owner: str, namespace: str = "", key: str | None = None) -> Client:
         """Return a client of an owner behind the gate, for the own namespace or another one."""
@@ -117,6 +118,17 @@ def serve(client: Client, queue: str) -> PatientWorker:
         activities=[echo],
         workflow_runner=UnsandboxedWorkflowRunner(),
     )
+
+
+async def test_a_client_may_open_many_requests_at_once(gated: Gated) -> None:
+    """The long polls of a worker that serves many queues leave room for its answers."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", gated.port)
+    http = H2Connection()
+    http.initiate_connection()
+    writer.write(http.data_to_send())
+    while http.remote_settings.max_concurrent_streams != 1_000:
+        http.receive_data(await reader.read(65_536))
+    writer.close()
 
 
 async def test_an_owner_does_everything_in_the_own_namespace(gated: Gated) -> None:

@@ -152,6 +152,14 @@ async def test_a_short_step_soon_after_a_message_sends_nothing(server: WorkflowE
     assert last is not None and last.last == "writing"
 
 
+async def test_news_that_the_run_has_are_not_sent_again(server: WorkflowEnvironment) -> None:
+    """A step that reports what the last message said begins without a message."""
+    heard, last, _ = await play(server, ["reading", "send", "sleep", "reading", "begin", "end"], 1)
+
+    assert [update.last for update in heard] == ["reading"]
+    assert last is not None and last.last == ""
+
+
 async def test_news_wait_longer_if_workers_are_late(server: WorkflowEnvironment) -> None:
     """A worker that continues a second after the two seconds sends no message of a child that ends soon after."""
     name = f"progress-{uuid.uuid4().hex[:8]}"

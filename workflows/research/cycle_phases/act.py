@@ -185,6 +185,7 @@ async def _run_task(
             raise
         reason = describe_failure(error)
         loop.add_note(f"The search for “{step.query[:120]}” failed: {reason}")
+        loop.update(tool_answers=loop.state.tool_answers - (request.max_answers or 0))
         if _is_single_search(request):
             loop.completed_searches.append(CompletedSearch(request=request, failure=reason))
         return step.model_copy(update={"status": "failed", "note": reason[:200]}), None

@@ -146,16 +146,15 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
         text, evaluation = edited, manuscript.select_evaluation(evaluation, output.evaluation)
         context.add_notes(describe_removal(claim, "Report") for claim in output.removed)
+        context.add_notes(describe_withdrawal(gap) for gap in output.unanswered)
+        context.update(searches=(), first_new=0)
     else:
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
     if output.refused_edits:
         context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
-    context.add_notes(describe_withdrawal(gap) for gap in output.unanswered)
     context.state = context.state.with_text(text, feedback)
     context.update(
         is_reviewed=True,
-        searches=(),
-        first_new=0,
         open_critiques=tuple(new),
         reviews=(*context.state.reviews, *critiques_made),
         evaluation=evaluation,

@@ -25,6 +25,8 @@ from tenure.algorithms.text.sentences import stem_words
 
 MAX_SUBJECTS: Final = 2
 """Maximum number of names in a subject: “How did Meson's support for Rust develop” has two."""
+MAX_SUBJECT_CHARACTERS: Final = 2_000
+"""Characters of a message in which its subject is looked for: each name is counted, and a pasted log has thousands."""
 MAX_CLAUSES: Final = 8
 """Maximum number of clauses of a message that are searched."""
 MIN_CLAUSE_STEMS: Final = 2
@@ -41,6 +43,7 @@ _WH_WORDS = frozenset(WH_WORDS.split("|"))
 
 def find_subject(message: str) -> str:
     """Return the names that a message mentions most, or what its first clause is about; empty if it names nothing."""
+    message = message[:MAX_SUBJECT_CHARACTERS]
     names = list(extract_entity_spellings(message).values())
     text = message.casefold()
     counts = {name: len(re.findall(rf"\b{re.escape(name.casefold())}\b", text)) for name in names}

@@ -10,6 +10,11 @@ LAMPS = (
 )
 
 
+def test_the_subject_of_a_long_message_is_in_its_beginning() -> None:
+    """A pasted log with thousands of names is not searched for its subject."""
+    assert find_subject(f"Why did Zell stop? {'log line; ' * 200} {'Ulm ' * 9}") == "Zell"
+
+
 @pytest.mark.parametrize(
     ("message", "subject"),
     [
