@@ -4,6 +4,7 @@ These functions need no model; roles use them as a fallback.
 """
 
 import re
+from functools import lru_cache
 
 from tenure.algorithms.text.grammar.chain import link_questions
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
@@ -82,13 +83,22 @@ def remove_questions(text: str, question: str) -> str:
     A heading of the question such as "Rye bread" is removed only from a text that consists of it.
     """
     stated = _ASKED.sub(" ", text)
-    for asked in dict.fromkeys((question, format_heading(question))):
-        words = split_words(asked)
-        repeated = r"[\W_]+".join(map(re.escape, words))
-        rest = re.sub(rf"(?<!\w){repeated}(?!\w)", " ", stated, flags=re.IGNORECASE) if words else stated
-        is_question = asked.endswith("?") or is_direct_question(asked) or bool(_HOW_TO_HEADING.match(asked))
+    for repetition, is_question in _compile_repetitions(question[:MAX_PATTERN_CHARACTERS]):
+        rest = repetition.sub(" ", stated)
         stated = rest if is_question or not split_words(rest) else stated
     return stated
+
+
+@lru_cache(maxsize=8)
+def _compile_repetitions(question: str) -> tuple[tuple[re.Pattern[str], bool], ...]:
+    """Return patterns of a question and of its heading, each with whether it asks; every piece of a text needs them."""
+    found = []
+    for asked in dict.fromkeys((question, format_heading(question))):
+        if words := split_words(asked):
+            repeated = r"[\W_]+".join(map(re.escape, words))
+            is_question = asked.endswith("?") or is_direct_question(asked) or bool(_HOW_TO_HEADING.match(asked))
+            found.append((re.compile(rf"(?<!\w){repeated}(?!\w)", re.IGNORECASE), is_question))
+    return tuple(found)
 
 
 def extract_criteria(question: str) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ def render_provenance(result: Result) -> str:
         *_evaluation(result),
         *_skipped(result),
         *_web(result),
+        # Of a program, they say why there is none, or why no better one.
+        *(f"Decision: {escape(decision)}" for decision in result.decisions if result.mode == "CODE"),
         *(escape(note) for note in result.notes),
     ]
     return "\n".join(f"- {line}" for line in lines)

@@ -11,9 +11,9 @@ TOPICS = {"topics": [{"heading": "Bread", "question": "How is bread made?", "ans
 
 
 async def test_a_part_that_the_plan_lacks_is_searched_and_reported(serving: Serving) -> None:
-    """The part is searched for, shown to the writer, and named as not known if no sentence speaks of it."""
+    """The part is searched for, shown to the writer, and named as not known if no sentence or review speaks of it."""
     written = build_report({"Bread": "Bread takes time [1]."}, answer="It takes time [1].")
-    chat = ScriptedChat(story(outliner=says(TOPICS), report_writer=says(written)))
+    chat = ScriptedChat(story(outliner=says(TOPICS), report_writer=says(written), report_reviewer=says("DONE")))
     knowledge = MemoryKnowledge(KITCHEN)
     limits = RunLimits(min_relevance=0.05, max_report_revisions=0, has_model=True, effort="moderate")
     async with serving(chat, knowledge) as stage:
