@@ -235,7 +235,8 @@ def _find_evidence(part: BriefPart, split: Mapping[ChunkId, Sequence[ExcerptPiec
     lowest = max(MIN_SCORE, MIN_SHARE_OF_BEST * best)
     near = [one for one in candidates if float(one.scores.max()) >= lowest] if best >= MIN_BEST_SCORE else []
     kept = _drop_repetitions(sorted(near, key=lambda one: -one.score))
-    nearest = [_find_nearest(request, passages, split, encode) for request in part.focus]
+    # No more are shown.
+    nearest = [_find_nearest(request, passages, split, encode) for request in part.focus[:REPORT_EXCERPTS]]
     first = [one for one in kept if is_number_question(part.question) and is_computed(one.passage)]
     ordered = {one.passage.chunk: one for one in (*first, *nearest, *(candidates[n] for n in places), *kept)}
     return _Evidence(

@@ -30,7 +30,7 @@ def render_provenance(result: Result) -> str:
         *_evaluation(result),
         *_skipped(result),
         *_web(result),
-        # Of a program, they say why there is none, or why no better one.
+        # Those of a coding run give the reason for a missing program, or for its failing tests.
         *(f"Decision: {escape(decision)}" for decision in result.decisions if result.mode == "CODE"),
         *(escape(note) for note in result.notes),
     ]
