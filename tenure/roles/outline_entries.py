@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tenure.algorithms.text.questions import shorten
 from tenure.roles.base import RoleOutput
-from tenure.roles.entries import Entry, join_lines, split_entries
+from tenure.roles.entries import Entry, join_lines, list_texts, split_entries
 
 MAX_TOPICS: Final = 12
 """Maximum number of topics of an outline, whatever the effort."""
@@ -64,21 +64,14 @@ def parse_outline(text: str) -> OutlinerOutput:
 def _read_topics(entries: list[Entry]) -> Iterator[PlannedTopic]:
     starts = [n for n, entry in enumerate(entries) if entry.keyword == "TOPIC" and entry.text]
     for start, end in pairwise([*starts, len(entries)]):
-        heading = shorten(_take_line(entries[start].text).strip("[]*`"), MAX_HEADING_CHARACTERS)
-        texts: dict[str, list[str]] = {"QUESTION": [], "ANSWER": [], "SEARCH": []}
-        for entry in entries[start + 1 : end]:
-            if entry.keyword in texts and entry.text:
-                text = _take_line(entry.text) if entry.keyword == "SEARCH" else entry.text
-                texts[entry.keyword].append(join_lines(text))
-        queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in texts["SEARCH"])
+        heading = shorten(join_lines(entries[start].text.partition("\n")[0]).strip("[]*`"), MAX_HEADING_CHARACTERS)
+        own = entries[start + 1 : end]
+        # A line after a search is a remark of the model.
+        searches = [one._replace(text=one.text.partition("\n")[0]) for one in own if one.keyword == "SEARCH"]
+        queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in list_texts(searches, "SEARCH"))
         yield PlannedTopic(
             heading=heading,
-            question=shorten(next(iter(texts["QUESTION"]), heading), MAX_QUESTION_CHARACTERS),
-            answer=shorten(next(iter(texts["ANSWER"]), ""), MAX_ANSWER_CHARACTERS),
+            question=shorten(next(iter(list_texts(own, "QUESTION")), heading), MAX_QUESTION_CHARACTERS),
+            answer=shorten(next(iter(list_texts(own, "ANSWER")), ""), MAX_ANSWER_CHARACTERS),
             queries=tuple(queries)[:MAX_QUERIES],
         )
-
-
-def _take_line(text: str) -> str:
-    """Return the first line of an entry; a line after it is a remark of the model."""
-    return join_lines(text.partition("\n")[0])

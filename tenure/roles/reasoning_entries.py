@@ -1,7 +1,6 @@
 """Parse a line of reasoning: one step an entry, each with a keyword at the start of its line."""
 
 import re
-from collections.abc import Iterator
 from typing import Final, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -13,7 +12,7 @@ from tenure.contracts.evidence.reasoning import (
     StepKind,
 )
 from tenure.roles.base import RoleOutput
-from tenure.roles.entries import Entry, join_lines, split_entries
+from tenure.roles.entries import Entry, join_lines, list_texts, split_entries
 from tenure.roles.prompting import WrittenSentence
 from tenure.roles.report_markdown import parse_sentence
 
@@ -86,12 +85,10 @@ def parse_reasoning(text: str) -> ReasonerOutput:
     return ReasonerOutput(
         steps=tuple(step for keyword, step in found if keyword == "STEP")[:MAX_REASONING_STEPS],
         conclusion=next((step for keyword, step in found if keyword == "CONCLUSION"), None),
-        answer=next(_list_texts(entries, "ANSWER"), "")[:MAX_ANSWER_CHARACTERS],
+        answer=next(iter(list_texts(entries, "ANSWER")), "")[:MAX_ANSWER_CHARACTERS],
         confidence=next((_read_score(entry.text)[0] for entry in entries if entry.keyword == "CONFIDENCE"), 0.5),
         rejected=tuple(_read_rejected(entry.text) for entry in entries if entry.keyword == "REJECTED")[:MAX_REJECTED],
-        queries=tuple(dict.fromkeys(query[:MAX_QUERY_CHARACTERS] for query in _list_texts(entries, "SEARCH")))[
-            :MAX_REASONING_QUERIES
-        ],
+        queries=list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_REASONING_QUERIES],
     )
 
 
@@ -136,10 +133,3 @@ def _read_score(text: str) -> tuple[float, str]:
         return 0.5, text
     score = float(found[1])
     return min(1.0, score / 100 if found[2] or score > 1 else score), text[found.end() :]
-
-
-def _list_texts(entries: list[Entry], keyword: str) -> Iterator[str]:
-    for entry in entries:
-        text = join_lines(entry.text)
-        if entry.keyword == keyword and text.strip(" .").casefold() not in ("", "none", "nothing"):
-            yield text

@@ -6,13 +6,13 @@ may take several lines. Lines that belong to no entry are ignored: models introd
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.contracts.result.result import EvaluatedPart
 from tenure.roles.base import RoleOutput
+from tenure.roles.entries import Entry, list_texts, split_entries, take_paragraph
 from tenure.roles.prompting import WrittenBlock, WrittenSentence
 from tenure.roles.report_markdown import WrittenPart, parse_blocks, parse_sentence, read_numbers
 
@@ -144,25 +144,20 @@ class ReportReviewerOutput(RoleOutput):
     """Whether a sentence without a verdict is supported; without a model it stays unchecked."""
 
 
-class _Entry(NamedTuple):
-    keyword: str
-    text: str
-
-
 def parse_review(text: str) -> ReportReviewerOutput:
     """Return a review by its entries.
 
     Raises:
         ValueError: the text has no entry; the message is addressed to the model.
     """
-    entries = list(_split_entries(text))
+    entries = list(split_entries(_ENTRY, text))
     if not entries:
         raise ValueError("it contains no entry: write entries such as REPLACE, DELETE or SEARCH, or DONE alone.")
     sentences = {
         keyword: tuple(
             NumberedSentence(number=number, sentence=sentence)
             for number, rest in _read_numbered(entries, keyword)
-            if (sentence := parse_sentence(_take_paragraph(rest)))
+            if (sentence := parse_sentence(take_paragraph(rest)))
         )[:MAX_EDITS]
         for keyword in ("REPLACE", "ADD")
     }
@@ -178,33 +173,22 @@ def parse_review(text: str) -> ReportReviewerOutput:
             if (blocks := parse_blocks(rest))
         )[:MAX_EDITS],
         still_open=tuple(number for number, _ in _read_numbered(entries, "OPEN", _NUMBERS))[:MAX_EDITS],
-        queries=_list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
-        considerations=_list_texts(entries, "CONSIDER", MAX_CRITIQUE_CHARACTERS)[:MAX_CONSIDERATIONS],
+        queries=list_texts(entries, "SEARCH", MAX_QUERY_CHARACTERS)[:MAX_EDITS],
+        considerations=list_texts(entries, "CONSIDER", MAX_CRITIQUE_CHARACTERS)[:MAX_CONSIDERATIONS],
         conflicts=tuple(_list_conflicts(entries))[:MAX_EDITS],
         answered=tuple(_list_answered(entries))[:MAX_EDITS],
-        issues=_list_texts(entries, "ISSUE", MAX_CRITIQUE_CHARACTERS)[:MAX_EDITS],
+        issues=list_texts(entries, "ISSUE", MAX_CRITIQUE_CHARACTERS)[:MAX_EDITS],
     )
 
 
-def _split_entries(text: str) -> Iterator[_Entry]:
-    found = list(_ENTRY.finditer(text))
-    for match, (_, end) in zip(found, pairwise([*(match.start() for match in found), len(text)]), strict=True):
-        yield _Entry(match["keyword"], text[match.start("rest") : end].strip())
-
-
 def _read_numbered(
-    entries: Sequence[_Entry], keyword: str, pattern: re.Pattern[str] = _NUMBER
+    entries: Sequence[Entry], keyword: str, pattern: re.Pattern[str] = _NUMBER
 ) -> Iterator[tuple[int, str]]:
     """Yield the numbers at the beginning of the entries of a keyword, each with the rest of its entry."""
     for entry in entries:
         if entry.keyword == keyword and (found := pattern.match(entry.text)):
             for number in read_numbers(found.group()):
                 yield number, entry.text[found.end() :].strip()
-
-
-def _take_paragraph(text: str) -> str:
-    """Return the text up to a blank line; a text after it is a remark of the model."""
-    return re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
 
 
 def _read_verdict(number: int, text: str) -> SentenceVerdict:
@@ -216,7 +200,7 @@ def _read_verdict(number: int, text: str) -> SentenceVerdict:
 
 
 def _read_section(text: str) -> PartVerdict:
-    line = " ".join(_take_paragraph(text).split())
+    line = " ".join(take_paragraph(text).split())
     found = _ACTION.search(line)
     action = found[1] if found else "NONE"
     heading = (line[: found.start()] if found else line).strip(' :“”"*`')
@@ -224,10 +208,10 @@ def _read_section(text: str) -> PartVerdict:
     return PartVerdict.model_validate({"heading": heading, "action": action, "critique": critique})
 
 
-def _list_conflicts(entries: Sequence[_Entry]) -> Iterator[ConflictingPassages]:
+def _list_conflicts(entries: Sequence[Entry]) -> Iterator[ConflictingPassages]:
     for entry in entries:
         if entry.keyword == "CONFLICT" and (found := _CONFLICT.match(entry.text)):
-            rest = _take_paragraph(entry.text[found.end() :])
+            rest = take_paragraph(entry.text[found.end() :])
             quotes = _QUOTED.findall(rest)
             about = " ".join(re.split(r"[“”\"«]", rest, maxsplit=1)[0].split()).strip(" :*`–—-/")
             yield ConflictingPassages.model_validate(
@@ -240,20 +224,9 @@ def _list_conflicts(entries: Sequence[_Entry]) -> Iterator[ConflictingPassages]:
             )
 
 
-def _list_answered(entries: Sequence[_Entry]) -> Iterator[EvaluatedPart]:
+def _list_answered(entries: Sequence[Entry]) -> Iterator[EvaluatedPart]:
     for entry in entries:
         if entry.keyword == "ANSWERED" and (found := _ANSWERED.match(entry.text)):
-            part = " ".join(_take_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
+            part = " ".join(take_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
             if part:
                 yield EvaluatedPart.model_validate({"part": part, "answered": found[1]})
-
-
-def _list_texts(entries: Sequence[_Entry], keyword: str, max_characters: int) -> tuple[str, ...]:
-    texts = (
-        " ".join(_take_paragraph(entry.text.lstrip(" :*`–—-")).split())[:max_characters]
-        for entry in entries
-        if entry.keyword == keyword
-    )
-    return tuple(
-        dict.fromkeys(text for text in texts if text.strip(" .*–—-").casefold() not in ("", "none", "nothing"))
-    )

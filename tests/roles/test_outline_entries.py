@@ -25,6 +25,8 @@ SEARCH: rye bread, time of rest
 SEARCH: rye bread, time of rest
 
 **TOPIC 2:** Cheese: blue and white
+ANSWER: none
+SEARCH: **none**
 Topics are in order.
 """
 
