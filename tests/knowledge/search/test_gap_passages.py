@@ -86,6 +86,16 @@ def test_known_passages_are_named_again(base: KnowledgeBase) -> None:
     assert extend(base, Gap(query="volcanoes of Iceland")).passages == ()
 
 
+def test_a_gap_has_few_passages_although_all_are_known(base: KnowledgeBase) -> None:
+    """In a small corpus, most of which the dossier has, a search names twice its room at most."""
+    gap = Gap(query="streams options classic has more", max_passages=2)
+    found = base.retrieval.search(SearchRequest(query=gap.query, corpora=("c",), k=30)).passages
+    known = Dossier(passages=found)
+
+    assert len(found) > 10
+    assert len(extend(base, gap, known).searches[gap.query]) == 4
+
+
 def test_other_searches_get_no_more_passages(base: KnowledgeBase) -> None:
     """Only gaps are searched by their words here; another part keeps what its search has found."""
     (first,) = base.retrieval.search(SearchRequest(query="options word0x3", corpora=("c",), k=1)).passages

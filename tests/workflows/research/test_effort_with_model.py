@@ -144,6 +144,31 @@ async def test_a_gap_is_searched_for_before_it_is_printed(serving: Serving) -> N
     assert PASTRY.text in result.sections[0].markdown
 
 
+async def test_a_simple_report_is_reviewed_once(serving: Serving) -> None:
+    """A direct answer is reviewed for what its gaps' searches have found, and never twice."""
+    written = f"# Time\n\nBoth take time [1].\n\n## {GAPS_HEADING}\n\n- Warmth is open [?] (search: {WARMTH})"
+    butter = Source(uri="kitchen/butter.md", title="Butter", text="Butter is churned from cream.")
+    chat = ScriptedChat(story(report_writer=says(written), report_reviewer=says("SEARCH: butter churned from cream")))
+    async with serving(chat, MemoryKnowledge({**KITCHEN, "pastry": PASTRY, "butter": butter})) as stage:
+        result = await asyncio.wait_for((await stage.start(build_request(effort="simple"))).result(), PATIENCE)
+
+    assert result.status == "done"
+    assert chat.count("report_writer") == chat.count("report_reviewer") == 1
+
+
+async def test_a_refused_review_answers_no_gap(serving: Serving) -> None:
+    """A gap whose passages only a review that was not followed has read is not printed as an absence."""
+    sections = {heading: f"{heading} is made with care [1]." for heading in ("Bread", "Cheese")}
+    gap = f"- Warmth is open [?] (search: {WARMTH})"
+    written = build_report(sections, "Both take time [1].", f"## {GAPS_HEADING}\n\n{gap}")
+    chat = ScriptedChat(story(report_writer=says(written), report_reviewer=says("DELETE 1, 2, 3")))
+    async with serving(chat, MemoryKnowledge({**KITCHEN, "pastry": PASTRY})) as stage:
+        result = await asyncio.wait_for((await stage.start(build_request(effort="moderate"))).result(), PATIENCE)
+
+    assert "The report keeps an earlier draft, since the edits of a review made it worse." in result.notes
+    assert result.synthesis is None or "Warmth is open" not in result.synthesis.gaps
+
+
 async def answer_points(prompt: str) -> Reply:
     """Answer a gap and an empty cell from the new passage, which is the last one."""
     passage = max(int(number) for number, _ in PASSAGE.findall(prompt))

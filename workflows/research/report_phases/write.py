@@ -138,10 +138,6 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         for_writing=True,
     )
     critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
-    worded = [one.gap.query for one in list_absences(output.text) if one.claim.query]
-    queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
-    asked = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
-    new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
     text, edited, evaluation = context.state.text, output.text, context.state.evaluation
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
         text, evaluation = edited, manuscript.select_evaluation(evaluation, output.evaluation)
@@ -152,6 +148,10 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
     if output.refused_edits:
         context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
+    worded = [one.gap.query for one in list_absences(text) if one.claim.query]
+    queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
+    asked = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
+    new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
     context.state = context.state.with_text(text, feedback)
     context.update(
         is_reviewed=True,
