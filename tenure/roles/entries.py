@@ -33,14 +33,14 @@ def split_entries(pattern: re.Pattern[str], text: str) -> Iterator[Entry]:
         yield Entry(match["keyword"], text[match.start("rest") : end].strip())
 
 
-def take_paragraph(text: str) -> str:
+def extract_paragraph(text: str) -> str:
     """Return the text up to a blank line; a text after it is a remark of the model."""
     return re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
 
 
 def join_lines(text: str) -> str:
     """Return the first paragraph of an entry in one line, without a mark before it and emphasis around it."""
-    return " ".join(take_paragraph(text).split()).lstrip(" :*`–—-").rstrip(" *`")[:MAX_TEXT_CHARACTERS]
+    return " ".join(extract_paragraph(text).split()).lstrip(" :*`–—-").rstrip(" *`")[:MAX_TEXT_CHARACTERS]
 
 
 def list_texts(entries: Sequence[Entry], keyword: str, max_characters: int = MAX_TEXT_CHARACTERS) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tenure.contracts.result.result import EvaluatedPart
 from tenure.roles.base import RoleOutput
-from tenure.roles.entries import Entry, list_texts, split_entries, take_paragraph
+from tenure.roles.entries import Entry, extract_paragraph, list_texts, split_entries
 from tenure.roles.prompting import WrittenBlock, WrittenSentence
 from tenure.roles.report_markdown import WrittenPart, parse_blocks, parse_sentence, read_numbers
 
@@ -157,7 +157,7 @@ def parse_review(text: str) -> ReportReviewerOutput:
         keyword: tuple(
             NumberedSentence(number=number, sentence=sentence)
             for number, rest in _read_numbered(entries, keyword)
-            if (sentence := parse_sentence(take_paragraph(rest)))
+            if (sentence := parse_sentence(extract_paragraph(rest)))
         )[:MAX_EDITS]
         for keyword in ("REPLACE", "ADD")
     }
@@ -200,7 +200,7 @@ def _read_verdict(number: int, text: str) -> SentenceVerdict:
 
 
 def _read_section(text: str) -> PartVerdict:
-    line = " ".join(take_paragraph(text).split())
+    line = " ".join(extract_paragraph(text).split())
     found = _ACTION.search(line)
     action = found[1] if found else "NONE"
     heading = (line[: found.start()] if found else line).strip(' :“”"*`')
@@ -211,7 +211,7 @@ def _read_section(text: str) -> PartVerdict:
 def _list_conflicts(entries: Sequence[Entry]) -> Iterator[ConflictingPassages]:
     for entry in entries:
         if entry.keyword == "CONFLICT" and (found := _CONFLICT.match(entry.text)):
-            rest = take_paragraph(entry.text[found.end() :])
+            rest = extract_paragraph(entry.text[found.end() :])
             quotes = _QUOTED.findall(rest)
             about = " ".join(re.split(r"[“”\"«]", rest, maxsplit=1)[0].split()).strip(" :*`–—-/")
             yield ConflictingPassages.model_validate(
@@ -227,6 +227,6 @@ def _list_conflicts(entries: Sequence[Entry]) -> Iterator[ConflictingPassages]:
 def _list_answered(entries: Sequence[Entry]) -> Iterator[EvaluatedPart]:
     for entry in entries:
         if entry.keyword == "ANSWERED" and (found := _ANSWERED.match(entry.text)):
-            part = " ".join(take_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
+            part = " ".join(extract_paragraph(entry.text[found.end() :]).split())[:MAX_CRITIQUE_CHARACTERS]
             if part:
                 yield EvaluatedPart.model_validate({"part": part, "answered": found[1]})
