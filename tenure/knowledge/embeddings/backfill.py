@@ -97,8 +97,8 @@ class EmbeddingBackfill:
         while done < len(order) and elapsed < seconds:
             if done >= len(first) and elapsed * len(order) > seconds * done:
                 break
-            self._report_progress(force=True, to_embed=len(first) if done < len(first) else len(order))
             part = order[done : done + size]
+            self._report_progress(force=True, to_embed=len(first) if done + len(part) <= len(first) else len(order))
             texts |= self._compute_vectors(part)
             done, elapsed = done + len(part), time.monotonic() - started
             size = max(_MIN_PART, int(_PART_SECONDS * done / max(elapsed, 0.01)))
