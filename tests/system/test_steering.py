@@ -192,7 +192,6 @@ async def test_paused_run_starts_nothing_until_it_is_resumed(steered: Home, mode
     with run_held_at("outliner", steered, model, tmp_path) as run:
         run.signal("pause")
         await arrived("update_control", steered, f"{run.id}/research")
-        await arrived("report_progress", steered, run.id)
         held = run.progress()
     await rests_after("outliner", steered, f"{run.id}/research")
     state = RunState.model_validate(lists(run.query("state")))
