@@ -1,6 +1,7 @@
 """Write markup to the normal form block by block: for books, feeds, and pages without a main text."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from lxml import etree
@@ -83,4 +84,17 @@ class _BlockWriter:
 
 
 def _get_text(element: HtmlElement) -> str:
-    return " ".join(_TEXTS(element))
+    """Return the text of a heading or a cell, with blanks where blocks in it start and end."""
+    return "".join(_iterate_words(element))
+
+
+def _iterate_words(element: HtmlElement) -> Iterator[str]:
+    if not isinstance(element.tag, str) or element.tag in _HIDDEN_TAGS:
+        return
+    border = "" if element.tag in _INLINE else " "
+    yield border
+    yield element.text or ""
+    for child in element:
+        yield from _iterate_words(child)
+        yield child.tail or ""
+    yield border

@@ -1,6 +1,5 @@
 """Parse Markdown with markdown-it: CommonMark with tables, front matter and the notations of manuals."""
 
-import html
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -10,6 +9,8 @@ from markdown_it.token import Token
 
 from tenure.sources.document.document import Document
 from tenure.sources.document.normal_form import NormalFormWriter, collapse_whitespace
+from tenure.sources.parsers.html_blocks import write_blocks
+from tenure.sources.parsers.html_tree import parse_html_tree, remove_hidden
 from tenure.sources.parsers.markdown_dialects import expand_dialects
 from tenure.sources.parsers.registry import Format
 
@@ -28,13 +29,14 @@ _DATE_FIELDS = ("date", "published", "pubdate", "lastmod", "last_updated", "upda
 """Fields with a date, that of the publication first."""
 _LIST_ENTRY = re.compile(r"^\s*-\s+(.*)$")
 _FOOTNOTE_MARK = re.compile(r"\[\^[^\]\s]+\]:?")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_SILENT = re.compile(r"<(script|style|head|template)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 def parse_markdown(text: str) -> Document:
-    """Parse Markdown; the title is empty if neither front matter nor a heading contains one."""
+    """Parse Markdown; the title is empty if neither front matter nor a heading contains one.
+
+    Raises:
+        Unreadable: a block of HTML is nested too deeply.
+    """
     fields, body = split_front_matter(text)
     writer = _TokenWriter()
     for token in _PARSER.parse(expand_dialects(body)):
@@ -94,11 +96,6 @@ def _extract_token_text(token: Token) -> str:
             return ""
 
 
-def strip_html(markup: str) -> str:
-    """Return the text of a block of raw HTML, which Markdown contains mostly for layout."""
-    return html.unescape(_TAG.sub(" ", _SILENT.sub(" ", _COMMENT.sub(" ", markup))))
-
-
 class _TokenWriter:
     """Converter from the flat token stream to calls of the normal form."""
 
@@ -118,7 +115,10 @@ class _TokenWriter:
             case "fence" | "code_block":
                 self.form.add_literal(token.content)
             case "html_block":
-                self._words(strip_html(token.content))
+                # The element keeps a block that is only a comment or an end tag from being an empty document.
+                tree = parse_html_tree(f"<div>{token.content}</div>")
+                remove_hidden(tree)
+                write_blocks(self.form, tree)
             case "tr_open":
                 self._cells = []
             case "tr_close":

@@ -27,6 +27,10 @@ RST: Final = Format(
 )
 
 _DIRECTIVE = re.compile(r"\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w:.+-]{0,60}?)[ \t]?::(?:[ \t]|$)", re.MULTILINE)
+_TARGET = re.compile(
+    r"^\.\.[ ][\w:-]{1,40}::[ ]([^\n]{1,120})\n[ ]*\n(?=(?:``)?\1(?:``)?\n([=\-~^\"'`#*+.:_])\2{2,}\n)", re.MULTILINE
+)
+"""Directive that names the section after it, such as `.. setting:: task_acks_late`: it would end the section before."""
 _MAIL_HEADER = re.compile(r"\s*(?:[A-Z][\w-]*:(?: .*)?\n(?:[ \t]+\S.*\n)*){2}")
 _NUMBERED_ROLES = {"pep": "PEP", "rfc": "RFC"}
 _AUTHOR_FIELDS = ("author", "authors")
@@ -74,11 +78,31 @@ class _TextDirective(_LiteralDirective):
         return [box]
 
 
+_VERSION_NOTES: Final = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "versionremoved": "Removed in version",
+}
+"""Words with which Sphinx renders its directives on versions."""
+
+
+class _VersionDirective(_TextDirective):
+    """Note on a version: `.. versionchanged:: 5.2 Restarts.` becomes "Changed in version 5.2: Restarts."."""
+
+    def run(self) -> list[nodes.Node]:
+        version, *words = self.arguments[0].split(maxsplit=1) if self.arguments else ("",)
+        note = f"{_VERSION_NOTES[self.name.lower()]} {version}".rstrip()
+        self.arguments = [f"{note}: {words[0]}" if words else f"{note}."]
+        return super().run()
+
+
 _NAMES: dict[type[Directive], str] = {
     _LiteralDirective: "code code-block sourcecode parsed-literal math doctest testcode testoutput testsetup prompt "
     "productionlist graphviz digraph mermaid console ipython",
     _OmittedDirective: "raw include literalinclude role default-role meta contents sectnum section-numbering toctree "
     "highlight index module currentmodule py:module py:currentmodule header footer title target-notes tabularcolumns",
+    _VersionDirective: " ".join(_VERSION_NOTES),
 }
 _DIRECTIVES = {name: directive for directive, names in _NAMES.items() for name in names.split()}
 
@@ -167,7 +191,7 @@ class _HiddenWords:
 def parse_rst(text: str) -> Document:
     """Parse reStructuredText; the title is empty if neither a field nor a heading contains one."""
     words = _HiddenWords()
-    text = words.hide(text)
+    text = words.hide(_TARGET.sub("", text))
     _register_directives(text)
     tree = new_document("document", _SETTINGS)
     Parser(rfc2822=bool(_MAIL_HEADER.match(text)), inliner=_create_inliner()).parse(text, tree)

@@ -82,6 +82,22 @@ def test_every_construct_is_converted() -> None:
     assert (document.title, document.author, document.published) == ("The: title", "Ann Lee, Bo Ek", "2024-05-06")
 
 
+def test_blocks_of_html_keep_lines_rows_and_items() -> None:
+    """Commands stay on lines of their own, tables are tables, and what a browser hides is left out."""
+    document = parse_markdown(
+        "<pre><code><span>mv a b</span>\n<span>mv c d</span>\n\n<b>ls</b></code></pre>\n\n"
+        "<table>\n<tr><th>Key</th><th>Meaning</th></tr>\n<tr><td><code>uri</code>,\n"
+        "<code>url</code></td><td><p>Address.</p><p>Required.</p></td></tr>\n</table>\n\n"
+        "<ul><li>one</li><li>two</li></ul>\n\n"
+        "<details>\n<summary>More</summary>\n\n*Inside*\n\n</details>\n\n<p hidden>unseen</p>\n"
+    )
+
+    assert document.text == (
+        "    mv a b\n    mv c d\n\n    ls\n\n| Key | Meaning |\n| uri, url | Address. Required. |\n\n"
+        "- one\n- two\n\nMore\n\nInside"
+    )
+
+
 def test_the_first_heading_is_the_title_without_front_matter() -> None:
     """Without a title field, the first heading without its markup is the title."""
     assert parse_markdown("# A *fine* `title`\n\nText").title == "A fine title"

@@ -83,7 +83,7 @@ Text with bold, literal, a link, PEP 8, join, role words, substituted and a note
 
 ## Sub
 
-3.5 Some new thing.
+New in version 3.5: Some new thing.
 
 argument words
 
@@ -120,6 +120,28 @@ def test_every_construct_is_converted(capfd: pytest.CaptureFixture[str]) -> None
     assert document.text == NORMAL
     assert (document.title, document.author, document.published) == ("Top", "Ann Lee, Bo Ek", "2024-05-06")
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("directive", "note"),
+    [
+        (".. versionadded:: 3.5", "New in version 3.5."),
+        (".. versionchanged:: 3.5\n   Say :func:`more`.", "Changed in version 3.5: Say more."),
+        (".. versionchanged:: 3.5\n\n   Say more.", "Changed in version 3.5.\n\nSay more."),
+        (".. Deprecated:: 3.5 Stop.", "Deprecated since version 3.5: Stop."),
+        (".. versionremoved::", "Removed in version."),
+    ],
+)
+def test_notes_on_versions_say_what_happened(directive: str, note: str) -> None:
+    """A reader of a passage learns whether something is new, changed or gone in a version, as Sphinx shows it."""
+    assert parse_rst(directive).text == note
+
+
+def test_a_directive_that_names_the_next_section_is_its_target() -> None:
+    """The name of a setting is in its heading, and not at the end of the section before."""
+    text = "First\n=====\n\nWords.\n\n.. setting:: late\n\n``late``\n~~~~~~~~\n\n.. setting:: early\n\nMore."
+
+    assert parse_rst(text).text == "# First\n\nWords.\n\n## late\n\nearly\n\nMore."
 
 
 def test_a_mail_header_gives_title_author_and_date() -> None:
