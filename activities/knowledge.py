@@ -12,7 +12,7 @@ from activities.errors import PATH_MISSING, PATH_REFUSED, is_last_attempt, trans
 from activities.heartbeat import HeartbeatThread
 from activities.passages import load_existing_passages
 from tenure.algorithms.claims.claim_pairs import find_contradictions
-from tenure.algorithms.claims.disputes import SourceText, find_primary_reasons
+from tenure.algorithms.claims.disputes import find_primary_reason
 from tenure.contracts.evidence.corpora import (
     MAX_REFERENCES,
     CorpusReply,
@@ -134,17 +134,19 @@ class KnowledgeActivities:
 
     @activity.defn
     def compare_sources(self, request: SourceStandingRequest) -> SourceStandingReply:
-        """Return the dates of sources, and which of them are primary for the others."""
+        """Return the dates of sources, and which of them are primary."""
         with translate_errors(), HeartbeatThread():
             stored = self._knowledge.corpora.load_sources(request.sources)
-            records = [(source, stored[source]) for source in dict.fromkeys(request.sources) if source in stored]
-            primary = find_primary_reasons([SourceText(id, one.title, one.uri, one.text) for id, one in records])
         return SourceStandingReply(
             standings=tuple(
                 SourceStanding(
-                    source=id, title=one.title or one.uri, published=one.published, primary=primary.get(id, "")
+                    source=id,
+                    title=one.title or one.uri,
+                    published=one.published,
+                    primary=find_primary_reason(one.title, one.uri),
                 )
-                for id, one in records
+                for id in dict.fromkeys(request.sources)
+                if (one := stored.get(id))
             )
         )
 

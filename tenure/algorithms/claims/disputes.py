@@ -1,10 +1,10 @@
 """Decide disputes between sources by origin and date.
 
-A source is primary if another source names it and it does not name that source in turn, or if its title or file name
-says that it is a specification, a standard or an official publication. The newer side is the one whose newest dated
-source is later than every source of the other side, all of which have dates. A dispute is resolved if exactly one side
-has a primary source or is newer, and origin and date do not point to different sides. Evidence for and against a
-position stays disputed, since both can hold under different conditions.
+A source is primary if its title or file name says that it is a specification, a standard or an official publication;
+that another page refers to it says nothing, since the pages of a manual refer to each other. The newer side is the one
+whose newest dated source is later than every source of the other side, all of which have dates. A dispute is resolved
+if exactly one side has a primary source or is newer, and origin and date do not point to different sides. Evidence for
+and against a position stays disputed, since both can hold under different conditions.
 """
 
 import re
@@ -17,16 +17,16 @@ from tenure.algorithms.text.details import extract_numbers
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.polarity import count_negations
 from tenure.algorithms.text.questions import shorten
-from tenure.algorithms.text.sentences import Sentence, split_sentences, split_words, stem_words
+from tenure.algorithms.text.sentences import Sentence, split_sentences, stem_words
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import DisputeOutcome, DisputeSide, DisputeSource, DisputeStatus, SourceStanding
 
 MIN_SHARED_STEMS: Final = 0.6
-"""Minimum share of the words that both statements have in common in a sentence on the same subject."""
+"""Minimum share of the words of two statements that they have in common if they differ in a value, and minimum share of
+these common words in a sentence on the same subject. Two long statements that shared only "mirror" and "stream" had
+five sentences on other subjects on their sides."""
 MAX_QUERY_CHARACTERS: Final = 400
 """Maximum characters of a query."""
-MIN_TITLE_WORDS: Final = 2
-"""Minimum number of words of a title by which other sources can name a source."""
 MAX_TITLE_CHARACTERS: Final = 80
 """Maximum characters of a title in a sentence for readers."""
 _SIDES: Final[tuple[DisputeSide, ...]] = ("a", "b")
@@ -40,21 +40,10 @@ _OFFICIAL = re.compile(
     re.IGNORECASE,
 )
 """Words of titles and file names of primary sources."""
-_NUMBERED = re.compile(r"\b(?P<series>[A-Z]{2,8})[ \-_]?0*(?P<number>\d{1,6})\b")
-"""Number of a document in a series: RFC 9110, PEP 484, ISO-8601."""
-
-
-class SourceText(NamedTuple):
-    """A stored source with the texts by which primary sources are recognized."""
-
-    id: SourceId
-    title: str
-    uri: str
-    text: str
 
 
 class _Newer(NamedTuple):
-    """The newer side with its newest source, or the reason that neither side is newer."""
+    """The newer side with its newest source and the reason; None if neither side is newer."""
 
     side: DisputeSide | None
     reason: str
@@ -73,12 +62,15 @@ def build_dispute_query(a: str, b: str, about: str = "") -> str:
 def judge_sentence(a: str, b: str, sentence: str) -> DisputeSide | None:
     """Return the statement with which a sentence agrees; None if it is on another subject or agrees with neither.
 
-    The sentence must have most words that both statements share. It agrees with the statement of which it has words or
-    numbers that the other one lacks. If the statements differ only in a negation, its own negation decides.
+    The statements must share most of their words, and the sentence most of those. It agrees with the statement of which
+    it has words or numbers that the other one lacks. If the statements differ only in a negation, its own negation
+    decides.
     """
     (terms_a, is_negated_a), (terms_b, is_negated_b), (terms, is_negated) = map(_read_terms, (a, b, sentence))
     shared = terms_a & terms_b
-    if not shared or len(shared & terms) < MIN_SHARED_STEMS * len(shared):
+    if not shared or len(shared) < MIN_SHARED_STEMS * max(len(terms_a), len(terms_b)):
+        return None
+    if len(shared & terms) < MIN_SHARED_STEMS * len(shared):
         return None
     only_a, only_b = terms & (terms_a - terms_b), terms & (terms_b - terms_a)
     if is_negated_a != is_negated_b:
@@ -103,49 +95,11 @@ def find_agreeing_sentence(a: str, b: str, passage: Passage) -> tuple[DisputeSid
     return None
 
 
-def find_primary_reasons(sources: Sequence[SourceText]) -> dict[SourceId, str]:
-    """Return the sources that are primary, each with the reason."""
-    patterns = {source.id: _compile_names(source) for source in sources}
-    names: dict[SourceId, list[SourceId]] = {
-        source.id: [
-            other.id
-            for other in sources
-            if other.id != source.id and (pattern := patterns[other.id]) and pattern.search(source.text)
-        ]
-        for source in sources
-    }
-    reasons: dict[SourceId, str] = {}
-    for source in sources:
-        citing = [other for other in sources if source.id in names[other.id] and other.id not in names[source.id]]
-        if citing:
-            reasons[source.id] = f"“{_shorten_title(citing[0])}” refers to it"
-        elif match := _OFFICIAL.search(f"{source.title} {_get_file_name(source.uri)}"):
-            reasons[source.id] = f"it is named “{match.group(0).lower()}”"
-    return reasons
-
-
-def _compile_names(source: SourceText) -> re.Pattern[str] | None:
-    """Return a pattern of the forms in which other sources name a source; None if it has no distinctive name."""
-    forms: list[str] = []
-    title = " ".join(source.title.split())
-    if len(split_words(title)) >= MIN_TITLE_WORDS:
-        forms.append(r"\s+".join(map(re.escape, title.split())))
-    name = _get_file_name(source.uri)
-    for text in (title, name):
-        forms += [rf"{m['series']}[ \-_]?0*{m['number']}\b" for m in _NUMBERED.finditer(text.upper())]
-    if "." in name:
-        forms.append(re.escape(name))
-    if source.uri.startswith(("http://", "https://")):
-        forms.append(re.escape(source.uri.rstrip("/")))
-    return re.compile(rf"(?<!\w)(?:{'|'.join(dict.fromkeys(forms))})", re.IGNORECASE) if forms else None
-
-
-def _get_file_name(uri: str) -> str:
-    return re.split(r"[?#]", uri)[0].rstrip("/").rsplit("/", 1)[-1]
-
-
-def _shorten_title(source: SourceText) -> str:
-    return shorten(source.title or source.uri, MAX_TITLE_CHARACTERS)
+def find_primary_reason(title: str, uri: str) -> str:
+    """Return the reason that a source is primary; empty if neither its title nor its file name says so."""
+    name = re.split(r"[?#]", uri)[0].rstrip("/").rsplit("/", 1)[-1]
+    match = _OFFICIAL.search(f"{title} {name}")
+    return f"it is named “{match.group(0).lower()}”" if match else ""
 
 
 def decide_dispute(
@@ -162,8 +116,6 @@ def decide_dispute(
     known = {standing.source: standing for standing in standings}
     complete = tuple(_complete(source, known.get(source.citation.source)) for source in sources)
     titles = {id: f"“{shorten(standing.title, MAX_TITLE_CHARACTERS)}”" for id, standing in known.items()}
-    further = len({source.citation.source for source in complete if source.found})
-    searched = f"The search for a primary or newer source found {_count(further)} that takes a side."
     newer = _find_newer_side(complete, titles)
     primary = _find_primary_side(complete)
     side, reason = (
@@ -172,7 +124,7 @@ def decide_dispute(
     return DisputeOutcome(
         status="resolved" if side else "disputed",
         side=side,
-        reason=f"{reason} {searched}",
+        reason=reason,
         query=query,
         sources=complete,
     )
@@ -183,10 +135,6 @@ def _complete(source: DisputeSource, standing: SourceStanding | None) -> Dispute
         return source
     changes = {"published": standing.published, "primary": standing.primary or source.primary}
     return source.model_copy(update=changes)
-
-
-def _count(further: int) -> str:
-    return "no further source" if not further else f"{further} further source{'' if further == 1 else 's'}"
 
 
 def _decide(
@@ -202,9 +150,7 @@ def _decide(
         return primary, origin
     if newer.side:
         return newer.side, f"The newer side is taken: {newer.reason} {_quote(newer.source)}".strip()
-    both = {source.side for source in sources if source.primary}
-    known = "Both sides have a primary source." if len(both) == 2 else "No source is known to be primary."
-    return None, f"{known} {newer.reason}"
+    return None, "Neither the names nor the dates of the sources decide."
 
 
 def _describe_open(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> str:
@@ -248,7 +194,6 @@ def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId,
         period = dates[id(source)]
         if period and (source.side not in newest or period.first > newest[source.side][1].first):
             newest[source.side] = (source, period)
-    undated = sorted({_name(source, titles) for source in sources if dates[id(source)] is None})
     for side in _SIDES:
         others = [source for source in sources if source.side != side]
         if side not in newest or not others or any(dates[id(source)] is None for source in others):
@@ -257,19 +202,13 @@ def _find_newer_side(sources: Sequence[DisputeSource], titles: Mapping[SourceId,
         last = max(others, key=lambda one: _get_period(dates, one).last)
         if period.first > _get_period(dates, last).last:
             return _Newer(side, f"{_name(best, titles)} is later than {_name(last, titles)}.", best)
-    if undated:
-        return _Newer(None, f"The dates do not decide, since {', '.join(undated[:3])} {_has(undated)} no known date.")
-    return _Newer(None, "The dates of the sources do not decide.")
+    return _Newer(None, "")
 
 
 def _get_period(dates: Mapping[int, DateRange | None], source: DisputeSource) -> DateRange:
     period = dates[id(source)]
     assert period is not None
     return period
-
-
-def _has(undated: Sequence[str]) -> str:
-    return "has" if len(undated) == 1 else "have"
 
 
 def _name(source: DisputeSource, titles: Mapping[SourceId, str]) -> str:
