@@ -6,10 +6,10 @@ and their best lines decide.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final
 
 from tenure.algorithms.retrieval.exact_matches import list_identifiers, match_texts
-from tenure.algorithms.retrieval.rrf import fuse_rankings
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.dossier import Dossier, PartPassages
@@ -29,7 +29,7 @@ _Row = Mapping[str, Any]
 def find_gap_passages(
     store: Store, dimensions: int, corpora: Sequence[str], dossier: Dossier, part: PartPassages
 ) -> tuple[PassageRef, ...]:
-    """Return the passages for a gap, best first by both rankings, and for each of its names one that was not read.
+    """Return the passages for a gap, the best of both rankings by turns, and for each of its names one not read.
 
     Passages of the dossier are among them, and take no place from others. A part without a gap has what its search
     has found.
@@ -51,11 +51,13 @@ def find_gap_passages(
         wanted, {chunk: (row["search_text"].removesuffix(row["text"]), row["text"]) for chunk, row in rows.items()}
     )
     worded = sorted(found, key=lambda chunk: (-found[chunk].score, chunk))
-    scores = fuse_rankings([{chunk: rank for rank, chunk in enumerate(order, 1)} for order in (near, worded)])
+    # The best of either ranking comes first: fused ranks put what both find in the middle before what one finds first,
+    # as “mirrors can now be promoted” by its words among passages on mirrors in general.
+    ranked = [chunk for pair in zip_longest(worded, near) for chunk in pair if chunk in rows]
     known = {str(ref.chunk) for ref in dossier.passages}
     chosen: list[str] = []
     room = part.gap.max_passages
-    for chunk in sorted(scores.keys() & rows.keys(), key=lambda chunk: (-scores[chunk], chunk)):
+    for chunk in dict.fromkeys(ranked):
         room -= chunk not in known
         chosen.append(chunk)
         if not room or len(chosen) == 2 * part.gap.max_passages:  # most of a small corpus is known
@@ -64,8 +66,8 @@ def find_gap_passages(
         named = (chunk for chunk in worded if name in found[chunk].identifiers and chunk not in known)
         chosen += [chunk for chunk in [next(named, "")] if chunk]
     return tuple(
-        PassageRef(chunk=ChunkId(chunk), source=SourceId(rows[chunk]["source_id"]), score=scores[chunk], relevance=0.0)
-        for chunk in dict.fromkeys(chosen)
+        PassageRef(chunk=ChunkId(chunk), source=SourceId(rows[chunk]["source_id"]), score=1 / rank, relevance=0.0)
+        for rank, chunk in enumerate(dict.fromkeys(chosen), 1)
     )
 
 

@@ -96,6 +96,18 @@ def test_a_gap_has_few_passages_although_all_are_known(base: KnowledgeBase) -> N
     assert len(extend(base, gap, known).searches[gap.query]) == 4
 
 
+def test_what_one_ranking_puts_first_is_not_crowded_out(base: KnowledgeBase) -> None:
+    """The best passage by words is named although many passages are near by meaning and share some of the words."""
+    gap = OFFSETS.model_copy(update={"max_passages": 2})
+    near = base.retrieval.search(SearchRequest(query="streams options classic has more", corpora=("c",), k=30)).passages
+    part = PartPassages(heading="Rye", passages=near, gap=gap)
+    request = DossierRequest(dossier=Dossier(), found=(part,), corpora=("c",), max_tokens=2_000)
+    found = base.retrieval.extend_dossier(request)
+
+    assert read_last_lines(base, found, gap)[0] == "| Offset tracking | Use external store |"
+    assert near[0].chunk in {found.passages[number - 1].chunk for number in found.searches[gap.query]}
+
+
 def test_other_searches_get_no_more_passages(base: KnowledgeBase) -> None:
     """Only gaps are searched by their words here; another part keeps what its search has found."""
     (first,) = base.retrieval.search(SearchRequest(query="options word0x3", corpora=("c",), k=1)).passages
