@@ -78,8 +78,8 @@ _LIST_QUESTION = re.compile(
 )
 """Question that asks for several things: "Which proposals were rejected?", not "Which class is used?"."""
 _AND = re.compile(r"\s+and\s+|,\s+")
-_TITLE_PARTS = re.compile(r"\s*(?:[:–—|()]|\s-\s)\s*")
-"""Separators of the parts of a title: "PEP 484 – Type Hints"."""
+_TITLE_PARTS = re.compile(r" ?(?:[:–—|()]| - ) ?")
+"""Separators of the parts of a title whose white space is single blanks: "PEP 484 – Type Hints"."""
 _REFERRAL = re.compile(r"\s*(?:(?:please|also)\s+)*(?:see|refer\s+to|consult)\b[^.\n]{1,120}\.?\s*", re.IGNORECASE)
 """Sentence that only names another place: "See the Let's Encrypt page."."""
 _COMPUTED_URI = re.compile(r"^calculation: |#sql=")
@@ -260,7 +260,7 @@ def _drop_repetitions(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 
 def _list_titles(*titles: str) -> frozenset[str]:
     """Return the keys of the parts of titles: "PEP 484" and "Type Hints" of "PEP 484: Type Hints"."""
-    parts = (normalize_name(part) for title in titles for part in _TITLE_PARTS.split(title))
+    parts = (normalize_name(part) for title in titles for part in _TITLE_PARTS.split(" ".join(title.split())))
     return frozenset(part for part in parts if part)
 
 
@@ -274,7 +274,10 @@ def _find_nearest(
 
 
 def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool:
-    """Return whether passages answer a question for certain: they contain its words and names, and one is about it.
+    """Return whether passages answer a question for certain: they contain its names and numbers, and one is about it.
+
+    Of 50 questions of HotpotQA (even half) without their supporting passages 92 % instead of 86 % are not certain since
+    all names and numbers have to occur, and with them 18 % instead of 12 %.
 
     One passage has to contain the words of a question without names: of 40 questions of MuSiQue without their
     supporting passages 97.5 % instead of 92.5 % are then not certain, and with them 25 % instead of 17.5 %.
@@ -293,6 +296,9 @@ def _is_certain(question: str, best: float, passages: Sequence[Passage]) -> bool
     else:
         words = set(stem_words(question))
         known = max(len(words.intersection(stem_words(text))) for text in texts) / len(words) if words else 1.0
+    numbers = {word for word in split_words(question) if word.isdigit()}
+    if numbers.difference(*map(str.split, texts)) or known < 1:
+        return False
     asked = f" {normalize_name(question)} "
     titles = [title for one in passages for title in (one.title, *one.headings)]
     is_titled = not names or any(f" {title} " in asked for title in _list_titles(*titles))

@@ -136,6 +136,16 @@ def test_a_part_without_its_names_is_not_certain() -> None:
     assert found.blocks[1:] == found.excerpts != ()
 
 
+def test_a_part_without_its_numbers_is_not_certain() -> None:
+    """A sentence on another singer answers nothing on the one who was born in 1952, however near its words are."""
+    other, asked = (
+        passage(f"Junior Byles (born {year} in Kingston) is a reggae singer.", str(year)) for year in (1948, 1952)
+    )
+
+    assert not brief("Which reggae singer was born in 1952 in Kingston?", other).is_certain
+    assert brief("Which reggae singer was born in 1952 in Kingston?", other, asked).is_certain
+
+
 def test_a_question_in_another_language_is_compared_by_its_words() -> None:
     """Passages in the language of the question are excerpts, although the encoder knows English only."""
     german = passage("Das Brot wird aus Mehl und Wasser gebacken.", title="Brot")
