@@ -240,7 +240,8 @@ class _Exchange:
 
 async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange: _Exchange) -> O:
     call, account = exchange.call, exchange.account
-    account.prompt = tuple(role.prompt(input, evidence))
+    # A prompt of a hundred passages can take seconds; the event loop serves all runs meanwhile.
+    account.prompt = tuple(await asyncio.to_thread(role.prompt, input, evidence))
     acting, schema = role.actions, role.schema
     functions = acting.functions(input) if acting else ()
     request = ChatRequest(

@@ -36,10 +36,8 @@ _NUMBER = re.compile(r"\A[^\w\n]{0,4}\d{1,4}[ \t]?[\]*`:.)–—-]{0,4}")
 _NUMBERS = re.compile(r"\A[^\w\n]{0,4}\d{1,4}(?:(?:[-–]|[ \t]?[,;][ \t]?|[ \t]|[ \t]and[ \t])\d{1,4}(?![.\d])){0,60}")
 """Numbers of several sentences: "14, 17 and 18", "20-22"."""
 _VERDICT = re.compile(r"\b(refuted|neutral)\b(?:\W{1,3}([01](?:\.\d+)?))?", re.IGNORECASE)
-# "Clustering – REWRITE: it repeats …"; the action is the first such word in capitals.
-_ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ :*`–—-]{0,6}")
-
-
+# "Clustering – REWRITE: it repeats …", "Brokers: SEARCH, because …"; the action is the first such word in capitals.
+_ACTION = re.compile(r"[ :*`–—-]{0,6}\b(NONE|REWRITE|SEARCH)\b[ ,;:*`–—-]{0,6}")
 # "[3, 8] high: the default – “two levels” / “32 levels”"; the words of both passages follow in quotes.
 _CONFLICT = re.compile(
     r"\A[^\w\n]{0,4}(\d{1,4})[^\w\n]{1,6}(?:and[^\w\n]{1,4})?(\d{1,4})[\]*`:, –—-]{0,6}(?:(low|medium|high)\b)?"

@@ -385,7 +385,9 @@ def _split_at_stops(line: str) -> Iterator[str]:
     """Yield the sentences of a line, each with the search that follows it, whose words may have stops."""
     pieces = _SEARCH.split(line)
     for piece, query in zip(pieces[::2], [*pieces[1::2], ""], strict=True):
-        *others, last = [sentence.text for sentence in split_sentences(piece)] or [piece]
+        # The stops of names in code, as of `$JS.API.>`, end no sentence; a capital keeps the start of one.
+        masked = _CODE_SPAN.sub(lambda code: f"X{'x' * (len(code[0]) - 1)}", piece)
+        *others, last = [piece[one.start : one.end] for one in split_sentences(masked)] or [piece]
         yield from others
         yield f"{last} (search: {query})" if query else last
 

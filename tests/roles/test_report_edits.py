@@ -148,6 +148,7 @@ def test_verdicts_name_sentences(line: str, verdicts: list[tuple[int, str, float
         ("SECTION Bread: SEARCH – no price.", ("Bread", "SEARCH", "no price.")),
         ("SECTION “Bread”: REWRITE it misses the price.", ("Bread", "REWRITE", "it misses the price.")),
         ("**SECTION Bread: a craft** – **REWRITE**: no price.", ("Bread: a craft", "REWRITE", "no price.")),
+        ("SECTION Bread, rye: REWRITE, because it is old.", ("Bread, rye", "REWRITE", "because it is old.")),
         ("SECTION Bread – NONE – it holds.", ("Bread", "NONE", "")),
         ("SECTION Bread", ("Bread", "NONE", "")),
         ("SECTION: REWRITE – it does not decide.", ("", "REWRITE", "it does not decide.")),

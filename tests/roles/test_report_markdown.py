@@ -255,6 +255,14 @@ def test_a_line_of_dashes_makes_no_heading() -> None:
     ]
 
 
+def test_stops_in_code_end_no_sentence() -> None:
+    """The name of an interface is not cut at its stops, and code may begin a sentence."""
+    assert read("It needs `$JS.API.>` and `$JS.<domain>.API` [1]. `a.B` is not needed [2].") == [
+        ("It needs `$JS.API.>` and `$JS.<domain>.API`.", (1,), "fact"),
+        ("`a.B` is not needed.", (2,), "fact"),
+    ]
+
+
 def test_gaps_have_searches() -> None:
     """A search leaves its statement, also if it has stops; a statement without one is its own search."""
     report = parse_report(

@@ -84,6 +84,20 @@ async def test_without_a_model_the_fallback_answers() -> None:
     assert decided == RoleAnswer(Verdict(mode="RESEARCH", why="fallback aside", passages=(1, 2)), "offline")
 
 
+async def test_a_prompt_is_rendered_aside(server: ModelServer, chat: OpenAIChat) -> None:
+    """The event loop serves all other runs while a prompt of many passages is rendered."""
+    rendered: list[bool] = []
+
+    def render_aside(input: JudgeInput, evidence: Evidence) -> list[Message]:
+        rendered.append(threading.current_thread() is threading.main_thread())
+        return render(input, evidence)
+
+    server.on("judge", GOOD)
+    await execute_role(replace(ROLE, render=render_aside), JudgeInput(question="Which?"), evidence(), chat)
+
+    assert rendered == [False]
+
+
 async def test_the_model_answers(server: ModelServer, chat: OpenAIChat) -> None:
     """A valid answer is the decision, with the model's name and the billed tokens."""
     server.on("judge", GOOD)

@@ -96,11 +96,11 @@ def keep_place(before: Claim, after: Claim) -> Claim:
     return after.model_copy(update={"kind": kind, "label": before.label, "column": before.column})
 
 
-def join_source_texts(claim: Claim, passages: Sequence[Passage]) -> str:
+def list_source_texts(claim: Claim, passages: Sequence[Passage]) -> list[str]:
     """Return all source text of a claim: titles, headings and text of its cited passages, and its quotes."""
     chunks = {citation.chunk for citation in claim.citations}
     texts = [_join_texts(p) for p in passages if p.chunk in chunks]
-    return "\n\n".join([*texts, *(citation.quote for citation in claim.citations)])
+    return [*texts, *(citation.quote for citation in claim.citations)]
 
 
 def _join_texts(passage: Passage) -> str:
@@ -108,7 +108,7 @@ def _join_texts(passage: Passage) -> str:
     return " ".join((passage.title, passage.uri.rpartition("/")[2], *passage.heading_path, passage.text))
 
 
-def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = "") -> tuple[str, ...]:
+def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str) -> tuple[str, ...]:
     """Return the details of a claim that its sources do not support, and that the question does not name either.
 
     A conclusion rests on everything that its author has read, so its names and numbers may come from any passage. The
@@ -117,11 +117,11 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str = ""
     """
     if claim.kind == "inference" and "\n" in claim.text:
         return ()
-    read = "\n\n".join(map(_join_texts, passages))
-    source = f"{join_source_texts(claim, passages)}\n\n{question}"
+    read = [_join_texts(passage) for passage in passages]
+    sources = [*list_source_texts(claim, passages), question, *(read if claim.kind == "inference" else ())]
     is_cell = bool(claim.column)
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
-    found = find_conflicting_details(stated, f"{source}\n\n{read}" if claim.kind == "inference" else source, read)
+    found = find_conflicting_details(stated, sources, read)
     names = f"{claim.label} {claim.column}" if is_cell else ""
     of_names = find_conflicting_details(names, read, read) if is_cell else ()
     return (*found, *(one for one in of_names if any(map(str.isdigit, one)) and one not in found))

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from tenure.algorithms.calculator.calculator import calculate
+from tenure.algorithms.calculator.quantities import CalculationError
 from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
 
 _REMEMBERED_TEXTS: Final = 512
@@ -77,13 +79,10 @@ def _parse_number(match: re.Match[str]) -> NumberMention:
     return NumberMention(value, bool(match.group(2)) and value >= 1000 and value % 10 == 0)
 
 
-def find_missing_numbers(text: str, source: str) -> frozenset[NumberMention]:
-    """Return the numbers of a text that its source lacks."""
-    words = _list_forms(source)
-    # The series of a version: "4.3" for "4.3.0".
-    series = {NumberMention(float(".".join(version.split(".")[:2]))) for version in _DOTTED.findall(source)}
-    spelled = {NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words}
-    source_numbers = extract_numbers(source) | series | spelled
+def find_missing_numbers(text: str, *sources: str) -> frozenset[NumberMention]:
+    """Return the numbers of a text that its sources lack."""
+    words = frozenset[str]().union(*map(_list_forms, sources))
+    source_numbers = frozenset[NumberMention]().union(*map(_list_stated_numbers, sources))
     # The number of a name is part of it: "SHA-256" for "sha256".
     bare = _NUMBERED_NAME.sub(
         lambda found: " " if found.group().replace("-", "").lower() in words else found.group(), text
@@ -91,6 +90,15 @@ def find_missing_numbers(text: str, source: str) -> frozenset[NumberMention]:
     return frozenset(
         number for number in extract_numbers(bare) if not any(_is_match(number, other) for other in source_numbers)
     )
+
+
+@lru_cache(maxsize=_REMEMBERED_TEXTS)
+def _list_stated_numbers(text: str) -> frozenset[NumberMention]:
+    """Return the numbers of a text, those in words that are often none included, and "4.3" for "4.3.0"."""
+    series = {NumberMention(float(".".join(version.split(".")[:2]))) for version in _DOTTED.findall(text)}
+    words = _list_forms(text)
+    spelled = {NumberMention(value) for word, value in _NUMBER_WORDS.items() if word in words}
+    return extract_numbers(text) | series | spelled
 
 
 def _is_match(a: NumberMention, b: NumberMention) -> bool:
@@ -114,14 +122,11 @@ def find_missing_names(text: str, *sources: str) -> tuple[str, ...]:
     """
     if is_non_english(text):
         return ()
-    known = [_list_forms_and_stems(source) for source in sources]
     return tuple(
         name
         for name in extract_proper_nouns(text)
-        if all(
-            words.isdisjoint({name.lower(), name.lower().replace("-", ""), *stem_words(name), *_split_name(name)})
-            for words in known
-        )
+        for forms in [{name.lower(), name.lower().replace("-", ""), *stem_words(name), *_split_name(name)}]
+        if all(forms.isdisjoint(_list_forms_and_stems(source)) for source in sources)
     )
 
 
@@ -144,27 +149,35 @@ def _split_name(name: str) -> Iterable[str]:
     return (part.lower() for part in re.split(r"['’-]", name) if len(part) > 1)
 
 
-def find_unsupported_details(claim: str, source: str) -> tuple[str, ...]:
-    """Return the numbers, dates, names, URLs and quotations of a claim that its source lacks."""
-    numbers = sorted(f"{number.value:g}" for number in find_missing_numbers(claim, source))
-    versions, months, *literal = _find_missing_literals(claim, source)
-    names = [name for name in find_missing_names(claim, source) if name.lower() not in _MONTHS]
+def find_unsupported_details(claim: str, *sources: str) -> tuple[str, ...]:
+    """Return the numbers, dates, names, URLs and quotations of a claim that its sources lack."""
+    numbers = sorted(f"{number.value:g}" for number in find_missing_numbers(claim, *sources))
+    versions, months, *literal = _find_missing_literals(claim, sources)
+    names = [name for name in find_missing_names(claim, *sources) if name.lower() not in _MONTHS]
     return (*numbers, *versions, *months, *names, *itertools.chain(*literal))
 
 
-def _find_missing_literals(claim: str, source: str) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return the versions, months, URLs and quotations of a claim that its source lacks."""
-    source_words = {*_list_forms(source), *(calendar.month_name[int(n)].lower() for n in _ISO_MONTH.findall(source))}
+def _find_missing_literals(claim: str, sources: Sequence[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the versions, months, URLs and quotations of a claim that its sources lack."""
     return (
-        [version for version in dict.fromkeys(_DOTTED.findall(claim)) if version not in source],
+        [version for version in dict.fromkeys(_DOTTED.findall(claim)) if not _contain(sources, version)],
         [
             word.capitalize()
             for word in dict.fromkeys(split_words(claim))
-            if word in _MONTHS and not {word, word[:3]} & source_words
+            if word in _MONTHS and not any({word, word[:3]} & _list_months(source) for source in sources)
         ],
-        [url for url in dict.fromkeys(_URL.findall(claim)) if url not in source],
-        _find_misquotations(claim, source),
+        [url for url in dict.fromkeys(_URL.findall(claim)) if not _contain(sources, url)],
+        _find_misquotations(claim, sources),
     )
+
+
+def _contain(sources: Sequence[str], part: str) -> bool:
+    return any(part in source for source in sources)
+
+
+def _list_months(text: str) -> frozenset[str]:
+    """Return the words of a text, and the names of the months of its dates."""
+    return _list_forms(text).union(calendar.month_name[int(month)].lower() for month in _ISO_MONTH.findall(text))
 
 
 MAX_COUNT: Final = 20
@@ -185,7 +198,7 @@ _QUANTITY = re.compile(
 )
 
 
-def find_conflicting_details(claim: str, source: str, context: str = "") -> tuple[str, ...]:
+def find_conflicting_details(claim: str, sources: Sequence[str], context: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the details of a claim that outweigh the judgement of a reader who found it supported.
 
     In contrast to `find_unsupported_details`, a claim may count, round, compute or conclude: a small number conflicts
@@ -195,20 +208,21 @@ def find_conflicting_details(claim: str, source: str, context: str = "") -> tupl
 
     Args:
         claim: statement that a reader has judged as supported.
-        source: text of its sources, with titles and headings.
-        context: all other text that the author of the claim has read.
+        sources: texts of its sources, with titles and headings.
+        context: all other texts that the author of the claim has read.
     """
-    missing = [one for one in find_missing_numbers(claim, source) if not _is_count(one)]
-    values = sorted(one.value for one in extract_numbers(source)) if missing else []
+    computed = _list_computed_numbers(claim)
+    missing = [one for one in find_missing_numbers(claim, *sources) if not _is_count(one) and one.value not in computed]
+    values = sorted({one.value for source in sources for one in extract_numbers(source)}) if missing else []
     numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
-    known = _list_prefixes(source) | _list_prefixes(context)
     names = [
         name
-        for name in find_missing_names(claim, source, context)
-        if name.lower() not in _MONTHS and name.lower()[:_MIN_SHARED_PREFIX] not in known
+        for name in find_missing_names(claim, *sources, *context)
+        if name.lower() not in _MONTHS
+        and not any(name.lower()[:_MIN_SHARED_PREFIX] in _list_prefixes(text) for text in (*sources, *context))
     ]
-    literals = itertools.chain(*_find_missing_literals(claim, source))
-    return (*numbers, *_find_replaced_counts(claim, source, context), *names, *literals)
+    literals = itertools.chain(*_find_missing_literals(claim, sources))
+    return (*numbers, *_find_replaced_counts(claim, sources, context), *names, *literals)
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
@@ -218,6 +232,22 @@ def _list_prefixes(text: str) -> frozenset[str]:
 
 def _is_count(number: NumberMention) -> bool:
     return number.value <= MAX_COUNT and number.value == int(number.value)
+
+
+# "46 × 45 / 2 = 1,035"
+_EQUATION = re.compile(r"(?<![\w.,])([\d(][\d\s.,()+\-−–*×/÷]{2,80})=\s?(\d[\d,]*+(?:\.\d++)?+)")
+
+
+def _list_computed_numbers(claim: str) -> set[float]:
+    """Return the results of the calculations that a claim shows and that are right."""
+    found: set[float] = set()
+    for expression, result in _EQUATION.findall(claim):
+        try:
+            exact = calculate(expression.replace(",", "")).result
+        except CalculationError:
+            continue  # no calculation, such as the rest of a date
+        found.update({one.value for one in extract_numbers(result)} & {one.value for one in extract_numbers(exact)})
+    return found
 
 
 _MIN_QUOTIENT_DIGITS = 3
@@ -257,22 +287,27 @@ def _derive_numbers(lower: float, upper: float, *, with_quotients: bool) -> Iter
         yield from (quotient, 100 / quotient, 100 * (quotient - 1), 100 * (1 - 1 / quotient))
 
 
-def _find_replaced_counts(claim: str, source: str, context: str) -> list[str]:
+def _find_replaced_counts(claim: str, sources: Sequence[str], context: Sequence[str]) -> list[str]:
     """Return the small numbers of a claim that are measures or exceed every number of the thing in the evidence.
 
     A smaller one may count a part of them: four of the five branches.
     """
-    stated, own, around = (_group_quantities(text) for text in (claim, source, context))
-    known = {thing: [*own.get(thing, ()), *around.get(thing, ())] for thing in stated}
+    stated = _group_quantities(claim)
+    own = {thing: _list_quantities(thing, sources) for thing in stated}
     return [
         f"{value:g} {thing}"
         for thing, values in stated.items()
+        for known in [own[thing] | _list_quantities(thing, context)]
         for value in sorted(values)
         if value <= MAX_COUNT
-        and value not in own.get(thing, ())
-        and (thing in _MEASURES or (known[thing] and value > max(known[thing])))
-        and find_missing_numbers(f"{value:g}", source)
+        and value not in own[thing]
+        and (thing in _MEASURES or (known and value > max(known)))
+        and find_missing_numbers(f"{value:g}", *sources)
     ]
+
+
+def _list_quantities(thing: str, texts: Sequence[str]) -> set[float]:
+    return {value for text in texts for value in _group_quantities(text).get(thing, ())}
 
 
 @lru_cache(maxsize=_REMEMBERED_TEXTS)
@@ -287,12 +322,8 @@ def _group_quantities(text: str) -> Mapping[str, set[float]]:
     return found
 
 
-def _find_misquotations(claim: str, source: str) -> list[str]:
-    """Return the quotations of a claim that its source lacks; one or two quoted words may only be a term."""
-    source_text = f" {normalize_sentence(source)} "
-    quotations = (match.group(1) for match in _QUOTED.finditer(claim))
-    return [
-        quotation
-        for quotation in quotations
-        if quotation.count(" ") >= _MIN_QUOTATION_BLANKS and f" {normalize_sentence(quotation)} " not in source_text
-    ]
+def _find_misquotations(claim: str, sources: Sequence[str]) -> list[str]:
+    """Return the quotations of a claim that its sources lack; one or two quoted words may only be a term."""
+    quotations = [one for one in _QUOTED.findall(claim) if one.count(" ") >= _MIN_QUOTATION_BLANKS]
+    texts = [f" {normalize_sentence(source)} " for source in sources] if quotations else []
+    return [one for one in quotations if not _contain(texts, f" {normalize_sentence(one)} ")]

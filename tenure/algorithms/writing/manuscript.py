@@ -307,7 +307,7 @@ def build_critiques(
 
 def describe_search(query: str) -> str:
     """Return the request of a review for a search, which says nothing about the documents."""
-    return f"The results of a search for “{query}” are missing."
+    return f"A search for “{query}” was asked for."
 
 
 def select_evaluation(before: Evaluation | None, now: Evaluation | None) -> Evaluation | None:

@@ -10,8 +10,8 @@ from tenure.algorithms.claims.verification import (
     MAX_CLAIMS_PER_CALL,
     demote_unsourced_claim,
     find_unchecked_claims,
-    join_source_texts,
     list_conflicts,
+    list_source_texts,
     needs_sources,
 )
 from tenure.algorithms.text.passage import Passage
@@ -119,7 +119,9 @@ class ClaimCheckerOutput(RoleOutput):
 
 def render(input: ClaimCheckerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
-    listed = "\n".join(f"{n}. {_render_claim(claim, evidence.passages)}" for n, claim in enumerate(input.claims, 1))
+    listed = "\n".join(
+        f"{n}. {_render_claim(claim, evidence.passages, input.question)}" for n, claim in enumerate(input.claims, 1)
+    )
     user = join_parts(
         mark_passages(evidence.passages),
         wrap_in_tag("question", input.question),
@@ -132,20 +134,21 @@ def render(input: ClaimCheckerInput, evidence: Evidence) -> list[Message]:
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def _render_claim(claim: Claim, passages: Sequence[Passage]) -> str:
+def _render_claim(claim: Claim, passages: Sequence[Passage], question: str) -> str:
     marks = ", ".join(map(str, find_passage_numbers(claim, passages)))
-    return f"{' '.join(claim.statement.split())} ({'; '.join(describe_claim(claim, passages, marks))})"
+    return f"{' '.join(claim.statement.split())} ({'; '.join(describe_claim(claim, passages, marks, question))})"
 
 
-def describe_claim(claim: Claim, passages: Sequence[Passage], marks: str) -> list[str]:
+def describe_claim(claim: Claim, passages: Sequence[Passage], marks: str, question: str) -> list[str]:
     """Describe a claim for a judge: its passages, its kind, and details that its passages lack.
 
     Args:
         claim: the claim.
         passages: all passages that the judge reads.
         marks: numbers of the passages that the claim cites; empty for none.
+        question: question of the run, whose details are no inventions.
     """
-    conflicts = list_conflicts(claim, passages) if claim.citations and needs_sources(claim) else ()
+    conflicts = list_conflicts(claim, passages, question) if claim.citations and needs_sources(claim) else ()
     return [
         f"cites {f'passage {marks}' if marks else 'nothing that is left'}",
         *(["an inference"] if claim.kind == "inference" else ["a gap"] if claim.kind == "gap" else []),
@@ -245,14 +248,15 @@ def confirm_corrections(
 
 
 def _confirm_sentence(claim: Claim, passages: Sequence[Passage], question: str, *, is_judged: bool) -> Claim:
-    verdict = judge_without_model(claim, passages)
+    # Words show neither whether a conclusion follows nor whether code that was put together is right.
+    verdict = "neutral" if claim.kind == "inference" else judge_without_model(claim, passages)
     if verdict != "neutral":
         judged = claim.model_copy(update={"status": verdict, "confidence": 1.0})
         return demote_unsourced_claim(judged, passages, question)
-    # Words do not show whether a conclusion follows, and the words of another language do not occur in the passages.
+    # The words of another language do not occur in the passages.
     is_comparable = claim.kind != "inference" and not is_non_english(claim.text)
     words = set(stem_words(claim.statement)) if is_comparable else set()
-    shared = words.intersection(stem_words(join_source_texts(claim, passages)))
+    shared = words.intersection(stem_words(" ".join(list_source_texts(claim, passages))))
     if len(shared) < MIN_SHARED_WORDS * len(words):
         return claim.model_copy(update={"status": "neutral", "confidence": 0.0})
     confirmed = demote_unsourced_claim(claim.model_copy(update={"status": "supported"}), passages, question)

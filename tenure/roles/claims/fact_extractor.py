@@ -91,7 +91,7 @@ def build_draft(input: FactExtractorInput, output: FactExtractorOutput, evidence
 def _supports_details(claim: Claim, passages: Sequence[Passage]) -> bool:
     """Return whether the passage of a fact contains its numbers, dates and names."""
     its = next(passage for passage in passages if passage.chunk == claim.citations[0].chunk)
-    return not find_unsupported_details(claim.text, "\n".join((its.title, *its.heading_path, its.text)))
+    return not find_unsupported_details(claim.text, its.title, *its.heading_path, its.text)
 
 
 ROLE = PostprocessedRole(

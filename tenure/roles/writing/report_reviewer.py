@@ -96,7 +96,7 @@ def render(input: ReportReviewerInput, evidence: Evidence) -> list[Message]:
         render_requests("Requests, to be met by your edits", input.requests),
         render_requests("Critiques already made, not to be repeated", input.earlier_critiques),
         render_preferences(input.preferences),
-        wrap_in_tag("draft", number_sentences(input.text, evidence)),
+        wrap_in_tag("draft", number_sentences(input.text, evidence, input.question)),
         TASK,
         "" if input.may_search else LAST_TASK,
         "Most of the budget is used: only what would mislead a reader." if input.running_low else "",
@@ -124,7 +124,7 @@ def _render_searches(input: ReportReviewerInput, passages: int) -> str:
     return f"{listed}\nThe draft was written without passages {input.first_new} to {passages}." if is_new else listed
 
 
-def number_sentences(text: ReportText, evidence: Evidence) -> str:
+def number_sentences(text: ReportText, evidence: Evidence, question: str) -> str:
     """Return the draft with numbered sentences, their marks, and what a check without a model found."""
     names = {"answer": "Answer", "comparison": "Comparison", "closing": CLOSING_HEADING, "gaps": GAPS_HEADING}
     lines: list[str] = []
@@ -139,14 +139,16 @@ def number_sentences(text: ReportText, evidence: Evidence) -> str:
                 number += 1
                 marks = ", ".join(map(str, find_passage_numbers(claim, evidence.passages)))
                 sentence = claim.statement if block.kind == "code" else " ".join(claim.statement.split())
-                lines.append(f"{number}. {sentence}{f' [{marks}]' if marks else ''}{_remark(claim, evidence)}")
+                lines.append(
+                    f"{number}. {sentence}{f' [{marks}]' if marks else ''}{_remark(claim, evidence, question)}"
+                )
             lines.append("")
     return "\n".join(lines).strip()
 
 
-def _remark(claim: Claim, evidence: Evidence) -> str:
+def _remark(claim: Claim, evidence: Evidence, question: str) -> str:
     """Return a remark on a sentence: its kind, and the reason that it is not confirmed."""
-    described = describe_claim(claim, evidence.passages, "shown")[1:]
+    described = describe_claim(claim, evidence.passages, "shown", question)[1:]
     remarks = described if claim.status != "supported" else ["an inference"] if claim.kind == "inference" else []
     missing = ["names no passage"] if claim.status in ("missing_citation", "invalid_source") else []
     found = [*missing, *remarks, *(["not confirmed"] if claim.status in ("neutral", "refuted") else [])]

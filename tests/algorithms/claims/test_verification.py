@@ -77,8 +77,8 @@ def test_a_version_may_stand_in_the_name_of_the_file() -> None:
     """Release notes often name their version in the name of their file only."""
     notes = replace(passage("Ovens are lit sooner."), uri="/notes/Release-notes-for-1.7.0.md")
 
-    assert verification.list_conflicts(claim("Since 1.7.0 ovens are lit sooner."), [notes]) == ()
-    assert verification.list_conflicts(claim("Since 1.8.0 ovens are lit sooner."), [notes]) == ("1.8.0",)
+    assert verification.list_conflicts(claim("Since 1.7.0 ovens are lit sooner."), [notes], "") == ()
+    assert verification.list_conflicts(claim("Since 1.8.0 ovens are lit sooner."), [notes], "") == ("1.8.0",)
 
 
 def test_an_inference_may_use_all_passages() -> None:
@@ -96,9 +96,9 @@ def test_the_name_of_a_column_needs_no_source() -> None:
     read = [passage("The flood of January closed Weir Lane."), passage("All figures are of 2024.", "second")]
     cell = claim("Flood of January").model_copy(update={"label": "Weir Lane", "column": "Main Reason in 2024"})
 
-    assert verification.list_conflicts(cell, read) == ()
-    assert verification.list_conflicts(cell.model_copy(update={"text": "Flood of March"}), read) == ("March",)
-    assert verification.list_conflicts(cell, read[:1]) == ("2024",)
+    assert verification.list_conflicts(cell, read, "") == ()
+    assert verification.list_conflicts(cell.model_copy(update={"text": "Flood of March"}), read, "") == ("March",)
+    assert verification.list_conflicts(cell, read[:1], "") == ("2024",)
 
 
 def test_unsupported_claims_are_removed_or_marked() -> None:

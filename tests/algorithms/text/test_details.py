@@ -114,7 +114,7 @@ def test_unsupported_details_are_listed(claim: str, source: str, expected: tuple
 def test_conflicting_details_are_listed(claim: str, expected: tuple[str, ...]) -> None:
     """Counts and names from other passages are no conflict; measures, replaced numbers and inventions are."""
     source = "Scottish bakers let dough rise for two hours in May. Salt is needed."
-    found = find_conflicting_details(claim, source, "A bakery in Genoa has four ovens.")
+    found = find_conflicting_details(claim, [source], ["A bakery in Genoa has four ovens."])
 
     assert found == expected
 
@@ -123,8 +123,8 @@ def test_a_version_is_no_count() -> None:
     """The last figures of a version before a name count nothing, although the source counts such things."""
     source = "Rye 1.11.0 came before rye 1.12.0. There are two ovens."
 
-    assert find_conflicting_details("1.11.0 Ovens", source) == ()
-    assert find_conflicting_details("There are 11 ovens", source) == ("11 oven",)
+    assert find_conflicting_details("1.11.0 Ovens", [source]) == ()
+    assert find_conflicting_details("There are 11 ovens", [source]) == ("11 oven",)
 
 
 @pytest.mark.parametrize(
@@ -146,4 +146,25 @@ def test_computed_and_rounded_figures_are_no_conflict(claim: str, expected: tupl
     """Sums, differences, exact rates and rounded numbers follow from the source; vague rates and dates do not."""
     source = "Reported: 22,610 loans. Table: 21,080 loans. The share was 24.6 % and is 44.9 %. Known since 2023, for 4."
 
-    assert find_conflicting_details(claim, source) == expected
+    assert find_conflicting_details(claim, [source]) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "conflicts"),
+    [
+        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,035 lines.", ()),
+        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,045 lines.", ("1045",)),
+        ("A full mesh needs 46 + = 1,035 lines.", ("1035",)),
+    ],
+)
+def test_the_result_of_a_right_calculation_is_no_invention(claim: str, conflicts: tuple[str, ...]) -> None:
+    """A number that the claim computes from numbers of its sources needs no source of its own."""
+    assert find_conflicting_details(claim, ["It has 46 servers.", "Each has 45 neighbours."]) == conflicts
+
+
+def test_sources_are_compared_together() -> None:
+    """Each detail may be in another of the sources, and the largest count of a thing is that of all."""
+    sources = ["Weir Lane has 3 ovens since May 2024.", "Genoa has 9 ovens."]
+
+    assert find_conflicting_details("In May Genoa and Weir Lane had 9 ovens.", sources) == ()
+    assert find_conflicting_details("In June Genoa had 12 ovens.", sources) == ("12 oven", "June")

@@ -247,7 +247,7 @@ def test_searches_of_a_review_become_critiques() -> None:
 
     assert [(one.topic, one.critique, one.query, one.origin) for one in asked] == [
         ("Ovens", "No heat.", "heat of an oven", "reflector"),
-        ("Rye bread", "The results of a search for “age of rye” are missing.", "age of rye", "reflector"),
+        ("Rye bread", "A search for “age of rye” was asked for.", "age of rye", "reflector"),
     ]
     assert manuscript.build_critiques(verdicts, [], [RYE, OVENS]) == []
     assert manuscript.build_critiques((), ["rye"], [])[0].topic is None

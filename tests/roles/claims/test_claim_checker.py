@@ -174,6 +174,15 @@ def test_a_corrected_conclusion_is_judged_by_its_details_alone() -> None:
     assert confirm_corrections([sound.model_copy(update={"kind": "fact"})], EVIDENCE, "")[0].status == "neutral"
 
 
+def test_words_do_not_refute_code_that_was_put_together() -> None:
+    """A configuration of several passages, or a conclusion, has other words than they; only its details count."""
+    denied = RISES.replace("has to", "has not to")
+    code = claim(f"# {denied}\nrise: 2 hours").model_copy(update={"kind": "inference"})
+    conclusion = claim(denied).model_copy(update={"kind": "inference"})
+
+    assert [one.status for one in confirm_corrections([code, conclusion], EVIDENCE, "")] == ["supported", "supported"]
+
+
 def test_a_claim_is_shown_with_its_kind_and_missing_details() -> None:
     """The judge reads which details the passages lack, and which sentences are conclusions."""
     inference = claim("So wait.").model_copy(update={"kind": "inference"})

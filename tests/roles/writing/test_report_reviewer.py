@@ -83,7 +83,7 @@ def test_sentences_are_numbered_through_all_parts() -> None:
     )
     parts = (TEXT.parts[0], table, *TEXT.parts[1:])
 
-    assert number_sentences(TEXT.model_copy(update={"parts": parts}), EVIDENCE).split("\n") == [
+    assert number_sentences(TEXT.model_copy(update={"parts": parts}), EVIDENCE, "").split("\n") == [
         "## Answer",
         f"1. {MADE} [1]",
         *("", "", "## Comparison"),
@@ -108,12 +108,19 @@ def test_doubtful_sentences_are_remarked() -> None:
         Claim(text="It rises.", status="invalid_source"),
         Claim(text="Then bake.", kind="inference", status="supported", citations=(quoted(0, RISES),)),
     )
-    shown = number_sentences(ReportText(parts=(part("answer", *claims),)), EVIDENCE)
+    shown = number_sentences(ReportText(parts=(part("answer", *claims),)), EVIDENCE, "")
 
     assert "1. It rises for 45 minutes. [1] (not found there: 45)" in shown
     assert "2. So wait. [1] (an inference; not confirmed)" in shown
     assert "3. It rises. (names no passage)" in shown
     assert "4. Then bake. [1] (an inference)" in shown
+
+
+def test_details_of_the_question_are_not_remarked() -> None:
+    """A number that the asker has named is no invention of the writer."""
+    text = ReportText(parts=(part("answer", Claim(text="It rises for 45 minutes.", citations=(quoted(0, RISES),))),))
+
+    assert number_sentences(text, EVIDENCE, "Is 45 minutes enough?").endswith("1. It rises for 45 minutes. [1]")
 
 
 def test_the_task_names_what_was_searched_and_asked_for() -> None:

@@ -119,7 +119,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     # Considered even if the review fails: otherwise the report would be revised again and again.
     context.state = context.state.with_text(state.text, feedback)
     # Searches are listed with what they have found; only a reason beyond that is a request.
-    reasons = (one.critique for one in critiques if one.critique != manuscript.describe_search(one.query))
+    asked = [one for one in critiques if one.critique != manuscript.describe_search(one.query)]
+    reasons = (f"{one.topic}: {one.critique}" if one.topic else one.critique for one in asked)
     requests = dict.fromkeys((*reasons, *feedback))
     output = await context.clients.models.ask(
         report_reviewer.ROLE,
@@ -129,7 +130,9 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
             requests=tuple(requests),
             searches={query: state.dossier.searches[query] for query in state.searches},
             first_new=state.first_new,
-            earlier_critiques=state.reviews,
+            earlier_critiques=tuple(
+                one for one in state.reviews if one not in {critique.critique for critique in asked}
+            ),
             may_search=state.revisions < context.max_revisions and not context.parent.is_finishing,
             running_low=context.parent.control.running_low,
         ),
@@ -150,8 +153,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         context.add_notes(["Edits of a review that named no sentence or no passage were not made."])
     worded = [one.gap.query for one in list_absences(text) if one.claim.query]
     queries = dict.fromkeys((*output.queries, *(query for query in worded if query not in state.dossier.searches)))
-    asked = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
-    new = [one for one in asked if not is_repeated_critique(one.critique, context.state.reviews)]
+    needed = manuscript.build_critiques(output.verdicts, tuple(queries), context.state.topics)
+    new = [one for one in needed if not is_repeated_critique(one.critique, context.state.reviews)]
     context.state = context.state.with_text(text, feedback)
     context.update(
         is_reviewed=True,
