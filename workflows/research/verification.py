@@ -64,7 +64,7 @@ async def verify_drafts(
     failure = f"{part}: not every claim was checked"
     checked = await run_optional_step(checking, checked, failure, notes.append, MODEL_STEP_LIMIT)
     resolved = verification.remove_unsupported_claims(checked, part)
-    return resolved._replace(notes=(*resolved.notes, *notes))
+    return resolved._replace(notes=tuple(notes))
 
 
 async def _check_claims(

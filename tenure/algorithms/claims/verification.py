@@ -30,8 +30,10 @@ class ResolvedDrafts(NamedTuple):
 
     drafts: tuple[Draft, ...]
     """The drafts."""
-    notes: tuple[str, ...]
+    removals: tuple[str, ...]
     """Removed claims with the reasons."""
+    notes: tuple[str, ...] = ()
+    """Checks that were not made."""
 
 
 def list_claims(drafts: Sequence[Draft]) -> list[Claim]:

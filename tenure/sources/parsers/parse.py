@@ -167,11 +167,13 @@ def complete_metadata(document: Document, title: str) -> Document:
     if not document.text:
         raise Unreadable(NO_TEXT)
     title = collapse_whitespace(document.title) or title
+    published = collapse_whitespace(document.published)
     return replace(
         document,
         title=title,
         author=collapse_whitespace(document.author),
-        published=collapse_whitespace(document.published),
+        # "|today|" and "unreleased" are no dates.
+        published=published if any(map(str.isdigit, published)) else "",
     )
 
 

@@ -115,7 +115,7 @@ def test_unsupported_claims_are_removed_or_marked() -> None:
     settled = verification.remove_unsupported_claims([text], "Bread")
 
     assert [one.text for one in settled.drafts[0].claims] == ["good", "doubtful", "open", "bare"]
-    assert settled.notes == (
+    assert settled.removals == (
         "Bread: a claim was removed, its source contradicts it: “against”",
         "Bread: a claim was removed, its source does not exist: “invented”",
         "Bread: a claim was removed, its source does not support it: “unfounded”",

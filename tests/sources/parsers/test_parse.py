@@ -97,6 +97,11 @@ def test_a_name_dates_a_document_without_another_date(tmp_path: Path, name: str,
     assert _parse(tmp_path, name, "---\nlastmod: 2025-01-02\n---\nwords").published == "2025-01-02"
 
 
+def test_a_date_without_a_number_is_none(tmp_path: Path) -> None:
+    """A placeholder in the field of a date does not date the document to the day on which it is read."""
+    assert _parse(tmp_path, "page.rst", "Top\n===\n\n:Date: |today|\n\nWords.").published == ""
+
+
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

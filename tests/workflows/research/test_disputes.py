@@ -86,7 +86,7 @@ async def test_undated_sources_stay_disputed(serving: Serving) -> None:
 
     (found,) = result.contradictions
     assert found.outcome is not None and (found.outcome.status, found.outcome.side) == ("disputed", None)
-    assert "Still disputed: No source is known to be primary." in render_markdown(result)
+    assert "Still disputed: Neither the names nor the dates of the sources decide." in render_markdown(result)
 
 
 @slow

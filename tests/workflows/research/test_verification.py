@@ -72,7 +72,7 @@ async def test_inventions_of_a_model_do_not_survive(serving: Serving, has_model:
     assert TRUE in told
     claims = [claim for section in result.sections for claim in section.claims]
     assert all(claim.citations for claim in claims if claim.status == "supported")
-    assert sum("a claim was removed" in note for note in result.notes) >= 4
+    assert sum("a claim was removed" in line for line in result.decisions) >= 4
 
 
 @slow

@@ -206,7 +206,7 @@ async def test_condemned_sentences_are_removed_with_a_note(serving: Serving) -> 
         result = await (await stage.start(REQUEST)).result()
 
     assert not any("second thought" in section.markdown for section in result.sections)
-    assert sum("a claim was removed, its source contradicts it" in note for note in result.notes) == 2
+    assert sum("a claim was removed, its source contradicts it" in line for line in result.decisions) == 2
     assert not any("second thought" in prompt for role, prompt in chat.asked if role == "claim_checker")
 
 

@@ -64,7 +64,7 @@ async def resolve_disputes(context: ReportContext) -> None:
     searches = [await _search(context, dispute, n) for n, dispute in enumerate(disputes)]
     outcomes = await asyncio.gather(*(_decide(context, *pair) for pair in zip(disputes, searches, strict=True)))
     for dispute, outcome in zip(disputes, outcomes, strict=True):
-        context.add_decision(describe_outcome(dispute.subject, outcome))
+        context.add_decisions([describe_outcome(dispute.subject, outcome)])
     of_contradictions, of_positions = outcomes[: len(contradictions)], outcomes[len(contradictions) :]
     context.update(
         contradictions=tuple(

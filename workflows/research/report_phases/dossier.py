@@ -73,7 +73,9 @@ async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
     new = len(context.state.dossier.passages) - known
     first_new = state.first_new or (known + 1 if new else 0)
     listed = ", ".join(f"“{query}”" for query in queries)
-    context.add_decision(f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}.")
+    context.add_decisions(
+        [f"Searched for what the report lacked ({new} new passage{'' if new == 1 else 's'}): {listed}."]
+    )
     context.update(searches=(*state.searches, *queries), first_new=first_new)
     return new > 0
 

@@ -29,7 +29,7 @@ async def finalize(context: ReportContext) -> ReportDraft:
         context.report_progress("compose")
         await _verify(context)
         text, unread = withdraw_gaps(context.state.text, context.state.dossier.searches, context.state.first_new)
-        context.add_notes(map(describe_withdrawal, unread))
+        context.add_decisions(map(describe_withdrawal, unread))
         # A review that judged the parts has read the text; the rule only compares words.
         is_judged = state.evaluation is not None and state.evaluation.parts
         context.update(text=text if is_judged else manuscript.add_unanswered_parts(text, context.unplanned_parts))
@@ -53,6 +53,7 @@ async def _verify(context: ReportContext) -> None:
         is_reviewed=context.state.is_reviewed,
         written_by_model=context.request.limits.has_model,
     )
+    context.add_decisions(verification.removals)
     context.add_notes(verification.notes)
     context.update(text=text.replace_drafts(verification.drafts))
 

@@ -104,5 +104,6 @@ async def _verify_steps(context: ReportContext, reasoning: Reasoning) -> Reasoni
         return None
     passages = context.state.dossier.passages[:MAX_OTHER_PASSAGES]
     verification = await verify_drafts(context.clients, context.request.question, drafts, passages, "Reasoning")
+    context.add_decisions(verification.removals)
     context.add_notes(verification.notes)
     return strategies.apply_verification(reasoning, verification.drafts)

@@ -1,5 +1,6 @@
 """State and clients that the phases of a report share."""
 
+import functools
 from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -81,9 +82,9 @@ class ReportContext:
         """Return the result of a step that the report can do without, or a default after a note if it fails."""
         return await run_optional_step(step, default, failure, lambda note: self.add_notes([note]), MODEL_STEP_LIMIT)
 
-    def add_decision(self, line: str) -> None:
-        """Add a decision for the readers of the report."""
-        decisions = append_log(self.state.research.decisions, line)
+    def add_decisions(self, lines: Iterable[str]) -> None:
+        """Add decisions for the readers of the trace."""
+        decisions = functools.reduce(append_log, lines, self.state.research.decisions)
         self.update(research=self.state.research.model_copy(update={"decisions": decisions}))
 
     @property

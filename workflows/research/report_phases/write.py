@@ -144,8 +144,8 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
     text, edited, evaluation = context.state.text, output.text, context.state.evaluation
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
         text, evaluation = edited, manuscript.select_evaluation(evaluation, output.evaluation)
-        context.add_notes(describe_removal(claim, "Report") for claim in output.removed)
-        context.add_notes(describe_withdrawal(gap) for gap in output.unanswered)
+        context.add_decisions(describe_removal(claim, "Report") for claim in output.removed)
+        context.add_decisions(describe_withdrawal(gap) for gap in output.unanswered)
         context.update(searches=(), first_new=0)
     else:
         context.add_notes(["The report keeps an earlier draft, since the edits of a review made it worse."])
