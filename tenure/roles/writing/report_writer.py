@@ -186,7 +186,8 @@ def render(input: ReportWriterInput, evidence: Evidence) -> list[Message]:
         if input.omitted
         else "",
         task,
-        f"Length: at most {words:,} words; less where the passages say less. Nothing is written to fill it.",
+        f"Length: at most {words:,} words, marks and code not counted; less where the passages say less. Nothing is "
+        "written to fill it.",
     )
 
 
