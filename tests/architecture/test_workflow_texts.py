@@ -55,7 +55,7 @@ ANALYZING_MODULES: Final = {
     "retrieval.link_check": "URLs: 2,000 characters",
     "retrieval.query_type": f"{_QUESTION}, of which 2,000 are read",
     "retrieval.reranking": "none: numbers of a ranking",
-    "retrieval.stance": f"{_QUESTION}, of which 2,000 are read; query of 1,000",
+    "retrieval.positions": f"{_QUESTION}, of which 2,000 are read; query of 1,000",
     "text.grammar.references": "sub-question: 1,000 characters",
     "text.grammar.subjects": _QUESTION,
     "text.known_urls": f"{_QUESTION}; assumption of a model: 200 characters",

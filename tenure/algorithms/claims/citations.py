@@ -168,6 +168,8 @@ def cite_span(passage: Passage, start: int, end: int) -> Citation:
 def _find_best_span(text: str, passage: Passage, statement: str) -> tuple[int, int]:
     is_part = statement != text
     spans: list[tuple[int, int]] = [*_list_spans(passage.text), *(_list_table_rows(passage.text) if is_part else ())]
+    if text.endswith("?"):  # "Yes, since 2.1." answers a question, and a heading that repeats it does not
+        spans = [(start, end) for start, end in spans if not passage.text[start:end].endswith("?")] or spans
     normalized = normalize_sentence(text)
     containing = [
         (start, end)

@@ -96,11 +96,6 @@ def _judge_sentence(claim: str, sentences: Sequence[str]) -> SupportVerdict:
     return "supported" if "supported" in verdicts else "refuted" if "refuted" in verdicts else "neutral"
 
 
-def compare_with_sentence(claim: str, sentence: str) -> SupportVerdict:
-    """Return whether one sentence of a source supports a claim, refutes it or leaves it open."""
-    return _compare(claim, normalize_statement(_move_opening(claim)), sentence)
-
-
 def _compare(claim: str, stated: Tokens, sentence: str) -> SupportVerdict:
     """Compare a claim, whose statement is given, with a sentence.
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from tenure.algorithms.control.length import scale_sections
 from tenure.algorithms.retrieval.decomposition import decompose_question
+from tenure.algorithms.retrieval.positions import find_position
 from tenure.algorithms.retrieval.query_type import classify_query
-from tenure.algorithms.retrieval.stance import find_position
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep, ResearchEffort
 from tenure.contracts.run.budget import BudgetAmounts

@@ -1,12 +1,8 @@
-"""Judge which side of a position each passage supports, and quote the sentence that does."""
+"""Judge which side of a position each passage supports, and quote the sentence nearest to the position."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenure.algorithms.claims.citations import cite_nearest, cite_sentence
-from tenure.algorithms.research.tool_choice import extract_claim
-from tenure.algorithms.retrieval.stance import TermWeights, find_stance_sentence, weigh_terms
-from tenure.algorithms.text.passage import Passage
-from tenure.contracts.evidence.passages import Citation
+from tenure.algorithms.claims.citations import cite_nearest
 from tenure.contracts.evidence.retrieval import PassageSide, PassageSides, PassageStance
 from tenure.contracts.messages import Message
 from tenure.roles.base import (
@@ -67,26 +63,18 @@ def render(input: StanceJudgeInput, evidence: Evidence) -> list[Message]:
 
 
 def quote_sides(input: StanceJudgeInput, output: StanceJudgeOutput, evidence: Evidence) -> PassageSides:
-    """Return the sides with verbatim quotes; a passage counts once, and missing passages are omitted."""
-    position = extract_claim(input.position) or input.position
-    weights = weigh_terms(position, [passage.text for passage in evidence.passages])
+    """Return the sides with the nearest quote of each; a passage counts once, and missing passages are omitted."""
     first = {one.passage: one.side for one in reversed(output.stances) if 1 <= one.passage <= len(evidence.passages)}
     return PassageSides(
         stances=tuple(
             PassageSide(
-                passage=number, side=side, citation=_quote(position, evidence.passages[number - 1], side, weights)
+                passage=number,
+                side=side,
+                citation=None if side == "neutral" else cite_nearest(input.position, evidence.passages[number - 1]),
             )
             for number, side in sorted(first.items())
         )
     )
-
-
-def _quote(position: str, passage: Passage, side: PassageStance, weights: TermWeights) -> Citation | None:
-    """Return the sentence of a passage that takes its side, otherwise the nearest one; None if it is neutral."""
-    if side == "neutral":
-        return None
-    sentence = find_stance_sentence(position, passage.text, side, weights)
-    return cite_sentence(passage, sentence) if sentence else cite_nearest(position, passage)
 
 
 ROLE = PostprocessedRole(

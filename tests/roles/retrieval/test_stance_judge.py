@@ -10,17 +10,17 @@ from tenure.roles.retrieval.stance_judge import (
 from tests.support.passages import passage
 
 
-def test_the_sentence_that_takes_a_side_is_quoted() -> None:
-    """Each side has a verbatim quote at its place; a model's side without a near sentence gets the nearest part."""
-    texts = ("Bread is old. Rye bread keeps fresh.", "Rye bread never keeps fresh.", "Glaciers are cold.")
+def test_the_sentence_nearest_to_a_position_is_quoted() -> None:
+    """Each side has a verbatim quote at its place, which is not the question alone."""
+    texts = ("Does rye bread keep fresh? Rye bread stays fresh.", "Rye bread never keeps fresh.", "Glaciers are cold.")
     evidence = Evidence(tuple(passage(text, f"s{n}", 10) for n, text in enumerate(texts)))
     said = [(1, "supporting"), (2, "contradicting"), (3, "supporting"), (1, "neutral"), (9, "neutral")]
     judged = StanceJudgeOutput(
         stances=tuple(JudgedPassage.model_validate({"passage": n, "side": side}) for n, side in said)
     )
 
-    sides = quote_sides(StanceJudgeInput(position="Rye bread keeps fresh"), judged, evidence).stances
+    sides = quote_sides(StanceJudgeInput(position="Does rye bread keep fresh?"), judged, evidence).stances
 
     quotes = [side.citation.quote if side.citation else "" for side in sides]
-    assert quotes == ["Rye bread keeps fresh.", "Rye bread never keeps fresh.", "Glaciers are cold."]
-    assert sides[0].citation is not None and sides[0].citation.start == 10 + len("Bread is old. ")
+    assert quotes == [texts[0], "Rye bread never keeps fresh.", "Glaciers are cold."]
+    assert sides[0].citation is not None and sides[0].citation.start == 10

@@ -22,7 +22,7 @@ with workflow.unsafe.imports_passed_through():
         find_replan_reason,
         is_same_query,
     )
-    from tenure.algorithms.retrieval.stance import find_position
+    from tenure.algorithms.retrieval.positions import find_position
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.research.spiral import (
         CandidatePassage,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from tenure.algorithms.retrieval.stance import choose_position
+from tenure.algorithms.retrieval.positions import choose_position
 from tenure.contracts.base import ChunkId
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Citation, PassageRef

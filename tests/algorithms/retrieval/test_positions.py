@@ -1,13 +1,8 @@
-"""Tests of positions and of the sentences that take a side."""
+"""Tests of the positions that questions contain."""
 
 import pytest
 
-from tenure.algorithms.retrieval.stance import (
-    choose_position,
-    find_position,
-    find_stance_sentence,
-    weigh_terms,
-)
+from tenure.algorithms.retrieval.positions import choose_position, find_position
 
 
 @pytest.mark.parametrize(
@@ -39,33 +34,3 @@ def test_a_task_takes_the_position_of_its_query_first() -> None:
     assert choose_position("Should I fold dough?", "Should I knead dough?") == "Should I fold dough?"
     assert choose_position("kinds of dough", "Should I knead dough?") == "Should I knead dough?"
     assert choose_position("kinds of dough", "What is dough?") == "kinds of dough"
-
-
-def test_the_sentence_that_takes_the_stance_is_found() -> None:
-    """Of the sentences that take a known side, the nearest one is returned."""
-    text = "Coffee comes from Ethiopia. Coffee increases heart disease. Coffee does not increase heart disease."
-    position = "Coffee increases heart disease"
-
-    first = find_stance_sentence(position, text, "supporting")
-    against = find_stance_sentence(position, text, "contradicting")
-
-    assert first is not None and first.text == "Coffee increases heart disease."
-    assert against is not None and against.text == "Coffee does not increase heart disease."
-    assert find_stance_sentence(position, "Glaciers are cold.", "supporting") is None
-
-
-def test_the_common_subject_of_all_texts_takes_no_side() -> None:
-    """A sentence that shares only the name of the common subject with a position takes no side."""
-    position = "Does compression improve the speed of the Orion database?"
-    other = "The Orion database keeps deleted records for a week."
-    texts = [
-        other,
-        "The Orion database writes a log.",
-        "The Orion database runs at night.",
-        "Compression does not improve the speed of the Orion database.",
-    ]
-    weights = weigh_terms(position, texts)
-
-    assert find_stance_sentence(position, other, "contradicting")
-    assert find_stance_sentence(position, other, "contradicting", weights) is None
-    assert find_stance_sentence(position, texts[-1], "contradicting", weights)
