@@ -6,9 +6,9 @@ rejected action has a reason, which the planner sees in its next turn.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 
 from tenure.algorithms.control.feedback import match_headings
+from tenure.algorithms.research.dependencies import find_cycle
 from tenure.algorithms.retrieval.evidence_selection import is_computed
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -257,7 +257,7 @@ def _resolve_dependencies(plan: ValidatedPlan) -> None:
         step.model_copy(update={"depends_on": tuple(name for name in step.depends_on if name in ids)})
         for step in plan.steps
     ]
-    while circle := _find_cycle(plan.steps):
+    while circle := find_cycle({step.id: step.depends_on for step in plan.steps}):
         plan.has_cycle = True
         plan.rejections.append(f"steps that depend on each other were not executed: {' → '.join(circle)}")
         plan.steps = [
@@ -287,16 +287,6 @@ def _reject_unusable_steps(plan: ValidatedPlan, state: SpiralState, needed: Coll
         if step.id not in reasons
     ]
     _reject_unusable_steps(plan, state, needed)
-
-
-def _find_cycle(steps: Sequence[PlanStep]) -> tuple[str, ...]:
-    """Return the ids of a cycle of dependencies, the first one repeated at the end; empty if there is no cycle."""
-    sorter = TopologicalSorter({step.id: step.depends_on for step in steps})
-    try:
-        sorter.prepare()
-    except CycleError as error:
-        return tuple(error.args[1])
-    return ()
 
 
 def find_ready_steps(steps: Iterable[PlanStep]) -> tuple[PlanStep, ...]:

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from tenure.algorithms.research.dependencies import sort_into_layers
+from tenure.algorithms.research.dependencies import find_cycle
 from tenure.algorithms.retrieval.decomposition import (
     MAX_SUB_QUESTION_CHARACTERS,
     MAX_SUB_QUESTIONS,
@@ -67,9 +67,10 @@ class DecomposerOutput(RoleOutput):
         """Reject dependencies that no order satisfies; the error names the missing question or the circle."""
         there = len(self.sub_questions)
         for dependency in self.dependencies:
-            if dependency.question > there:
-                raise ValueError(f"`dependencies` names sub-question {dependency.question}, but there are {there}")
-        sort_into_layers(self.dependencies_by_number)
+            if (missing := max(dependency.question, *dependency.needs)) > there:
+                raise ValueError(f"`dependencies` names sub-question {missing}, but there are {there}")
+        if cycle := find_cycle(self.dependencies_by_number):
+            raise ValueError(f"the dependencies form a circle: {' → '.join(map(str, cycle))}; remove one of them")
         return self
 
     @property

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.research.dependencies import sort_into_layers
+from tenure.algorithms.research.dependencies import find_cycle
 from tenure.algorithms.retrieval.decomposition import (
     MAX_SUB_QUESTION_CHARACTERS,
     MAX_SUB_QUESTIONS,
@@ -166,7 +166,7 @@ def test_dependencies_are_acyclic(question: str) -> None:
 
     assert 1 <= len(found) <= MAX_SUB_QUESTIONS
     assert all(0 < len(part.question) <= MAX_SUB_QUESTION_CHARACTERS for part in found) or not question.strip()
-    assert sort_into_layers({number: part.needs for number, part in enumerate(found, 1)})
+    assert not find_cycle({number: part.needs for number, part in enumerate(found, 1)})
 
 
 @given(MESSAGES)

@@ -55,9 +55,9 @@ def test_dependencies_of_one_question_are_merged() -> None:
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ([(2, (3,)), (3, (2,))], "cycle: 2 → 3 → 2"),
-        ([(2, (2,))], "cycle: 2 → 2"),
-        ([(2, (9,))], "2 depends on 9, which does not exist; known are 1, 2, 3"),
+        ([(2, (3,)), (3, (2,))], "circle: . → . → ."),
+        ([(2, (2,))], "circle: 2 → 2"),
+        ([(2, (9,))], "names sub-question 9, but there are 3"),
         ([(9, (1,))], "names sub-question 9, but there are 3"),
     ],
 )
