@@ -9,13 +9,10 @@ from collections.abc import Collection
 from itertools import product
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.grammar.attributes import split_attributes, split_cases
-from tenure.algorithms.text.grammar.chain import link_questions
-from tenure.algorithms.text.grammar.clauses import has_several_clauses
+from tenure.algorithms.text.coreference import find_reference, is_follow_up
+from tenure.algorithms.text.grammar.clauses import has_several_clauses, split_clauses
 from tenure.algorithms.text.grammar.masking import mask_text
-from tenure.algorithms.text.grammar.noun_phrases import is_agreeing
-from tenure.algorithms.text.grammar.references import find_reference
-from tenure.algorithms.text.grammar.subjects import add_subject
+from tenure.algorithms.text.grammar.subjects import add_subject, find_subject
 from tenure.algorithms.text.grammar.vocabulary import PREPOSITIONS
 from tenure.algorithms.text.questions import extract_compared_items, extract_criteria, shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -42,16 +39,37 @@ def decompose_question(question: str) -> tuple[QuestionPart, ...]:
     question is the only part.
     """
     whole = (QuestionPart(shorten(" ".join(question.split()), MAX_SUB_QUESTION_CHARACTERS)),)
-    linked = link_questions(question)
+    linked = _link_clauses(question)
     if len(linked) == 1:
-        parts = _divide(linked[0].text)
+        parts = _decompose_comparison(linked[0].question)
     else:
-        parts = _flatten([(_divide(part.text), part.needs) for part in linked])
+        parts = _flatten([(_decompose_comparison(part.question), part.needs) for part in linked])
         if len(parts) > MAX_SUB_QUESTIONS:
-            parts = _join_tail(tuple(QuestionPart(part.text, part.needs) for part in linked))
+            parts = _join_tail(tuple(linked))
     if any(len(part.question) > MAX_SUB_QUESTION_CHARACTERS for part in parts):
         return whole
     return parts
+
+
+def _link_clauses(question: str) -> list[QuestionPart]:
+    """Return the clauses of a question, each once.
+
+    One that refers to an earlier answer ("who … he") needs it. One that refers to something else stays with the clause
+    before it, unless the question names its subject. With a clause without a content word the question stays whole.
+    """
+    has_subject = bool(find_subject(question))
+    parts: list[QuestionPart] = []
+    asked: list[str] = []
+    for clause in split_clauses(question):
+        refers = bool(parts) and not clause.context and find_reference(clause.text)
+        needed = next((n for n in range(len(asked), 0, -1) if refers and is_follow_up(clause.text, asked[n - 1])), 0)
+        if refers and not needed and not has_subject:
+            parts[-1] = parts[-1]._replace(question=f"{parts[-1].question} {clause.question}")
+        elif clause.question.casefold() not in (part.question.casefold() for part in parts):
+            parts.append(QuestionPart(clause.question, (needed,) if needed else ()))
+            asked.append(clause.text)
+    is_certain = all(stem_words(part.question) for part in parts)
+    return parts if is_certain else [QuestionPart(" ".join(question.split()))]
 
 
 def decompose_into_standalone_parts(question: str) -> tuple[QuestionPart, ...]:
@@ -92,14 +110,6 @@ def _flatten(groups: list[tuple[tuple[QuestionPart, ...], tuple[int, ...]]]) -> 
             numbers.append(known or len(parts))
         last.append(numbers[-1])
     return tuple(parts)
-
-
-def _divide(question: str) -> tuple[QuestionPart, ...]:
-    """Divide a single question: a list of attributes or cases, or a comparison."""
-    for split in (split_attributes, split_cases):
-        if len(parts := split(question)) > 1:
-            return tuple(map(QuestionPart, parts))
-    return _decompose_comparison(question)
 
 
 def _decompose_comparison(question: str) -> tuple[QuestionPart, ...]:
@@ -146,8 +156,8 @@ def _find_preposition(phrase: str) -> str:
 
 
 def _conjugate(noun: str) -> str:
-    """Return "are" for a plural noun."""
-    return "are" if is_agreeing(noun, plural=True) and not is_agreeing(noun, plural=False) else "is"
+    """Return "are" for a plural noun in small letters."""
+    return "are" if re.search(r"(?<![ius])s$", noun) and noun.islower() else "is"
 
 
 def _covers(parts: Collection[str], question: str) -> bool:

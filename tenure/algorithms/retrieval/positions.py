@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from tenure.algorithms.text.questions import split_question
+from tenure.algorithms.text.grammar.clauses import split_clauses
 
 MAX_QUESTION_CHARACTERS: Final = 2_000
 """Characters of a question that patterns read."""
@@ -26,8 +26,8 @@ _POSITION = re.compile(
 
 def find_position(question: str) -> str:
     """Return the first part of a question that contains a position; empty if none does."""
-    parts = split_question(question[:MAX_QUESTION_CHARACTERS])
-    return next((part for part in parts if _POSITION.match(part.strip())), "")
+    parts = (clause.text for clause in split_clauses(question[:MAX_QUESTION_CHARACTERS]))
+    return next((part for part in parts if _POSITION.match(part)), "")
 
 
 def choose_position(query: str, question: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from tenure.algorithms.text.grammar.masking import mask_text
 from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
 
 MIN_COVERAGE: Final = 0.6
@@ -24,13 +25,23 @@ _QUESTION_TARGET = re.compile(
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(
-    r"\b(?:(?:that|this|these|those|the same|the said)\s+(?!(?:is|are|was|were|and|or|the)\b)"
-    r"(?P<noun>(?!(?:they|he|she|it|we|you|i|compare|differ|relate|affect|happen|vary|impact)\b)[a-z][\w-]*)(?P<owns>['’]s)?"
-    r"|(?P<of_person>his|her(?=\s+[a-z])|hers)|(?P<person>he|she|him|her)"
-    r"|(?P<of_thing>its|their)|(?P<thing>it|they|them|there))\b",
+    r"\b(?:(?P<noun>(?:that|this|these|those|such|the\s+said)\s+(?!(?:is|are|was|were|can|could|will|would|do|does|did|has|have|had"
+    r"|the|an?|and|or|it|they|he|she|i|we|you|way|time|year|month|week|day|days|much|many|extent|compare|differ|relate|affect"
+    r"|happen|vary|impact|change|work|cost|matter)\b)[^\W\d_][\w-]*)(?P<owns>['’]s)?"
+    r"|(?P<owner>his|its|their|her(?=\s+[^\W\d_])|hers)|(?P<pronoun>he|she|him|her|it|they|them)"
+    r"|(?P<idea>(?:this|that|these)(?=\s+(?:compare|differ|affect|relate|change|work|cost|happen|matter)\b|\W*$))"
+    r"|(?P<there>(?<!is\s)(?<!are\s)(?<!was\s)(?<!were\s)there(?!\s+(?:is|are|was|were|any)\b)))\b",
     re.IGNORECASE,
 )
-PERSON_NOUNS: Final = frozenset(
+"""Word that refers to something outside its question: "that author", "its", "he", "there"."""
+_EXPLETIVE = re.compile(
+    r"\bit\s+(?:(?:be|really|still|also)\s+)*(?:(?:true|false|possible|impossible|worth|safe|legal|illegal|allowed|necessary"
+    r"|important|better|best|good|bad|hard|easy|likely|common|normal|wise)\b.*\b(?:to|that|if|whether)\b"
+    r"|worth\s+\w+ing\b|(?:takes?|costs?|makes?\s+sense|matters?)\s+to\b|(?:rain|snow)\w*\b|to\s+\w+)",
+    re.IGNORECASE,
+)
+"""Pronoun that stands for nothing: "is it possible to", "does it rain"."""
+_PERSON_NOUNS: Final = frozenset(
     """actor actress architect artist author chairman chairwoman coach composer creator designer developer director
     editor engineer father founder governor head inventor judge king leader maker manager mayor minister mother
     musician owner painter person philosopher player poet pope president prince princess producer professor queen
@@ -43,17 +54,18 @@ _ENTITY_NOUNS: Final = frozenset(
     town university village""".split()
 )
 """Nouns whose question is answered by a name, so that "it" refers to the answer."""
+# "How does that author", "the name of that town", but not "Who says that prices fall".
+_BEFORE_NOUN_PHRASE = re.compile(
+    r"(?:^|\b(?:do|does|did|is|are|was|were|can|of|in|by|for|with|on|to|at|from))\s+$", re.IGNORECASE
+)
+# "Why did Marie Curie leave her town", "How does the bank set its rates", "Does it keep its taste".
+_OWNER = re.compile(
+    r"(?<=\s)(?!I\b)[^\W\d_a-z]\w*|(?i:\b(?:the|an?|each|every|my|our|your)\s+[a-z]|\b(?:it|they|he|she)\b)"
+)
 _LINKS = "of|the|de|da|del|di|du|van|von|der|den|bin|al|la|le"
 _WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w’'&-]*)"
 _INNER_WORD = re.compile(r"(?<=[a-z,;])\s+(?P<word>(?P<first>[A-Z]\w*+)[\w’'&-]*+)")
 _NAME = re.compile(rf"\b{_WORD}(?:\s+(?:(?:{_LINKS})\s+){{0,2}}(?:{_WORD}|\d+\b))*")
-
-
-_PAST_VERB = re.compile(
-    r"^(?:\w+ed|became|began|broke|brought|built|came|drove|gave|kept|led|lost|made|sent|took|went|won|wrote)$",
-    re.IGNORECASE,
-)
-"""Pattern of verbs after "what" and "which" ("What led to …")."""
 _ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)
 
 
@@ -66,42 +78,59 @@ class AnswerCandidate(NamedTuple):
     """The name."""
 
 
+def find_reference(question: str) -> re.Match[str] | None:
+    """Return the first word of a question that refers to something outside it, or None."""
+    masked = mask_text(question)
+    for match in _REFERENCE.finditer(masked):
+        before = masked[: match.start()]
+        is_expletive = match[0].lower() == "it" and _EXPLETIVE.match(masked, match.start())
+        is_that = bool(match["noun"]) and match[0].lower().startswith("that")
+        is_clause = is_that and not _is_demonstrative(before, masked[match.end() :])
+        if not is_expletive and not is_clause and not (match["owner"] and _OWNER.search(before)):
+            return match
+    return None
+
+
+def _is_demonstrative(before: str, after: str) -> bool:
+    """Return whether "that" begins a noun phrase, no clause: after an auxiliary or preposition, or at the end."""
+    return not after.strip(" ?.!") or bool(_BEFORE_NOUN_PHRASE.search(before))
+
+
 def is_follow_up(question: str, earlier: str) -> bool:
     """Return whether a question refers to the answer of an earlier one ("who …" and "that author", "he")."""
-    target, reference = _QUESTION_TARGET.match(earlier), _REFERENCE.search(question)
+    target, reference = _QUESTION_TARGET.match(earlier), find_reference(question)
     if target is None or reference is None:
         return False
     if reference["noun"]:
         return True
-    if target["place"]:
-        return reference[0].lower() == "there"
     word = reference[0].lower()
-    if target["kind"] and (_PAST_VERB.match(target["kind"]) or (_is_plural(target["kind"]) and word in ("it", "its"))):
+    if target["place"]:
+        return word == "there"
+    kind = (target["kind"] or target["role"] or "").lower()
+    is_plural = word in ("they", "them", "their")
+    if kind and kind not in _PERSON_NOUNS | _ENTITY_NOUNS and not (is_plural and _is_plural(kind)):
         return False
-    if target["role"] and target["role"].lower() not in PERSON_NOUNS | _ENTITY_NOUNS:
-        return False
-    person = target["person"] or any(target[group] in PERSON_NOUNS for group in ("kind", "role") if target[group])
-    if reference["of_person"] or reference["person"]:
+    person = target["person"] or kind in _PERSON_NOUNS
+    if word in ("he", "she", "him", "her", "his", "hers"):
         return bool(person)
-    return not person or reference[0].lower() in ("they", "them", "their")
+    return not person or is_plural
 
 
 def resolve_reference(question: str, name: str) -> str:
     """Replace the first reference of a question with a name; a question without a reference is returned unchanged."""
-
-    def substitute(match: re.Match[str]) -> str:
-        is_possessive = match["owns"] or match["of_person"] or match["of_thing"]
-        possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
-        return f"in {name}" if match[0].lower() == "there" else possessive if is_possessive else name
-
-    return _REFERENCE.sub(substitute, question, count=1)
+    match = find_reference(question)
+    if match is None:
+        return question
+    possessive = f"{name}'" if name.endswith("s") else f"{name}'s"
+    word = f"in {name}" if match["there"] else possessive if match["owns"] or match["owner"] else name
+    return question[: match.start()] + word + question[match.end() :]
 
 
 def find_plural_antecedent(question: str, earlier: str) -> str:
     """Return the plural noun of an earlier question to which a later one refers ("which models", "they"), or ""."""
     target = _QUESTION_TARGET.match(earlier)
     kind = (target["kind"] or "") if target else ""
-    reference = _REFERENCE.search(question) if _is_plural(kind) else None
+    reference = find_reference(question) if _is_plural(kind) else None
     return kind if reference and reference[0].lower() in ("they", "them", "their") else ""
 
 

@@ -6,9 +6,8 @@ These functions need no model; roles use them as a fallback.
 import re
 from functools import lru_cache
 
-from tenure.algorithms.text.grammar.chain import link_questions
+from tenure.algorithms.text.coreference import find_reference
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
-from tenure.algorithms.text.grammar.references import find_reference
 from tenure.algorithms.text.grammar.vocabulary import ADJECTIVES, PREPOSITIONS
 from tenure.algorithms.text.sentences import split_words
 
@@ -65,16 +64,6 @@ MAX_PATTERN_CHARACTERS = 2_000
 """Maximum characters of a question that patterns read, which bounds backtracking."""
 MAX_HEADING_CHARACTERS = 120
 """Maximum characters of a heading."""
-
-
-def split_question(question: str) -> tuple[str, ...]:
-    """Split a question into its independent sub-questions, each as a sentence.
-
-    References to an earlier part are replaced by what they refer to. A question with a part that refers to an answer
-    ("Who wrote it, and where was he born?") is returned whole.
-    """
-    parts = link_questions(question)
-    return (" ".join(question.split()),) if any(part.needs for part in parts) else tuple(part.text for part in parts)
 
 
 def remove_questions(text: str, question: str) -> str:

@@ -263,8 +263,9 @@ def _propose_queries(
     for bridge in find_bridge_entities(input.question, evidence.passages, asked)[: input.max_searches]:
         yield _ProposedQuery(shorten(bridge.query, 1000), nearest)
     for standing in weak:
-        named_heading = ": ".join(filter(None, (find_subject(input.question), standing.heading)))
-        yield _ProposedQuery(named_heading, standing.heading)
+        subject = find_subject(input.question)
+        context = f"{subject}:" if subject else input.question
+        yield _ProposedQuery(shorten(f"{context} {standing.heading}", 1000), standing.heading)
     if input.cycle > 1:
         for heading in [s.heading for s in weak] or [topic.heading for topic in input.latent]:
             yield _ProposedQuery(heading)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tenure.algorithms.calculator.questions import extract_calculable
 from tenure.algorithms.retrieval.query_type import classify_query
-from tenure.algorithms.text.grammar.chain import link_questions
+from tenure.algorithms.text.grammar.clauses import split_clauses
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
 from tenure.contracts.run.limit_fields import Complexity
@@ -95,7 +95,7 @@ def fallback(input: RouterInput, evidence: Evidence) -> RouterOutput:
     """Classify by patterns: a request to write a program is CODE; more parts and words are more complex."""
     code = bool(_CODE_REQUEST.search(input.question)) and not _QUESTION_START.match(input.question)
     kind = classify_query(input.question)
-    pieces = len(link_questions(input.question))
+    pieces = len(split_clauses(input.question))
     length = len(input.question.split())
     complexity: Complexity = "moderate"
     if pieces >= 3 or length > 40 or (kind.primary == "comparative" and pieces > 1):

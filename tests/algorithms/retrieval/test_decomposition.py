@@ -105,12 +105,15 @@ def read_cases(name: str) -> list[tuple[str, tuple[QuestionPart, ...]]]:
             (
                 QuestionPart("Who wrote Dune?"),
                 QuestionPart("Where was he born?", (1,)),
-                QuestionPart("How does Dune end?"),
+                QuestionPart("How does it end?"),
             ),
         ),
         (
             "Who wrote Dune, where was he born, and which of them is older?",
-            (QuestionPart("Who wrote Dune, where was he born, and which of them is older?"),),
+            (
+                QuestionPart("Who wrote Dune?"),
+                QuestionPart("Where was he born, and which of them is older?", (1,)),
+            ),
         ),
         (
             "Compare rye bread with wheat bread for toast",
@@ -230,6 +233,8 @@ def test_documented_questions_are_decomposed(question: str, expected: tuple[Ques
     [
         ("How does Zell bake rye? What has to be bought?", ["How does Zell bake rye?", "Zell: What has to be bought?"]),
         ("Who founded Zell, and where was he born?", ["Who founded Zell?", "Where was he born?"]),
+        ("What is Zell, and how old is it?", ["What is Zell?", "Zell: How old is it?"]),
+        ("What is rye, and how old is it?", ["What is rye? How old is it?"]),
         ("What has to be bought for Zell?", ["What has to be bought for Zell?"]),
     ],
 )

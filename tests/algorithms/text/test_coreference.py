@@ -8,10 +8,44 @@ from tenure.algorithms.text.coreference import (
     extract_answer_name,
     extract_name_phrases,
     find_plural_antecedent,
+    find_reference,
     is_follow_up,
     resolve_reference,
 )
 from tests.support.tiers import slow
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Where was that author born?", "that author"),
+        ("What do they cost?", "they"),
+        ("How does this compare to oats?", "this"),
+        ("Who bakes their bread?", "their"),
+        ("What can I see there?", "there"),
+        ("Where was Frank Herbert born?", ""),
+        ("How do rye and wheat differ?", ""),
+        ("Is it possible to bake rye?", ""),
+        ("Who says that prices fall?", ""),
+        ("Why did Marie Curie leave her town?", ""),
+        ("Is there bread?", ""),
+        ('Who wrote "Why did she go?"', ""),
+    ],
+)
+def test_references_to_something_outside_are_found(question: str, expected: str) -> None:
+    """Pronouns with their owner in the question, without a meaning and in quotations refer to nothing outside it."""
+    found = find_reference(question)
+
+    assert (found[0] if found else "") == expected
+
+
+@given(st.text(max_size=200))
+@settings(deadline=None)
+def test_any_text_is_searched_for_references(text: str) -> None:
+    """For any text a reference is inside the text, or none exists."""
+    match = find_reference(text)
+
+    assert match is None or 0 <= match.start() < match.end() <= len(text)
 
 
 @pytest.mark.parametrize(

@@ -11,38 +11,7 @@ from tenure.algorithms.text.questions import (
     format_heading,
     remove_questions,
     shorten,
-    split_question,
 )
-
-
-@pytest.mark.parametrize(
-    ("question", "expected"),
-    [
-        ("How is bread made?", ("How is bread made?",)),
-        ("How is bread made, and how does cheese ripen?", ("How is bread made?", "How does cheese ripen?")),
-        ("How is bread made? how is bread made?", ("How is bread made?",)),
-        ("How is bread made? Why? What is rye?", ("How is bread made? Why?", "What is rye?")),
-        ("How is bread made,\nand what is it made of?", ("How is bread made?", "What is bread made of?")),
-        ("Who wrote Dune, and where was he born?", ("Who wrote Dune, and where was he born?",)),
-        ("Why is rye hard to bake, and what was tried?", ("Why is rye hard to bake, and what was tried?",)),
-        ("bread", ("bread",)),
-        ("Bread; cheese", ("Bread; cheese",)),
-        ("bread and cheese", ("bread and cheese",)),
-    ],
-)
-def test_question_is_split_at_conjunctions(question: str, expected: tuple[str, ...]) -> None:
-    """Parts are independent questions; fragments and repetitions are not parts."""
-    assert expected == split_question(question)
-
-
-@given(st.text(min_size=1, max_size=200))
-@settings(deadline=None)
-def test_split_always_returns_a_part(question: str) -> None:
-    """For any question at least one part is returned, without duplicates."""
-    found = split_question(question)
-
-    assert found
-    assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize(

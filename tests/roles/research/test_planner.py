@@ -57,7 +57,7 @@ def test_the_fallback_searches_for_the_least_covered_topics_first() -> None:
     assert actions(planned()) == [
         ("SEARCH", YEAST.question, "Yeast"),
         ("SEARCH", FLOUR.question, "Flour"),
-        ("SEARCH", "bread: Yeast", "Yeast"),
+        ("SEARCH", f"{QUESTION} Yeast", "Yeast"),
     ]
 
 
@@ -114,8 +114,8 @@ def test_the_fallback_repeats_no_query() -> None:
     done = tuple(ExecutedQuery(query=query, topic="Flour", cycle=1) for query in queries)
 
     assert [query for _, query, _ in actions(planned(executed=done))] == [
-        "bread: Yeast",
-        "bread: Flour",
+        f"{QUESTION} Yeast",
+        f"{QUESTION} Flour",
         "Yeast",
     ]
     assert actions(planned(outline=(OVEN,))) == [("FINISH", "", "")]
@@ -123,7 +123,7 @@ def test_the_fallback_repeats_no_query() -> None:
 
 def test_headings_are_the_last_queries() -> None:
     """After the questions, the headings of weak topics are searched for, or those that the outline lacks."""
-    done = tuple(ExecutedQuery(query=query, topic="Yeast", cycle=1) for query in (YEAST.question, "bread: Yeast"))
+    done = tuple(ExecutedQuery(query=query, topic="Yeast", cycle=1) for query in (YEAST.question, f"{QUESTION} Yeast"))
 
     assert actions(planned(outline=(YEAST,), executed=done)) == [("SEARCH", "Yeast", "")]
     assert actions(planned(outline=(OVEN,), latent=(RYE,), max_topics=1)) == [("SEARCH", "Rye", "")]

@@ -11,7 +11,7 @@ from workflows.runtime.input_requests import request_input
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import needs_decomposition
-    from tenure.algorithms.text.grammar.references import is_standalone
+    from tenure.algorithms.text.coreference import find_reference
     from tenure.algorithms.text.grammar.subjects import add_subject, list_clauses
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
@@ -107,7 +107,7 @@ async def _explore_sub_questions(context: ReportContext) -> list[SubQuestion]:
 
 async def _explore(context: ReportContext, question: str, needed: Sequence[SubQuestion]) -> SubQuestion:
     """Search for one sub-question; the question as a whole was searched for before."""
-    if needed and not is_standalone(question):
+    if needed and find_reference(question):
         output = await context.clients.models.ask(
             question_rewriter.ROLE,
             QuestionRewriterInput(

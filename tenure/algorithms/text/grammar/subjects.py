@@ -7,20 +7,10 @@ be configured, and what does PostgreSQL not protect?”. A part without a name w
 import re
 from typing import Final
 
+from tenure.algorithms.text.coreference import find_reference
 from tenure.algorithms.text.entities import extract_entity_spellings
 from tenure.algorithms.text.grammar.masking import mask_text
-from tenure.algorithms.text.grammar.noun_phrases import find_noun_phrases
-from tenure.algorithms.text.grammar.vocabulary import (
-    ADVERBS,
-    AUXILIARY_WORDS,
-    DETERMINERS,
-    PREPOSITIONS,
-    SPEAKERS,
-    WH_WORDS,
-    is_base_verb,
-    is_finite_verb,
-    is_participle,
-)
+from tenure.algorithms.text.grammar.vocabulary import WH_WORDS
 from tenure.algorithms.text.sentences import stem_words
 
 MAX_SUBJECTS: Final = 2
@@ -37,12 +27,10 @@ _CLAUSE_END = re.compile(
     rf"(?<=[.?!])\s+|[;:]\s+|\s*\((?:[a-z]|\d{{1,2}})\)\s+|,\s+(?:and\s+|or\s+|but\s+)?(?=(?:{WH_WORDS})\s)",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[\w'’-]+")
-_WH_WORDS = frozenset(WH_WORDS.split("|"))
 
 
 def find_subject(message: str) -> str:
-    """Return the names that a message mentions most, or what its first clause is about; empty if it names nothing."""
+    """Return the names that a message mentions most, or the first one; empty if it names nothing."""
     message = message[:MAX_SUBJECT_CHARACTERS]
     names = list(extract_entity_spellings(message).values())
     text = message.casefold()
@@ -51,20 +39,16 @@ def find_subject(message: str) -> str:
     if repeated:
         return ", ".join(name for name in names if name in repeated)
     # An abbreviation as RPC or TTL is rather a property than a subject.
-    single = next((name for name in names if not name.isupper()), "") or next(iter(names), "")
-    phrases = find_noun_phrases(list_clauses(message)[0])
-    return single or phrases.object or phrases.subject
+    return next((name for name in names if not name.isupper()), "") or next(iter(names), "")
 
 
 def add_subject(part: str, message: str) -> str:
     """Return a part of a message with the subject before it, unless the part names one itself."""
     subject = find_subject(message)
-    if not subject or extract_entity_spellings(part) or set(stem_words(subject)) & set(stem_words(part)):
+    is_complete = extract_entity_spellings(part) and not find_reference(part)
+    if not subject or is_complete or set(stem_words(subject)) & set(stem_words(part)):
         return part
-    is_named = bool(extract_entity_spellings(message))
-    # Without names, “How does cheese ripen?” after a question on bread has a noun of its own, and “What has to be
-    # prepared?” has none.
-    return f"{subject}: {part}" if is_named or not any(map(_is_content_word, _WORD.findall(part.lower()))) else part
+    return f"{subject}: {part}"
 
 
 def list_clauses(message: str) -> tuple[str, ...]:
@@ -77,9 +61,3 @@ def list_clauses(message: str) -> tuple[str, ...]:
     clauses = (" ".join(piece.split()).strip(" ,;:") for piece in pieces)
     kept = tuple(clause for clause in dict.fromkeys(clauses) if len(set(stem_words(clause))) >= MIN_CLAUSE_STEMS)
     return kept[:MAX_CLAUSES] or (" ".join(message.split()),)
-
-
-def _is_content_word(word: str) -> bool:
-    is_function = word in AUXILIARY_WORDS or word in PREPOSITIONS or word in DETERMINERS or word in SPEAKERS
-    is_verb = is_base_verb(word) or is_finite_verb(word) or is_participle(word) or word in ADVERBS
-    return not (is_function or is_verb or word in _WH_WORDS) and bool(stem_words(word))

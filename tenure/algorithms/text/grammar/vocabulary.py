@@ -13,8 +13,6 @@ AUXILIARIES: Final = (
     "|wasn['’]t|weren['’]t|don['’]t|doesn['’]t|didn['’]t|can['’]t|won['’]t"
 )
 """Alternatives of a pattern: auxiliary verbs."""
-COPULAS: Final = frozenset("is are was were am isn't aren't wasn't weren't".split())
-"""Forms of "to be"."""
 AUXILIARY_WORDS: Final = frozenset(AUXILIARIES.replace("['’]", "'").split("|"))
 """Auxiliary verbs."""
 PREPOSITIONS: Final = frozenset(
@@ -23,17 +21,6 @@ PREPOSITIONS: Final = frozenset(
     to toward towards under until up via with within without""".split()
 )
 """Prepositions."""
-DETERMINERS: Final = frozenset(
-    "a an the this that these those my your our its their his her any some all each every no both".split()
-)
-"""Determiners."""
-SPEAKERS: Final = frozenset("i we you one people someone anyone they it he she there".split())
-"""Subjects to which a later pronoun does not refer as a thing."""
-ADVERBS: Final = frozenset(
-    """also still even now not never always often usually really actually currently later today then ever already just
-    only once again suddenly finally first originally so very much""".split()
-)
-"""Adverbs between a noun phrase and its verb."""
 _VERBS = frozenset(
     """absorb accept achieve act add adopt affect age agree aim allow apply approve argue arise arrive ask
     assign attack attend attract audit avoid backup bake ban beat become begin behave believe belong benefit
@@ -86,10 +73,6 @@ ADJECTIVES: Final = frozenset(
     unsafe useful useless valuable vulnerable warm weak wet white wide worse worth wrong yellow young younger""".split()
 )
 """Adjectives that follow a noun phrase in questions ("Why is rye hard to bake?")."""
-PLURAL_NOUNS: Final = frozenset(
-    "people children men women mice geese teeth feet police cattle criteria phenomena".split()
-)
-"""Plural nouns without an s."""
 
 _PARTICIPLE = re.compile(r"^\w{2,}ed$")
 

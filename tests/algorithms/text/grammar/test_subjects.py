@@ -23,12 +23,12 @@ def test_the_subject_of_a_long_message_is_in_its_beginning() -> None:
         ("How did Zell's trade with Ulm grow, what did Ulm send to Zell, and who paid?", "Zell, Ulm"),
         ("Is an LED enough for Zell?", "Zell"),
         ("Is an LED enough?", "LED"),
-        ("How do I bake rye bread, and what has to be prepared?", "rye bread"),
+        ("How do I bake rye bread, and what has to be prepared?", ""),
         ("and why?", ""),
     ],
 )
 def test_the_subject_is_what_a_message_repeats(message: str, subject: str) -> None:
-    """Repeated names come first, then the first name that is no abbreviation, then the noun of the first clause."""
+    """Repeated names come first, then the first name that is no abbreviation."""
     assert find_subject(message) == subject
 
 
@@ -38,13 +38,13 @@ def test_the_subject_is_what_a_message_repeats(message: str, subject: str) -> No
         ("What stays dark?", LAMPS, "Fresnel: What stays dark?"),
         ("How far does a Fresnel lens shine?", LAMPS, "How far does a Fresnel lens shine?"),
         ("Who lit the towers of Ulm?", LAMPS, "Who lit the towers of Ulm?"),
-        ("What has to be prepared?", "How do I bake rye bread, and …?", "rye bread: What has to be prepared?"),
-        ("How does cheese ripen?", "How do I bake rye bread, and …?", "How does cheese ripen?"),
+        ("Who lit it in Ulm?", LAMPS, "Fresnel: Who lit it in Ulm?"),
+        ("What has to be prepared?", "How do I bake rye bread, and …?", "What has to be prepared?"),
         ("What is sold?", "and why?", "What is sold?"),
     ],
 )
 def test_a_part_without_a_name_gets_the_subject(part: str, message: str, expected: str) -> None:
-    """A part that names something stays as it is; without names in the message, so does one with a noun."""
+    """A part that names something and refers to nothing else stays as it is; a message without names has no subject."""
     assert add_subject(part, message) == expected
 
 
