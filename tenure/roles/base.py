@@ -34,7 +34,7 @@ class RoleInput(BaseModel):
 
 
 class RoleOutput(BaseModel):
-    """Base of the outputs of roles; field docstrings are the descriptions that the model reads."""
+    """Base of the outputs of roles and of their parts; field docstrings are the descriptions that the model reads."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True, extra="forbid")
 

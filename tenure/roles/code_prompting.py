@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.contracts.result.programs import Attempt, AttemptFailure, SourceFile
-from tenure.roles.base import RoleInput, neutralise, wrap_in_tag
+from tenure.roles.base import RoleInput, RoleOutput, neutralise, wrap_in_tag
 from tenure.roles.prompting import render_list, render_preferences
 
 MAX_FILE_CHARACTERS = 24_000
@@ -19,10 +19,8 @@ DATA_RULE = (
 """Rule of every coding prompt."""
 
 
-class WrittenFile(BaseModel):
+class WrittenFile(RoleOutput):
     """A file of an answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     path: str = Field(min_length=1, max_length=120)
     """Its name, relative to the program's folder: letters, digits, `_`, `-`, `.` and `/`."""

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from tenure.algorithms.text.questions import shorten
 from tenure.roles.base import RoleOutput
 from tenure.roles.entries import Entry, join_lines, list_texts, split_entries
@@ -27,10 +25,8 @@ _ENTRY = re.compile(
 )
 
 
-class PlannedTopic(BaseModel):
+class PlannedTopic(RoleOutput):
     """A topic."""
-
-    model_config = ConfigDict(frozen=True)
 
     heading: str
     """Its heading."""

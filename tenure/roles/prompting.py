@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
@@ -53,10 +53,8 @@ NOT_STATED = "–"
 """Text of a cell about which the passages say nothing."""
 
 
-class WrittenSentence(BaseModel):
+class WrittenSentence(RoleOutput):
     """One sentence, one cell of a table, or code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     text: str = Field(min_length=1, max_length=2000)
     """The sentence without citation marks; a few words in a cell."""
@@ -68,10 +66,8 @@ class WrittenSentence(BaseModel):
     """Search for what a gap calls unknown; only in text forms of a report."""
 
 
-class WrittenRow(BaseModel):
+class WrittenRow(RoleOutput):
     """A row of a table, or a term with its definition."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     label: str = Field(min_length=1, max_length=200)
     """Name of the row, or the term."""
@@ -79,10 +75,8 @@ class WrittenRow(BaseModel):
     """One cell for each column, in order; the definition of a term."""
 
 
-class WrittenBlock(BaseModel):
+class WrittenBlock(RoleOutput):
     """A paragraph, a list, a table, definitions or code."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     kind: ClaimBlockKind
     """`paragraph` for running prose, `bullets` and `numbered` for one sentence an item, `table` and `definitions` with

@@ -3,8 +3,6 @@
 import re
 from typing import Final, get_args
 
-from pydantic import BaseModel, ConfigDict
-
 from tenure.contracts.evidence.reasoning import (
     MAX_REASONING_QUERIES,
     MAX_REASONING_STEPS,
@@ -38,10 +36,8 @@ _SCORE = re.compile(r"\A[^\w\n]{0,4}(\d{1,3}(?:\.\d{1,4})?)[ \t]?(%?)")
 _KINDS: Final = frozenset(get_args(StepKind))
 
 
-class WrittenStep(BaseModel):
+class WrittenStep(RoleOutput):
     """A step."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     """Number that the model gives it; 0 for the conclusion."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.contracts.result.result import EvaluatedPart
 from tenure.roles.base import RoleOutput
@@ -46,10 +46,8 @@ _QUOTED = re.compile(r"[“”\"«]([^“”\"«»\n]{3,600})[“”\"»]")
 _ANSWERED = re.compile(r"\A[ *`:]{0,4}(yes|partly|no)\b[ *`:–—-]{0,6}")
 
 
-class SentenceVerdict(BaseModel):
+class SentenceVerdict(RoleOutput):
     """Verdict on a sentence that its passages do not support."""
-
-    model_config = ConfigDict(frozen=True)
 
     sentence: int
     """Number of the sentence."""
@@ -59,10 +57,8 @@ class SentenceVerdict(BaseModel):
     """Confidence in the verdict."""
 
 
-class PartVerdict(BaseModel):
+class PartVerdict(RoleOutput):
     """Verdict on a section."""
-
-    model_config = ConfigDict(frozen=True)
 
     heading: str
     """Its heading; empty for the whole report."""
@@ -72,10 +68,8 @@ class PartVerdict(BaseModel):
     """Reason."""
 
 
-class NumberedSentence(BaseModel):
+class NumberedSentence(RoleOutput):
     """A sentence for a place in the text."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     """Number of the sentence that it replaces or follows; 0 for the start."""
@@ -83,10 +77,8 @@ class NumberedSentence(BaseModel):
     """The sentence."""
 
 
-class NumberedBlocks(BaseModel):
+class NumberedBlocks(RoleOutput):
     """Blocks for a place in the text."""
-
-    model_config = ConfigDict(frozen=True)
 
     number: int
     """Number of a sentence of the block before them; 0 for the start."""
@@ -94,10 +86,8 @@ class NumberedBlocks(BaseModel):
     """The blocks."""
 
 
-class ConflictingPassages(BaseModel):
+class ConflictingPassages(RoleOutput):
     """Two passages that cannot both be true."""
-
-    model_config = ConfigDict(frozen=True)
 
     passages: tuple[int, int]
     """Their numbers."""

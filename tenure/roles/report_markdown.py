@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.algorithms.text.printable import remove_control_characters
@@ -67,10 +67,8 @@ MAX_TABLE_ROWS, MAX_TABLE_COLUMNS = 20, 10
 """Limits of a table; longer ones are divided."""
 
 
-class WrittenPart(BaseModel):
+class WrittenPart(RoleOutput):
     """Part of a report as its writer wrote it."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: ReportPartKind
     """Kind of the part."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim
 from tenure.algorithms.claims.entailment import SupportVerdict, judge_claim
@@ -80,10 +80,8 @@ class ClaimCheckerInput(RoleInput):
     """
 
 
-class ClaimVerdict(BaseModel):
+class ClaimVerdict(RoleOutput):
     """Verdict on a claim."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     claim: int
     """Number of the sentence, from 1."""
@@ -93,10 +91,8 @@ class ClaimVerdict(BaseModel):
     """Confidence in the verdict."""
 
 
-class ClaimCorrection(BaseModel):
+class ClaimCorrection(RoleOutput):
     """A sentence that replaces an unsupported one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     claim: int
     """Number of the sentence it replaces, from 1."""

@@ -6,7 +6,7 @@ origin and date whether the dispute is resolved.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_nearest, cite_sentence
 from tenure.algorithms.claims.disputes import find_agreeing_sentence
@@ -48,10 +48,8 @@ class DisputeJudgeInput(RoleInput):
     """The second statement."""
 
 
-class JudgedAgreement(BaseModel):
+class JudgedAgreement(RoleOutput):
     """Agreement of a passage with one of the statements."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
     """Number of the passage, from 1."""

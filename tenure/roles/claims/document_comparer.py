@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.passage import Passage
@@ -52,10 +52,8 @@ class DocumentComparerInput(RoleInput):
     """Number of passages of the first document; the other passages are of the second."""
 
 
-class PointOfComparison(BaseModel):
+class PointOfComparison(RoleOutput):
     """A point."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     relation: ComparisonRelation
     """Relation of the two documents in this point."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.text.details import find_unsupported_details
@@ -55,10 +55,8 @@ class FactExtractorInput(RoleInput):
     """Kind of the facts."""
 
 
-class ExtractedFact(BaseModel):
+class ExtractedFact(RoleOutput):
     """A fact."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
     """Number of the passage that contains it."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.calculator.calculator import evaluate
 from tenure.algorithms.calculator.quantities import CalculationError
@@ -50,10 +50,8 @@ class CalculationWriterInput(RoleInput):
     """The steps that have searched for the figures."""
 
 
-class WrittenOperand(BaseModel):
+class WrittenOperand(RoleOutput):
     """A figure."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     label: str = Field(max_length=120)
     """Its subject."""

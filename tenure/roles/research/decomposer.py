@@ -2,7 +2,7 @@
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from tenure.algorithms.research.dependencies import find_cycle
 from tenure.algorithms.retrieval.decomposition import (
@@ -43,10 +43,8 @@ SubQuestionText = Annotated[
 ]
 
 
-class SubQuestionDependency(BaseModel):
+class SubQuestionDependency(RoleOutput):
     """A sub-question that waits for the answers of others."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     question: int = Field(ge=2)
     """Number of the sub-question that waits, from 1; the first one never waits."""

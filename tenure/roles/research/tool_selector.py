@@ -2,7 +2,7 @@
 
 import json
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import McpResource, McpTool
@@ -36,10 +36,8 @@ class ToolSelectorInput(RoleInput):
     """Resources of the servers."""
 
 
-class SelectedCall(BaseModel):
+class SelectedCall(RoleOutput):
     """A call of a tool."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     tool: int = Field(ge=1)
     """Number of the tool."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.sentences import stem_words
@@ -39,10 +39,8 @@ MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS = 160, 1000
 """Maximum lengths of a heading and of a question."""
 
 
-class NamedTopic(BaseModel):
+class NamedTopic(RoleOutput):
     """A topic."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     group: int
     """Number of the group, from 1."""

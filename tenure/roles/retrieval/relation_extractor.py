@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.retrieval.relations import extract_cooccurrences
 from tenure.algorithms.text.passage import Passage
@@ -50,10 +50,8 @@ class RelationExtractorInput(RoleInput):
     """Maximum number of relations of a passage."""
 
 
-class ExtractedEntity(BaseModel):
+class ExtractedEntity(RoleOutput):
     """An entity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     name: str = Field(min_length=1, max_length=200)
     """The entity in the words of the passage."""
@@ -61,10 +59,8 @@ class ExtractedEntity(BaseModel):
     """Kind of the entity; `name` if it has a name and none of the other kinds fits."""
 
 
-class ExtractedRelation(BaseModel):
+class ExtractedRelation(RoleOutput):
     """A relation between two entities."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     subject: str = Field(min_length=1, max_length=200)
     """An entity of the passage."""
@@ -76,10 +72,8 @@ class ExtractedRelation(BaseModel):
     """The sentence that states the relation, verbatim."""
 
 
-class ExtractedPassage(BaseModel):
+class ExtractedPassage(RoleOutput):
     """Entities and relations of a passage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
     """Number of the passage, from 1."""

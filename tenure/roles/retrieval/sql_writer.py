@@ -2,7 +2,7 @@
 
 import re
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.tables import ColumnInfo, FailedQuery, TableInfo
@@ -46,10 +46,8 @@ class SqlWriterInput(RoleInput):
     """Queries that failed."""
 
 
-class WrittenQuery(BaseModel):
+class WrittenQuery(RoleOutput):
     """A query."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     sql: str = Field(min_length=1, max_length=8000)
     """One SELECT."""

@@ -1,6 +1,6 @@
 """Judge which side of a position each passage supports, and quote the sentence nearest to the position."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from tenure.algorithms.claims.citations import cite_nearest
 from tenure.contracts.evidence.retrieval import PassageSide, PassageSides, PassageStance
@@ -38,10 +38,8 @@ class StanceJudgeInput(RoleInput):
     """The position."""
 
 
-class JudgedPassage(BaseModel):
+class JudgedPassage(RoleOutput):
     """Side of a passage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     passage: int
     """Number of the passage, from 1."""

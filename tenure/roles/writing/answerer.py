@@ -1,7 +1,5 @@
 """Answer a follow-up question from passages, within a conversation (command `ask`)."""
 
-from pydantic import BaseModel, ConfigDict
-
 from tenure.algorithms.text.generations import describe_generations
 from tenure.algorithms.writing.brief import BriefPart, build_brief
 from tenure.algorithms.writing.paragraphs import PARAGRAPH_WORDS
@@ -37,10 +35,8 @@ MAX_BLOCKS = 3
 """Maximum number of the short answer and the excerpts in a fallback's answer."""
 
 
-class ConversationExchange(BaseModel):
+class ConversationExchange(RoleInput):
     """A question of the conversation and its answer."""
-
-    model_config = ConfigDict(frozen=True)
 
     question: str
     """The question as the user asked it."""
