@@ -13,7 +13,7 @@ from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEff
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Evaluation
 from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, SectionPhase, StepProgress, TaskMode
+from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, StepProgress, TaskMode
 
 WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
 """Status of a workflow on the Temporal server."""
@@ -200,8 +200,6 @@ class TracedReview(Contract):
     """Action requested by the reviewer."""
     critique: str
     """Problem or missing content."""
-    query: str = ""
-    """Follow-up query."""
 
 
 class TracedSection(Contract):
@@ -211,8 +209,6 @@ class TracedSection(Contract):
     """Heading."""
     generation: int
     """Number of the revision, from 1."""
-    status: SectionPhase | Literal["in_progress"] = "in_progress"
-    """Result of the section."""
     critiques: tuple[str, ...] = ()
     """Requested improvements."""
     reviews: tuple[TracedReview, ...] = ()
@@ -221,8 +217,6 @@ class TracedSection(Contract):
     """Number of sentences."""
     sources: int = 0
     """Number of cited sources."""
-    note: str = ""
-    """Reason for a missing text, or for the end of its improvement."""
 
 
 class TracedReflection(Contract):

@@ -230,15 +230,11 @@ def _generation(number: int, sections: Iterable[TracedSection]) -> str:
 
 
 def _section(section: TracedSection) -> Iterator[str]:
-    figures = ""
-    if section.claims:
-        figures = f", {_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}"
-    note = f": {escape(section.note)}" if section.note else ""
-    yield f"- “{escape(section.topic)}” {section.status.replace('_', ' ')}{figures}{note}"
+    figures = f"{_counted(section.claims, 'sentence')}, {_counted(section.sources, 'source')}"
+    yield f"- “{escape(section.topic)}”: {figures}"
     yield from (f"  - asked for: {escape(critique)}" for critique in section.critiques)
     for review in section.reviews:
-        query = f" (searched for “{escape(review.query)}”)" if review.query else ""
-        yield f"  - review {review.action}{': ' + escape(review.critique) if review.critique else ''}{query}"
+        yield f"  - review {review.action}{': ' + escape(review.critique) if review.critique else ''}"
 
 
 def _reflection(reflection: TracedReflection) -> str:

@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise, takewhile
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tenure.algorithms.coding import programs
 from tenure.algorithms.research.planning import STEP_KINDS
 from tenure.algorithms.research.research_state import describe_positions
 from tenure.algorithms.writing.manuscript import describe_search
-from tenure.contracts.base import Contract
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.knowledge.memory import RememberRequest
 from tenure.contracts.research.learning import Experience
@@ -52,63 +51,24 @@ from tenure.contracts.research.trace import (
 )
 from tenure.contracts.result.programs import Attempt, CodingRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, StepProgress, TaskMode
+from tenure.contracts.run.run import Feedback, FeedbackRecord, RunRequest, StepProgress
 from tenure.contracts.sandbox import SandboxOutcome
 from tenure.report.trace.calls import list_calls, split_search_batches
+from tenure.roles.coding.analyst import AnalystInput, AnalystOutput
+from tenure.roles.plan_entries import PlannerOutput
+from tenure.roles.research.planner import PlannerInput
+from tenure.roles.research.router import RouterOutput
+from tenure.roles.research.topic_namer import TopicNamerOutput
+from tenure.roles.writing.report_reviewer import ReportReviewerInput
 
-C = TypeVar("C", bound=Contract)
+M = TypeVar("M", bound=BaseModel)
 
 COMMANDS = ("outline", "budget", "approve", "answer", "pause", "resume", "finish", "cancel")
 """Steering commands other than feedback."""
 
 
-class _Heading(Contract):
-    heading: str = ""
-
-
-class _PlannerAsked(Contract):
-    cycle: int = 0
-    outline: tuple[_Heading, ...] = ()
-    gain: float | None = None
-    not_executed: tuple[str, ...] = ()
-    feedback: tuple[str, ...] = ()
-
-
-class _Planned(Contract):
-    situation: str = ""
-    complication: str = ""
-    missing: tuple[str, ...] = ()
-    critique: str = ""
-    plan: tuple[PlannedAction, ...] = ()
-
-
-class _Named(Contract):
-    topics: tuple[_Heading, ...] = ()
-
-
-class _Routed(Contract):
-    mode: TaskMode = "UNDEFINED"
-    complexity: Complexity | None = None
-
-
-class _Failed(Contract):
-    problem: str = ""
-
-
-class _AnalystAsked(Contract):
-    computation: str = ""
-    failed_programs: tuple[_Failed, ...] = ()
-
-
-class _Programmed(Contract):
-    shows: str = ""
-    inputs: tuple[str, ...] = ()
-    code: str = ""
-
-
-class _VersionAsked(Contract):
-    requests: tuple[str, ...] = ()
+_NO_PROGRAM = AnalystOutput(shows="", inputs=(), code="")
+"""Program of an analyst that has not answered."""
 
 
 def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
@@ -125,7 +85,8 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
     result = Result.model_validate(run.result) if run.result else None
     gathered = SpiralResult.model_validate(spiral.result) if spiral and spiral.result else SpiralResult(topics=())
     asked = SpiralRequest.model_validate(spiral.input) if spiral else None
-    routed = _output(_find_last_call(run.recorded_events, "router"), _Routed)
+    router = _find_last_call(run.recorded_events, "router")
+    routed = _read_output(router, RouterOutput) if router else None
     return Trace(
         id=run.workflow,
         question=RunRequest.model_validate(run.input).question,
@@ -133,8 +94,8 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
         ended_at=run.ended_at,
         status=result.status if result else run.status,
         failure=run.failure,
-        mode=result.mode if result else routed.mode,
-        complexity=routed.complexity,
+        mode=result.mode if result else routed.mode if routed else "UNDEFINED",
+        complexity=routed.complexity if routed else None,
         effort=asked.effort if asked else None,
         programs=tuple(_programs(run.recorded_events)),
         outline=tuple(topic.heading for topic in asked.outline) if asked else (),
@@ -158,14 +119,19 @@ def build_trace(histories: Sequence[RecordedHistory]) -> Trace:
     )
 
 
-def _input(event: RecordedEvent, contract: type[C]) -> C:
+def _read_input(event: RecordedEvent, contract: type[M]) -> M:
     """Return the input of a role."""
     return contract.model_validate(event.input["input"])
 
 
-def _output(event: RecordedEvent | None, contract: type[C]) -> C:
-    """Return the output of a role, or its default if it has not answered."""
-    return contract.model_validate(event.result["output"] if event and event.result else {})
+def _read_output(event: RecordedEvent, contract: type[M]) -> M:
+    """Return the output of a role that has answered."""
+    return contract.model_validate(event.result["output"])
+
+
+def _read_plan(event: RecordedEvent) -> PlannerOutput:
+    """Return the plan of a planner; an empty one if it has not answered."""
+    return _read_output(event, PlannerOutput) if event.result else PlannerOutput()
 
 
 def _calls(recorded_events: Sequence[RecordedEvent], name: str) -> list[RecordedEvent]:
@@ -196,9 +162,11 @@ def _programs(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedProgra
     """Yield the programs for computations from tables; the reason of a failure is in the next request."""
     starts = [n for n, h in enumerate(recorded_events) if h.kind == "call" and h.name == "analyst"]
     parts = [recorded_events[start:end] for start, end in pairwise([*starts, len(recorded_events)])]
-    asked = [_input(part[0], _AnalystAsked) for part in parts]
+    asked = [_read_input(part[0], AnalystInput) for part in parts]
     for part, then, after in zip(parts, asked, [*asked[1:], None], strict=False):
-        written = _output(part[0], _Programmed)
+        written = (
+            _read_output(part[0], AnalystOutput) if part[0].result else AnalystOutput(shows="", inputs=(), code="")
+        )
         ran = _find_last_call(part, "run_program")
         outcome = SandboxOutcome.model_validate(ran.result) if ran else None
         reported = after.failed_programs[-1].problem if after and after.failed_programs else ""
@@ -253,7 +221,7 @@ def _cycles(recorded_events: Sequence[RecordedEvent], gains: Sequence[float]) ->
     """
     starts = [n for n, h in enumerate(recorded_events) if h.kind == "call" and h.name == "planner"]
     parts = [recorded_events[start:end] for start, end in pairwise([*starts, len(recorded_events)])]
-    asked = [_input(part[0], _PlannerAsked) for part in parts]
+    asked = [_read_input(part[0], PlannerInput) for part in parts]
     later = [*asked[1:], None]
     for number, group in groupby(range(len(parts)), key=lambda n: asked[n].cycle):
         members = list(group)
@@ -271,7 +239,7 @@ def _cycles(recorded_events: Sequence[RecordedEvent], gains: Sequence[float]) ->
 
 def _ends_research(part: Sequence[RecordedEvent]) -> bool:
     """Return whether a plan has ended the research without another search."""
-    finishes = any(action.action == "FINISH" for action in _output(part[0], _Planned).plan)
+    finishes = any(action.action == "FINISH" for action in _read_plan(part[0]).plan)
     return finishes and _find_last_call(part, "analyze_candidates") is None
 
 
@@ -279,7 +247,7 @@ def _read_decision(part: Sequence[RecordedEvent]) -> TracedDecision | None:
     """Return the judgement with which a plan begins; None if there is none."""
     if not part or not part[0].result:
         return None
-    said = _output(part[0], _Planned)
+    said = _read_plan(part[0])
     return TracedDecision(
         continues=all(action.action != "FINISH" for action in said.plan),
         reasoning=said.critique,
@@ -297,15 +265,14 @@ def _cycle(
     gain: float | None,
     decision: TracedDecision | None,
 ) -> TracedCycle:
+    namer = _find_last_call(recorded_events, "topic_namer")
     return TracedCycle(
         number=number,
         plans=tuple(plans),
         accepted=judged.accepted if judged else (),
         coverage=_coverage(recorded_events),
         gain=gain,
-        latent_topics=tuple(
-            topic.heading for topic in _output(_find_last_call(recorded_events, "topic_namer"), _Named).topics
-        ),
+        latent_topics=tuple(topic.heading for topic in _read_output(namer, TopicNamerOutput).topics) if namer else (),
         decision=decision,
         failures=tuple(f"{h.name}: {h.failure}" for h in recorded_events if h.kind == "call" and h.failure),
     )
@@ -332,11 +299,11 @@ def _updates(recorded_events: Sequence[RecordedEvent]) -> Iterator[ProgressUpdat
 
 
 def _plan(
-    part: Sequence[RecordedEvent], asked: _PlannerAsked, then: _PlannerAsked | None, judged: AnalysisReply | None
+    part: Sequence[RecordedEvent], asked: PlannerInput, then: PlannerInput | None, judged: AnalysisReply | None
 ) -> TracedPlan:
     """Return the planner's output and its outcome; `then` is the input of the next planner call."""
     planner = part[0]
-    said = _output(planner, _Planned)
+    said = _read_plan(planner)
     before = [topic.heading for topic in asked.outline]
     after = _outline_after(part, then)
     tasks = _list_tasks(part, judged)
@@ -368,7 +335,7 @@ def _list_unplanned_queries(actions: Sequence[PlannedAction], tasks: Sequence[Tr
     return tuple(query for query in wanted if not any(query.startswith(known) for known in made))
 
 
-def _outline_after(part: Sequence[RecordedEvent], then: _PlannerAsked | None) -> list[str] | None:
+def _outline_after(part: Sequence[RecordedEvent], then: PlannerInput | None) -> list[str] | None:
     """Return the outline with which the research continued, or None if it has not continued yet."""
     analyses = _calls(part, "analyze_candidates")
     if analyses:
@@ -447,15 +414,14 @@ def _query(query: str, found: int, judged: AnalysisReply | None) -> TracedQuery:
 def _sections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedSection]:
     """Yield the sections of every version of the report: the written ones, and then those after each review."""
     for generation, call in enumerate(_list_versions(recorded_events), 1):
-        request, is_review = _input(call, _VersionAsked), call.name == "report_reviewer"
-        review = _output(call, ReportReview) if is_review else None
-        text = review.text if review else _output(call, ReportText)
+        review = _read_output(call, ReportReview) if call.name == "report_reviewer" else None
+        text = review.text if review else _read_output(call, ReportText)
+        requests = _read_input(call, ReportReviewerInput).requests if review else ()
         for heading, draft in text.sections.items():
             yield TracedSection(
                 topic=heading,
                 generation=generation,
-                status="done",
-                critiques=request.requests,
+                critiques=requests,
                 reviews=tuple(_read_verdicts(review, heading)) if review else (),
                 claims=len(draft.claims),
                 sources=len({citation.source for claim in draft.claims for citation in claim.citations}),
@@ -502,7 +468,7 @@ def _attempts(coding: RecordedHistory) -> tuple[Attempt, ...]:
 def _reflections(recorded_events: Sequence[RecordedEvent]) -> Iterator[TracedReflection]:
     """Yield the searches, the considerations and the verdict of each review."""
     for generation, call in enumerate(_calls(recorded_events, "report_reviewer"), 1):
-        review = _output(call, ReportReview) if call.result else None
+        review = _read_output(call, ReportReview) if call.result else None
         if review is None:
             continue
         searches = (Critique(critique=describe_search(query), query=query) for query in review.queries)

@@ -95,10 +95,8 @@ TRACE = Trace(
     outline=("Causes",),
     cycles=(CYCLE,),
     sections=(
-        TracedSection(
-            topic="Causes", generation=1, reviews=(TracedReview(action="SEARCH", critique="Thin.", query="w"),)
-        ),
-        TracedSection(topic="Causes", generation=2, status="no_evidence", note="Nothing."),
+        TracedSection(topic="Causes", generation=1, reviews=(TracedReview(action="SEARCH", critique="Thin."),)),
+        TracedSection(topic="Causes", generation=2, claims=2, sources=1),
     ),
     reflections=(
         TracedReflection(
@@ -174,8 +172,8 @@ def test_generations_alternate_with_their_criticism() -> None:
     ]
 
     assert places == sorted(places)
-    assert "- “Causes” in progress\n  - review SEARCH: Thin. (searched for “w”)" in TEXT
-    assert "- “Causes” no evidence: Nothing." in TEXT
+    assert "- “Causes”: 0 sentences, 0 sources\n  - review SEARCH: Thin." in TEXT
+    assert "- “Causes”: 2 sentences, 1 source" in TEXT
     assert "- “Causes”: Thin.\n- Gap." in TEXT
 
 
