@@ -56,7 +56,7 @@ ANALYZING_MODULES: Final = {
     "retrieval.query_type": f"{_QUESTION}, of which 2,000 are read",
     "retrieval.reranking": "none: numbers of a ranking",
     "retrieval.positions": f"{_QUESTION}, of which 2,000 are read; query of 1,000",
-    "text.coreference": "sub-question: 1,000 characters",
+    "text.grammar.coreference": "sub-question: 1,000 characters",
     "text.grammar.subjects": _QUESTION,
     "text.known_urls": f"{_QUESTION}; assumption of a model: 200 characters",
     "text.questions": f"{_QUESTION}; other texts are shortened only",

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from itertools import product
 from typing import Final, NamedTuple
 
-from tenure.algorithms.text.coreference import find_reference, is_follow_up
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, split_clauses
+from tenure.algorithms.text.grammar.coreference import find_reference, is_follow_up
 from tenure.algorithms.text.grammar.masking import mask_text
 from tenure.algorithms.text.grammar.subjects import add_subject, find_subject
 from tenure.algorithms.text.grammar.vocabulary import PREPOSITIONS

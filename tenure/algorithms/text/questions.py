@@ -6,8 +6,8 @@ These functions need no model; roles use them as a fallback.
 import re
 from functools import lru_cache
 
-from tenure.algorithms.text.coreference import find_reference
 from tenure.algorithms.text.grammar.clauses import has_several_clauses, is_direct_question, split_clauses, strip_request
+from tenure.algorithms.text.grammar.coreference import find_reference
 from tenure.algorithms.text.grammar.vocabulary import ADJECTIVES, PREPOSITIONS
 from tenure.algorithms.text.sentences import split_words
 

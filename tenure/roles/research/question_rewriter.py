@@ -4,13 +4,13 @@ from itertools import zip_longest
 
 from pydantic import Field
 
-from tenure.algorithms.text.coreference import (
+from tenure.algorithms.text.details import find_missing_numbers
+from tenure.algorithms.text.grammar.coreference import (
     extract_answer_name,
     find_plural_antecedent,
     find_reference,
     resolve_reference,
 )
-from tenure.algorithms.text.details import find_missing_numbers
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.writing.conversation import continue_calculation
 from tenure.contracts.messages import Message

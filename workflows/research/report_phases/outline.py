@@ -11,7 +11,7 @@ from workflows.runtime.input_requests import request_input
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import needs_decomposition
-    from tenure.algorithms.text.coreference import find_reference
+    from tenure.algorithms.text.grammar.coreference import find_reference
     from tenure.algorithms.text.grammar.subjects import add_subject, list_clauses
     from tenure.algorithms.writing import manuscript
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest

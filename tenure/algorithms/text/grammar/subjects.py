@@ -7,8 +7,8 @@ be configured, and what does PostgreSQL not protect?”. A part without a name w
 import re
 from typing import Final
 
-from tenure.algorithms.text.coreference import find_reference
 from tenure.algorithms.text.entities import extract_entity_spellings
+from tenure.algorithms.text.grammar.coreference import find_reference
 from tenure.algorithms.text.grammar.masking import mask_text
 from tenure.algorithms.text.grammar.vocabulary import WH_WORDS
 from tenure.algorithms.text.sentences import stem_words

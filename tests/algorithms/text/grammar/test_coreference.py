@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tenure.algorithms.text.coreference import (
+from tenure.algorithms.text.grammar.coreference import (
     extract_answer_name,
     extract_name_phrases,
     find_plural_antecedent,
