@@ -6,11 +6,12 @@ searched for on its own.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from tenure.algorithms.text.entities import extract_entity_spellings, normalize_name
 from tenure.algorithms.text.grammar.masking import mask_text
-from tenure.algorithms.text.sentences import STOP_WORDS, split_sentences, stem_words
+from tenure.algorithms.text.sentences import split_sentences, stem_words
 
 MIN_COVERAGE: Final = 0.6
 """Minimum share of the question's content words in a sentence that may contain the answer."""
@@ -62,10 +63,6 @@ _BEFORE_NOUN_PHRASE = re.compile(
 _OWNER = re.compile(
     r"(?<=\s)(?!I\b)[^\W\d_a-z]\w*|(?i:\b(?:the|an?|each|every|my|our|your)\s+[a-z]|\b(?:it|they|he|she)\b)"
 )
-_LINKS = "of|the|de|da|del|di|du|van|von|der|den|bin|al|la|le"
-_WORD = r"(?:(?:[A-Z]\.)+|[A-Z][\w’'&-]*)"
-_INNER_WORD = re.compile(r"(?<=[a-z,;])\s+(?P<word>(?P<first>[A-Z]\w*+)[\w’'&-]*+)")
-_NAME = re.compile(rf"\b{_WORD}(?:\s+(?:(?:{_LINKS})\s+){{0,2}}(?:{_WORD}|\d+\b))*")
 _ASKS_WHO = re.compile(r"^(?:by\s+|to\s+|for\s+|with\s+)?(?:who|whom|whose)\b", re.IGNORECASE)
 
 
@@ -142,44 +139,25 @@ def extract_answer_name(question: str, texts: Iterable[str]) -> str:
     by relevance; the first of equal candidates wins.
     """
     question_stems = set(stem_words(question))
-    all_texts = list(texts)
-    inner_words = {word for text in all_texts for word in _find_inner_words(text)}
-    candidates = [candidate for text in all_texts for candidate in _find_candidates(question_stems, text, inner_words)]
+    sentences = [sentence.text for text in texts for sentence in split_sentences(text)]
+    names: dict[str, str] = {}
+    for sentence in sentences:
+        names |= extract_entity_spellings(sentence)
+    candidates = [candidate for one in sentences for candidate in _find_candidates(question_stems, one, names)]
     if _ASKS_WHO.match(question):
         candidates = [candidate for candidate in candidates if " " in candidate.name or candidate.coverage == 1]
     best = max(candidates, key=lambda candidate: candidate.coverage, default=AnswerCandidate(0.0, ""))
     return best.name if best.coverage >= MIN_COVERAGE else ""
 
 
-def extract_name_phrases(text: str) -> tuple[str, ...]:
-    """Extract the runs of capitalised words of a sentence, without leading stop words."""
-    found = (_strip_opening(match.group()) for match in _NAME.finditer(text))
-    return tuple(name for name in found if name)
-
-
 def _is_plural(noun: str) -> bool:
     return noun.endswith("s") and not noun.endswith("ss")
 
 
-def _find_candidates(question_stems: set[str], text: str, inner_words: Collection[str]) -> Iterable[AnswerCandidate]:
-    for sentence in split_sentences(text):
-        coverage = len(question_stems.intersection(stem_words(sentence.text))) / max(len(question_stems), 1)
-        for name in extract_name_phrases(sentence.text):
-            # A single word may be capitalised only because it begins a sentence.
-            is_name = " " in name or name in inner_words or not sentence.text.startswith(name)
-            if is_name and not question_stems.intersection(stem_words(name)):
-                yield AnswerCandidate(coverage, name)
-
-
-def _find_inner_words(text: str) -> Iterator[str]:
-    """Yield the capitalised words inside sentences, and the first parts of compounds."""
-    for match in _INNER_WORD.finditer(text):
-        yield match["first"]
-        yield _strip_opening(match["word"])
-
-
-def _strip_opening(name: str) -> str:
-    words = name.rstrip("'’-&").split()
-    while words and (words[0].lower() in STOP_WORDS or words[0].isdigit()):
-        words.pop(0)
-    return re.sub(r"['’]s$", "", " ".join(words))
+def _find_candidates(stems: set[str], sentence: str, names: Mapping[str, str]) -> Iterable[AnswerCandidate]:
+    """Yield the names of a sentence that a question with these stems does not have."""
+    coverage = len(stems.intersection(stem_words(sentence))) / max(len(stems), 1)
+    words = f" {normalize_name(sentence)} "
+    for key, name in names.items():
+        if f" {key} " in words and not stems.intersection(stem_words(name)):
+            yield AnswerCandidate(coverage, name)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from tenure.algorithms.text.grammar.coreference import (
     extract_answer_name,
-    extract_name_phrases,
     find_plural_antecedent,
     find_reference,
     is_follow_up,
@@ -88,20 +87,6 @@ def test_follow_up_questions_are_detected(question: str, earlier: str, expected:
 def test_reference_is_replaced_by_the_name(question: str, expected: str) -> None:
     """The first reference becomes the name; a question without a reference is unchanged."""
     assert resolve_reference(question, "Frank Herbert") == expected
-
-
-@pytest.mark.parametrize(
-    ("sentence", "expected"),
-    [
-        ("In 1965 Frank Herbert wrote the novel Dune.", ("Frank Herbert", "Dune")),
-        ("It was J. R. R. Tolkien's idea. University of Oxford", ("J. R. R. Tolkien", "University of Oxford")),
-        ("the bread is old", ()),
-        ("The Who", ()),
-    ],
-)
-def test_name_phrases_are_capitalised_runs(sentence: str, expected: tuple[str, ...]) -> None:
-    """Names keep initials and inner function words, and lose leading stop words."""
-    assert extract_name_phrases(sentence) == expected
 
 
 @pytest.mark.parametrize(
