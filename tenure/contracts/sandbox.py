@@ -196,16 +196,16 @@ class TestResult(Contract):
 
 
 class Artifact(Contract):
-    """A file copied out of the sandbox."""
+    """A file created by a program and stored."""
 
     name: str
     """Relative path in the working folder, with unprintable characters escaped."""
-    bytes: int
+    bytes: int = Field(ge=0)
     """Size in bytes."""
     sha256: str
     """SHA-256 hash of the content."""
     path: str
-    """Path chosen by the supervisor under which it is stored."""
+    """Path on the worker's machine, or location in the object store."""
 
 
 class Isolation(Contract):

@@ -8,7 +8,7 @@ from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
-from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile, StoredArtifact
+from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile
 from tenure.contracts.result.result import (
     CritiqueRecord,
     EvaluatedPart,
@@ -21,6 +21,7 @@ from tenure.contracts.result.result import (
     ResultPosition,
 )
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, RoleUsage, Usage
+from tenure.contracts.sandbox import Artifact
 from tenure.report.assemble import assemble_result
 
 
@@ -134,7 +135,7 @@ def full(**changes: object) -> Result:
         short_answer=PULLS.model_copy(update={"text": "The Moon"}),
         abstract=paragraph(PULLS, *claims),
         synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
-        artifacts=(StoredArtifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
+        artifacts=(Artifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
     )
     result = assemble_result(draft, SOURCES)
     rises, neap = (result.sections[n].claims[0].citations[0] for n in (0, 1))
@@ -229,7 +230,7 @@ def hostile(words: str) -> Result:
         ),
         synthesis=SynthesisDraft(situation=paragraph(cited), complication=paragraph(cited)),
         coverage_by_cycle={words: (0.1, 0.2)},
-        artifacts=(StoredArtifact(name=words, bytes=1, sha256="ab" * 32, path=words),),
+        artifacts=(Artifact(name=words, bytes=1, sha256="ab" * 32, path=words),),
         further_considerations=(words,),
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),
         decisions=(words,),

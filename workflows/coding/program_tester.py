@@ -70,7 +70,7 @@ class ProgramTester:
                 "stdout": programs.truncate_middle(outcome.stdout),
                 "stderr": programs.truncate_middle(outcome.stderr),
                 "seconds": round(outcome.seconds, 3),
-                "artifacts": programs.build_stored_artifacts(outcome),
+                "artifacts": outcome.artifacts,
             }
         )
 
@@ -97,7 +97,7 @@ class ProgramTester:
                 "stdout": programs.truncate_middle(outcome.stdout),
                 "stderr": programs.truncate_middle(outcome.stderr),
                 "seconds": round(attempt.seconds + outcome.seconds, 3),
-                "artifacts": programs.build_stored_artifacts(outcome) or attempt.artifacts,
+                "artifacts": outcome.artifacts or attempt.artifacts,
             }
         )
 

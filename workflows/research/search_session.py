@@ -18,7 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.evidence.react import ReactStep
     from tenure.contracts.evidence.retrieval import QueryPurpose, RetrievalResult, RetrievalStopReason, RetrievedPassage
     from tenure.contracts.research.spiral import SubagentRequest
-    from tenure.contracts.result.programs import StoredArtifact
+    from tenure.contracts.sandbox import Artifact
     from tenure.roles.research import query_refiner
     from tenure.roles.research.query_refiner import QueryRefinerInput
 
@@ -63,7 +63,7 @@ class SearchSession:
         self.steps: list[ReactStep] = []
         self.answer = ""
         self.positions: tuple[PositionEvidence, ...] = ()
-        self.artifacts: tuple[StoredArtifact, ...] = ()
+        self.artifacts: tuple[Artifact, ...] = ()
         self.tools = ToolContext(clients, task, stopped)
         self._rankings: list[Mapping[ChunkId, int]] = []
 

@@ -26,9 +26,9 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.tables import FailedQuery, QueryRequest, TableInfo, TablesRequest
-    from tenure.contracts.result.programs import ProgramRequest, StoredArtifact
+    from tenure.contracts.result.programs import ProgramRequest
     from tenure.contracts.run.run import RunRequest
-    from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome
+    from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome
     from tenure.roles.coding import analyst
     from tenure.roles.coding.analyst import AnalystInput, AnalystOutput
     from tenure.roles.retrieval import sql_writer
@@ -54,7 +54,7 @@ class Computation:
 
     passages: tuple[PassageRef, ...] = ()
     """Passages of its output."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files that it wrote."""
     notes: tuple[str, ...] = ()
     """Notes for readers: why nothing was computed."""
@@ -214,7 +214,7 @@ class TableQuestions:
 
     async def _store(self, written: AnalystOutput, outcome: SandboxOutcome) -> Computation:
         """Store the output of a program as a source, and its files."""
-        artifacts = programs.build_stored_artifacts(outcome)
+        artifacts = outcome.artifacts
         request = ComputationRequest(
             question=self._request.question,
             title=written.shows.strip() or self.open_computation,

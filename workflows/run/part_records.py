@@ -9,8 +9,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.research.progress import ProgressUpdate
-    from tenure.contracts.result.programs import Attempt, StoredArtifact
+    from tenure.contracts.result.programs import Attempt
     from tenure.contracts.run.run import TopicProgress, WorkflowUsage
+    from tenure.contracts.sandbox import Artifact
 
 MAX_DISPLAYED_TASKS = 6
 """ReAct tasks whose steps the query `state` returns."""
@@ -22,7 +23,7 @@ class PartRecords:
     def __init__(self) -> None:
         """Start without any report."""
         self.usages: dict[str, WorkflowUsage] = {}
-        self.artifacts: tuple[StoredArtifact, ...] = ()
+        self.artifacts: tuple[Artifact, ...] = ()
         self.tasks: tuple[ReactTaskRecord, ...] = ()
         self._attempts: dict[int, Attempt] = {}
 

@@ -24,8 +24,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ReportDraft, SectionDraft
     from tenure.contracts.research.spiral import PlanStep, SubagentRequest
     from tenure.contracts.research.tools import CiteRequest, Observation
-    from tenure.contracts.result.programs import StoredArtifact
     from tenure.contracts.run.run import RunLimits
+    from tenure.contracts.sandbox import Artifact
     from tenure.roles.research import tool_selector
     from tenure.roles.research.tool_selector import ToolSelectorInput, ToolSelectorOutput
     from workflows.research.search_session import SearchSession
@@ -52,7 +52,7 @@ class ToolEvidence:
     """Passages of documents that tools have read."""
     notes: tuple[str, ...] = ()
     """Notes for readers: verdicts on claims, and calls that failed."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files that programs of tools have written."""
     tasks: tuple[ReactTaskRecord, ...] = ()
     """The calls as one task, for people who follow the run; empty if there were none."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from tenure.algorithms.coding.mutation import normalize_source
 from tenure.algorithms.text.questions import format_heading
-from tenure.contracts.result.programs import Attempt, AttemptFailure, SourceFile, StoredArtifact, parse_cases
+from tenure.contracts.result.programs import Attempt, AttemptFailure, SourceFile, parse_cases
 from tenure.contracts.run.run import RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome, TestResult
 
@@ -216,11 +216,6 @@ def truncate_middle(text: str, max_length: int = MAX_OUTPUT_LENGTH) -> str:
         return text
     half = max_length // 2
     return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
-
-
-def build_stored_artifacts(outcome: SandboxOutcome) -> tuple[StoredArtifact, ...]:
-    """Return the files that a program produced."""
-    return tuple(StoredArtifact(name=a.name, bytes=a.bytes, sha256=a.sha256, path=a.path) for a in outcome.artifacts)
 
 
 def select_best_attempt(attempts: Iterable[Attempt]) -> Attempt | None:

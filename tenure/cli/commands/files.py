@@ -19,8 +19,8 @@ from tenure.cli.session.connection import AGENT_WORKFLOW
 from tenure.cli.session.run_records import open_run
 from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note, print_table
-from tenure.contracts.result.programs import StoredArtifact
 from tenure.contracts.result.result import Result
+from tenure.contracts.sandbox import Artifact
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.installation import PROGRAM
 from tenure.settings import Settings
@@ -51,7 +51,7 @@ def list_files(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtifact, ...]:
+async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[Artifact, ...]:
     """Return the files that the programs of a finished run created.
 
     Raises:
@@ -65,7 +65,7 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[StoredArtif
     return (await record.read_result(Result)).artifacts
 
 
-def save_files(artifacts: Sequence[StoredArtifact], folder: Path, settings: Settings) -> list[Path]:
+def save_files(artifacts: Sequence[Artifact], folder: Path, settings: Settings) -> list[Path]:
     """Save files into a folder, each with its hash checked; return their paths.
 
     Raises:
@@ -92,7 +92,7 @@ def save_files(artifacts: Sequence[StoredArtifact], folder: Path, settings: Sett
     return saved
 
 
-def _save_file(artifact: StoredArtifact, target: Path, store: FileStore | None) -> None:
+def _save_file(artifact: Artifact, target: Path, store: FileStore | None) -> None:
     """Save one file under a new name.
 
     Raises:
@@ -122,7 +122,7 @@ def _save_file(artifact: StoredArtifact, target: Path, store: FileStore | None) 
             shutil.copyfileobj(source, file)
 
 
-def choose_names(artifacts: Sequence[StoredArtifact]) -> Iterator[Path]:
+def choose_names(artifacts: Sequence[Artifact]) -> Iterator[Path]:
     """Yield a unique relative path for each file; the program chose their names, so no part of one is trusted."""
     taken: set[str] = set()
     for number, artifact in enumerate(artifacts, 1):
@@ -136,7 +136,7 @@ def choose_names(artifacts: Sequence[StoredArtifact]) -> Iterator[Path]:
         yield Path(name)
 
 
-def _build_table(artifacts: Sequence[StoredArtifact], locations: Sequence[str]) -> Table:
+def _build_table(artifacts: Sequence[Artifact], locations: Sequence[str]) -> Table:
     """Return files as a table."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     table.add_column("name", overflow="fold")

@@ -2,9 +2,10 @@
 
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.react import ReactTaskRecord
-from tenure.contracts.result.programs import Attempt, StoredArtifact
+from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import RunPhase, StepProgress, TopicProgress, WorkflowUsage
+from tenure.contracts.sandbox import Artifact
 
 
 class ProgressUpdate(Contract):
@@ -28,7 +29,7 @@ class ProgressUpdate(Contract):
     """A tested program, or the same again with its lesson."""
     task: ReactTaskRecord | None = None
     """A finished task that used the ReAct loop."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files created by programs of a finished task."""
     usage: WorkflowUsage | None = None
     """Total usage of the child, without that of its own children."""

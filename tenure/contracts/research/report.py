@@ -13,7 +13,7 @@ from tenure.contracts.evidence.react import ReactTaskRecord
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.research.learning import Experience, StrategyOutcome
 from tenure.contracts.research.progress import ProgressUpdate
-from tenure.contracts.result.programs import Attempt, CodeDraft, StoredArtifact
+from tenure.contracts.result.programs import Attempt, CodeDraft
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.limit_fields import Complexity
@@ -28,6 +28,7 @@ from tenure.contracts.run.run import (
     TaskMode,
     Usage,
 )
+from tenure.contracts.sandbox import Artifact
 
 
 class SubQuestion(Contract):
@@ -244,7 +245,7 @@ class ReportDraft(Contract):
     """Run log."""
     code: CodeDraft | None = None
     """Program, if one was requested."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files that a program created for the report."""
     numbered_sources: tuple[SourceId, ...] = ()
     """Sources already numbered in an earlier document, in order."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
 from tenure.contracts.evidence.passages import Citation, Claim, PassageRef
-from tenure.contracts.result.programs import StoredArtifact
+from tenure.contracts.sandbox import Artifact
 
 FactKind = Literal["any", "figures", "dates", "names", "definitions"]
 """Type of a fact: any; with a quantity; with a date; naming a person or thing; or a definition."""
@@ -62,7 +62,7 @@ class Observation(Contract):
     """Reliability of the text, from 0 to 1."""
     problem: str = ""
     """Reason that there is no result, with advice on what to do; empty on success."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files created by a program."""
 
 

@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.run.run import ControlState, Feedback, RunLimits
-from tenure.contracts.sandbox import CallCase, InputFile, Program, ProofLevel, SandboxLimits, TestRun
+from tenure.contracts.sandbox import Artifact, CallCase, InputFile, Program, ProofLevel, SandboxLimits, TestRun
 
 TestAuthor = Literal["person", "test_writer", "coder", "none"]
 """Author of the tests that a program passed; `coder` if tests were requested; `none` if there are none."""
@@ -62,19 +62,6 @@ class Lesson(Contract):
     """Recommended change."""
 
 
-class StoredArtifact(Contract):
-    """A file created by a program and stored."""
-
-    name: str
-    """Path in the program's folder."""
-    bytes: int = Field(ge=0)
-    """Size in bytes."""
-    sha256: str
-    """SHA-256 hash of the content."""
-    path: str
-    """Path on the worker's machine."""
-
-
 class Attempt(Contract):
     """A program with its test results."""
 
@@ -108,7 +95,7 @@ class Attempt(Contract):
     """Standard error, shortened."""
     seconds: float = 0.0
     """Time in the sandbox."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files it created."""
     reflection: Lesson | None = None
     """Lesson learned from it."""
@@ -250,5 +237,5 @@ class CodeDraft(Contract):
     """All attempts in order."""
     delivered: int | None = None
     """Number of the delivered attempt; None if there is none."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files created by the program."""

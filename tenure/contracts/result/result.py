@@ -17,11 +17,10 @@ from tenure.contracts.result.programs import (
     Lesson,
     ProgramVerification,
     SourceFile,
-    StoredArtifact,
 )
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
-from tenure.contracts.sandbox import ProofLevel
+from tenure.contracts.sandbox import Artifact, ProofLevel
 
 BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code", "excerpt"]
 """Form of a claim that does not continue the paragraph before it: the first sentence of a paragraph, an item of a
@@ -384,7 +383,7 @@ class Result(Contract):
     """Test results of the program; null for a report."""
     attempts: tuple[ResultAttempt, ...] = ()
     """All attempts in order."""
-    artifacts: tuple[StoredArtifact, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     """Files created by a program, with their stored paths."""
     usage: Usage
     """Usage of the run."""

@@ -166,9 +166,7 @@ def test_artifacts_are_listed() -> None:
     """Artifacts are listed."""
     found = outcome("passed", artifacts=(Artifact(name="p.png", bytes=3, sha256="ab", path="/kept/0"),))
 
-    assert [(a.name, a.bytes, a.sha256, a.path) for a in programs.build_stored_artifacts(found)] == [
-        ("p.png", 3, "ab", "/kept/0")
-    ]
+    assert [(a.name, a.bytes, a.sha256, a.path) for a in found.artifacts] == [("p.png", 3, "ab", "/kept/0")]
 
 
 def test_best_attempt() -> None:

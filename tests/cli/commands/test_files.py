@@ -8,16 +8,16 @@ import pytest
 
 from tenure.cli.commands.files import choose_names, save_files
 from tenure.cli.errors import CommandError, Unreachable, UsageError
-from tenure.contracts.result.programs import StoredArtifact
+from tenure.contracts.sandbox import Artifact
 from tenure.settings import Settings
 
 SETTINGS = Settings(_env_file=None)
 SHARED = "s3://bucket/files/_shared/" + "0" * 64
 
 
-def make_artifact(name: str, path: str = "", content: bytes = b"plot") -> StoredArtifact:
+def make_artifact(name: str, path: str = "", content: bytes = b"plot") -> Artifact:
     """Return a file of a program."""
-    return StoredArtifact(name=name, bytes=len(content), sha256=hashlib.sha256(content).hexdigest(), path=path)
+    return Artifact(name=name, bytes=len(content), sha256=hashlib.sha256(content).hexdigest(), path=path)
 
 
 HOSTILE = (

@@ -11,9 +11,9 @@ from tenure.contracts.result.programs import (
     Lesson,
     ProgramVerification,
     SourceFile,
-    StoredArtifact,
 )
 from tenure.contracts.result.result import Result, ResultStatus
+from tenure.contracts.sandbox import Artifact
 from tenure.report.assemble import assemble_result
 from tenure.report.render.markdown import render_markdown
 from tenure.report.render.program import as_text, format_code_block, render_code_diff
@@ -54,7 +54,7 @@ def result(status: ResultStatus = "done", **changed: object) -> Result:
         verification=ProgramVerification(test_author="person", passed=1, total=1),
         attempts=TRIED,
         delivered=2,
-        artifacts=(StoredArtifact(name="plot.png", bytes=2048, sha256="ab", path="/kept/plot.png"),),
+        artifacts=(Artifact(name="plot.png", bytes=2048, sha256="ab", path="/kept/plot.png"),),
     ).model_copy(update=changed)
     draft = ReportDraft(id=RunId("code-1"), mode="CODE", question="Write f", title="f", code=code, status=status)
     return assemble_result(draft, {})
