@@ -238,10 +238,8 @@ def neutralise(text: str) -> str:
     return _MARKERS.sub("[markup removed]", visible)
 
 
-def mark_passages(passages: Sequence[Passage], first: int = 1, *, among: Sequence[Passage] = ()) -> str:
+def mark_passages(passages: Sequence[Passage], first: int = 1) -> str:
     """Render passages as numbered, delimited evidence, from `first`.
-
-    A prompt that renders its passages in several groups names all of them in `among`.
 
     Parts of a document that follow each other are shown together: a passage that continues another one comes directly
     after it, whatever its number, without the text that both contain. A passage carries the date of its document, its
@@ -249,7 +247,7 @@ def mark_passages(passages: Sequence[Passage], first: int = 1, *, among: Sequenc
     models carries a warning, and such a title or heading is left out.
     """
     new = list(enumerate(passages, first))
-    ambiguous = _list_ambiguous_titles(among or passages)
+    ambiguous = _list_ambiguous_titles(passages)
     return "\n".join(
         f'<passage n="{n}" source="{_render_title(passage.title)}"{_render_place(passage, ambiguous)}'
         f"{_render_date(passage)}{_render_continuation(before)}{_render_warning(passage)}>"

@@ -346,7 +346,6 @@ class CodingWorkflow(ControllableWorkflow):
             if best
             else ProgramVerification(test_author=self._test_author()),
             attempts=attempts,
-            delivered=best.n if best else None,
             artifacts=best.artifacts if best else (),
         )
         return ReportDraft(

@@ -5,7 +5,7 @@ single edits, then pairs of the best ones. Tests in the sandbox decide whether a
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -57,17 +57,14 @@ def rank_edits(source: str, suspicion: Mapping[int, float]) -> list[SourceEdit]:
     return sorted(generate_edits(source), key=lambda edit: -_estimate_promise(edit, suspicion))
 
 
-def generate_candidates(
-    source: str, suspicion: Mapping[int, float], tried: Collection[str] = ()
-) -> Iterator[ProgramCandidate]:
-    """Yield distinct candidates with one edit, then with two, without programs that were tried.
+def generate_candidates(source: str, suspicion: Mapping[int, float]) -> Iterator[ProgramCandidate]:
+    """Yield distinct candidates with one edit, then with two.
 
     Args:
         source: failing program.
         suspicion: suspicion by line.
-        tried: normal forms of programs that are known to fail.
     """
-    known = {normalize_source(source), *tried}
+    known = {normalize_source(source)}
     found = rank_edits(source, suspicion)
     for group in (*((edit,) for edit in found), *_pair_edits(found[:MAX_PAIRED_EDITS], suspicion)):
         changed = apply_edits(source, group)

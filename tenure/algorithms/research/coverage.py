@@ -14,17 +14,15 @@ REPEATED_SOURCE_WEIGHT = 0.5
 """Factor for further passages of a source that has already counted."""
 
 
-def compute_coverage(
-    passages: Iterable[PassageRef], max_passages: int = MAX_COUNTED_PASSAGES, weight: float = PASSAGE_WEIGHT
-) -> float:
+def compute_coverage(passages: Iterable[PassageRef]) -> float:
     """Return the coverage of a topic, c_j = 1 − Π(1 − w·r_i) over its m best passages, in [0, 1).
 
     r_i is the relevance of a passage. The second and later passages of a source count half, so that a single document
     cannot cover a topic alone.
     """
     open_share = 1.0
-    for share, _ in _rank_contributions(passages)[:max_passages]:
-        open_share *= 1.0 - weight * share
+    for share, _ in _rank_contributions(passages)[:MAX_COUNTED_PASSAGES]:
+        open_share *= 1.0 - PASSAGE_WEIGHT * share
     return 1.0 - open_share
 
 

@@ -181,6 +181,10 @@ def _suggest_strategy(query: str) -> RetrievalStrategy:
     return "iterative" if kind in ("analytical", "evaluative") else "multi_hop"
 
 
-def has_converged(previous: Sequence[str], current: Sequence[str], min_overlap: float = 0.95) -> bool:
-    """Return whether two consecutive searches share at least `min_overlap` of their five best results."""
-    return bool(previous) and len(set(previous[:5]) & set(current[:5])) >= min_overlap * len(set(previous[:5]))
+MIN_OVERLAP: Final = 0.95
+"""Minimum share of the five best results that consecutive searches have in common when they have converged."""
+
+
+def has_converged(previous: Sequence[str], current: Sequence[str]) -> bool:
+    """Return whether two consecutive searches share at least `MIN_OVERLAP` of their five best results."""
+    return bool(previous) and len(set(previous[:5]) & set(current[:5])) >= MIN_OVERLAP * len(set(previous[:5]))

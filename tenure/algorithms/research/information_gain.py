@@ -12,8 +12,6 @@ LOW_GAIN_THRESHOLD = 0.08
 """ε: gains below this value are low. A cycle that covers nothing more, and whose passages are half as novel as those of
 the first cycle, has a lower gain.
 """
-MIN_CYCLES = 2
-"""Minimum number of cycles before low gains end the research."""
 TREND_TOLERANCE = 0.15
 """Relative change between two gains up to which the trend is steady."""
 
@@ -44,11 +42,6 @@ def classify_trend(gains: Sequence[float]) -> GainTrend:
     return "Stalling" if last < previous * (1 - TREND_TOLERANCE) else "Steady"
 
 
-def has_diminishing_returns(
-    gains: Sequence[float],
-    threshold: float = LOW_GAIN_THRESHOLD,
-    window: int = GAIN_WINDOW,
-    min_cycles: int = MIN_CYCLES,
-) -> bool:
-    """Return whether the last `window` gains are all below `threshold`, after at least `min_cycles` cycles."""
-    return len(gains) >= max(min_cycles, window) and all(gain < threshold for gain in gains[-window:])
+def has_diminishing_returns(gains: Sequence[float]) -> bool:
+    """Return whether the last `GAIN_WINDOW` gains are all low."""
+    return len(gains) >= GAIN_WINDOW and all(gain < LOW_GAIN_THRESHOLD for gain in gains[-GAIN_WINDOW:])

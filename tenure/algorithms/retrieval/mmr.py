@@ -16,7 +16,6 @@ def select_by_mmr(
     vectors: Vectors,
     k: int,
     trade_off: float = 0.7,
-    min_score: float = float("-inf"),
     max_similarity: float = 0.92,
 ) -> list[int]:
     """Return the indexes of at most `k` items, in the order of selection.
@@ -26,12 +25,11 @@ def select_by_mmr(
         vectors: unit vectors of the items, shape (n, d).
         k: maximum number of items.
         trade_off: weight of relevance against similarity to the selected items, 0 to 1.
-        min_score: items with a lower score are never selected.
         max_similarity: items at least this similar (cosine) to a selected item are never selected.
     """
     relevance = np.asarray(scores, dtype=np.float32)
     similarity = np.zeros(len(relevance), dtype=np.float32)
-    available = relevance >= min_score
+    available = np.ones(len(relevance), dtype=bool)
     selected: list[int] = []
     while len(selected) < k and available.any():
         marginal = np.where(available, trade_off * relevance - (1 - trade_off) * similarity, -np.inf)

@@ -1,6 +1,6 @@
 """Compute personalised PageRank by power iteration (Page et al., 1998).
 
-p = (1 - damping) * restart + damping * (p followed along the links; dead ends return to restart)
+p = (1 - d) * restart + d * (p followed along the links; dead ends return to restart), with the damping d
 """
 
 from collections.abc import Mapping
@@ -9,34 +9,29 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-DEFAULT_DAMPING = 0.5
+DAMPING = 0.5
 """Probability to follow a link instead of restarting; a quarter of the walk gets two links away from the start."""
 _ITERATIONS = 30
 
 N = TypeVar("N")
 
 
-def compute_personalised_pagerank(
-    links: Mapping[N, Mapping[N, float]], restart: Mapping[N, float], damping: float = DEFAULT_DAMPING
-) -> dict[N, float]:
+def compute_personalised_pagerank(links: Mapping[N, Mapping[N, float]], restart: Mapping[N, float]) -> dict[N, float]:
     """Return the PageRank of each node; the values sum to 1.
 
     Args:
         links: weighted links per node; only the proportions within a node matter.
         restart: restart weights of nodes; only the proportions matter.
-        damping: probability to follow a link, from 0 to below 1; a node without links always restarts.
 
     Raises:
-        ValueError: no restart weight is positive, a weight is negative, or the damping is out of range.
+        ValueError: no restart weight is positive, or a weight is negative.
     """
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping must be in [0, 1), got {damping}")
     nodes = list(dict.fromkeys([*restart, *links, *(target for targets in links.values() for target in targets)]))
     position = {node: index for index, node in enumerate(nodes)}
     start = np.array([restart.get(node, 0.0) for node in nodes])
     if not start.size or start.min() < 0 or start.sum() <= 0:
         raise ValueError("restart weights must not be negative, and one must be positive")
-    shares = _iterate_walk(_Edges.from_links(links, position), start / start.sum(), damping)
+    shares = _iterate_walk(_Edges.from_links(links, position), start / start.sum())
     return dict(zip(nodes, shares.tolist(), strict=True))
 
 
@@ -63,10 +58,10 @@ class _Edges:
         )
 
 
-def _iterate_walk(edges: _Edges, start: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+def _iterate_walk(edges: _Edges, start: NDArray[np.float64]) -> NDArray[np.float64]:
     shares = start
     for _ in range(_ITERATIONS):
         followed = np.bincount(edges.targets, edges.weights * shares[edges.sources], len(start))
         from_dead_ends = shares[edges.dead_ends].sum()
-        shares = (1 - damping) * start + damping * (followed + from_dead_ends * start)
+        shares = (1 - DAMPING) * start + DAMPING * (followed + from_dead_ends * start)
     return shares

@@ -58,8 +58,6 @@ class QueryClassification(NamedTuple):
     """Type with most hits; `factual` without any hit."""
     hits: int
     """Number of matching patterns of that type."""
-    secondary: tuple[QueryType, ...]
-    """Other types with a hit."""
 
     @property
     def confidence(self) -> float:
@@ -78,9 +76,7 @@ def classify_query(question: str) -> QueryClassification:
     counts = {kind: sum(bool(re.search(p, text, re.IGNORECASE)) for p in ps) for kind, ps in _PATTERNS.items()}
     primary = max(reversed(_PATTERNS), key=lambda kind: counts[kind])
     hits = counts[primary]
-    if not hits:
-        return QueryClassification("factual", 0, ())
-    return QueryClassification(primary, hits, tuple(kind for kind, n in counts.items() if n and kind != primary))
+    return QueryClassification(primary if hits else "factual", hits)
 
 
 def choose_query_type(question: str, model_type: QueryType) -> QueryType:

@@ -9,21 +9,19 @@ DEFAULT_RANK_CONSTANT = 60
 K = TypeVar("K")
 
 
-def fuse_rankings(rankings: Sequence[Mapping[K, int]], weights: Sequence[float] | None = None) -> dict[K, float]:
-    """Return the fused score Σ weight / (60 + rank) of every ranked item.
+def fuse_rankings(rankings: Sequence[Mapping[K, int]]) -> dict[K, float]:
+    """Return the fused score Σ 1 / (60 + rank) of every ranked item.
 
     Args:
         rankings: per ranking, the rank of each item, from 1.
-        weights: one weight per ranking; None for equal weights.
 
     Raises:
-        ValueError: the numbers of rankings and weights differ, or a rank is below 1.
+        ValueError: a rank is below 1.
     """
-    weights = weights if weights is not None else [1.0] * len(rankings)
     scores: dict[K, float] = {}
-    for ranking, weight in zip(rankings, weights, strict=True):
+    for ranking in rankings:
         for item, rank in ranking.items():
             if rank < 1:
                 raise ValueError(f"ranks count from 1, got {rank}")
-            scores[item] = scores.get(item, 0.0) + weight / (DEFAULT_RANK_CONSTANT + rank)
+            scores[item] = scores.get(item, 0.0) + 1 / (DEFAULT_RANK_CONSTANT + rank)
     return scores

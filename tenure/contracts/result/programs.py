@@ -235,7 +235,5 @@ class CodeDraft(Contract):
     """Test results."""
     attempts: tuple[Attempt, ...] = ()
     """All attempts in order."""
-    delivered: int | None = None
-    """Number of the delivered attempt; None if there is none."""
     artifacts: tuple[Artifact, ...] = ()
     """Files created by the program."""

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tenure.algorithms.research.information_gain import (
     GAIN_WINDOW,
     LOW_GAIN_THRESHOLD,
-    MIN_CYCLES,
     NOVELTY_WEIGHT,
     classify_trend,
     compute_information_gain,
@@ -81,11 +80,5 @@ def test_trend_compares_the_last_two_gains(gains: tuple[float, ...], expected: s
 )
 def test_consecutive_low_gains_are_diminishing_returns(gains: tuple[float, ...], expected: bool) -> None:
     """Each of the last W gains must be below ε."""
-    assert (GAIN_WINDOW, MIN_CYCLES) == (2, 2)
+    assert GAIN_WINDOW == 2
     assert has_diminishing_returns(gains) is expected
-
-
-def test_low_gains_do_not_count_before_the_minimum_of_cycles() -> None:
-    """Low gains do not count before the minimum of cycles."""
-    assert not has_diminishing_returns((0.0, 0.0), min_cycles=3)
-    assert has_diminishing_returns((0.0, 0.0, 0.0), min_cycles=3)

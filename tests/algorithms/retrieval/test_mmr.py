@@ -39,16 +39,6 @@ def test_selection_is_distinct_and_bounded(items: list[tuple[float, list[int]]],
     assert not chosen or near.max() < 0.92
 
 
-@given(ITEMS, st.floats(-1, 1))
-@settings(deadline=None)
-def test_items_below_the_minimum_score_are_not_selected(items: list[tuple[float, list[int]]], floor: float) -> None:
-    """An item below the minimum score is not selected, even if k is not reached."""
-    scores = np.array([score for score, _ in items], dtype=np.float32)
-    vectors = unit(*[[float(x) for x in row] for _, row in items])
-
-    assert all(scores[index] >= floor for index in select_by_mmr(scores, vectors, len(items), min_score=floor))
-
-
 def test_dissimilar_item_precedes_similar_better_item() -> None:
     """After the best item, a dissimilar item is preferred to a better but similar item."""
     vectors = unit([1, 0], [0.9, 0.5], [0, 1])

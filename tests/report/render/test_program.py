@@ -53,7 +53,6 @@ def result(status: ResultStatus = "done", **changed: object) -> Result:
         tests=(TEST,),
         verification=ProgramVerification(test_author="person", passed=1, total=1),
         attempts=TRIED,
-        delivered=2,
         artifacts=(Artifact(name="plot.png", bytes=2048, sha256="ab", path="/kept/plot.png"),),
     ).model_copy(update=changed)
     draft = ReportDraft(id=RunId("code-1"), mode="CODE", question="Write f", title="f", code=code, status=status)
@@ -151,9 +150,7 @@ def test_whose_tests_they_are_is_said(by: str, said: str) -> None:
 
 def test_without_a_program_the_report_says_so() -> None:
     """Without a program nothing is shown but an explanation of the fallbacks."""
-    text = render_markdown(
-        result("no_evidence", files=(), attempts=(), artifacts=(), tests=(), specification="", delivered=None)
-    )
+    text = render_markdown(result("no_evidence", files=(), attempts=(), artifacts=(), tests=(), specification=""))
 
     assert "**There is no program.**" in text
     assert "## The program" not in text and "## Test result" not in text
