@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
+from tenure.algorithms.claims.verification import replace_claims
 from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.algorithms.writing.brief import NOT_CERTAIN, NOT_FOUND
-from tenure.contracts.evidence.passages import Block, Claim, Draft
+from tenure.contracts.evidence.passages import Claim, Draft
 
 _MIN_SIMILARITY = 0.9
 """Minimum share of common content words, and of their common order, of restatements."""
@@ -47,10 +48,8 @@ def remove_restatements(drafts: Sequence[Draft], subjects: Sequence[str] = ()) -
     statements = _Statements(itertools.chain(*found))
     for statement in itertools.chain(*found):
         statements.add(statement)
-    return tuple(
-        _replace_claims(draft, [statement.merge_citations() if statement.is_kept else None for statement in ones])
-        for draft, ones in zip(drafts, found, strict=True)
-    )
+    merged = (statement.merge_citations() if statement.is_kept else None for statement in itertools.chain(*found))
+    return replace_claims(drafts, dict(enumerate(merged)))
 
 
 @dataclass
@@ -142,13 +141,3 @@ class _Statements:
     def _list_rare_stems(self, statement: _Statement) -> list[str]:
         content = sorted(statement.content, key=lambda stem: (self._counts[stem], stem))
         return content[: len(content) - math.ceil(_MIN_SIMILARITY * len(content)) + 1]
-
-
-def _replace_claims(draft: Draft, claims: Sequence[Claim | None]) -> Draft:
-    """Return a draft with its claims replaced in order; None removes a claim."""
-    places = iter(claims)
-    blocks: list[Block] = []
-    for block in draft.blocks:
-        if kept := tuple(claim for claim in itertools.islice(places, len(block.claims)) if claim is not None):
-            blocks.append(block.model_copy(update={"claims": kept}))
-    return draft.model_copy(update={"blocks": tuple(blocks)})
