@@ -40,9 +40,9 @@ def remove_control_characters(text: str) -> str:
     return _UNSAFE.sub(lambda found: found["ordinary"] or "", text)
 
 
-def format_json(document: Any, *, indent: int | None = 2) -> str:
+def format_json(document: Any) -> str:
     """Return a document as JSON in which these characters are JSON escapes, so that nothing is lost."""
-    return escape_json(json.dumps(document, indent=indent, ensure_ascii=False))
+    return escape_json(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def escape_json(text: str) -> str:

@@ -8,7 +8,6 @@ _DEFINING_VERB = (
     r"stands?\s+for|is\s+short\s+for|consists?\s+of|describes?)\b"
 )
 _BETWEEN = r"(?:\s*\([^)]{0,80}\))?(?:,[^,]{1,60},)?\s+"
-_DEFINITION = re.compile(rf"^(?:\W*\w[\w'’-]*\s+){{0,6}}?\W*\w[\w'’-]*{_BETWEEN}(?:{_DEFINING_VERB})", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)
@@ -18,10 +17,8 @@ def compile_term_pattern(term: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
 
 
-def is_definition(sentence: str, term: str = "") -> bool:
-    """Return whether a sentence is a definition; with a term, whether it defines that term."""
-    if not term:
-        return bool(_DEFINITION.match(sentence))
+def is_definition(sentence: str, term: str) -> bool:
+    """Return whether a sentence defines a term."""
     words = r"\s+".join(re.escape(word) for word in term.split())
     pattern = rf"^(?:\W*(?:an?|the)\s+)?[\"“'‘]?{words}[\"”'’]?{_BETWEEN}(?:{_DEFINING_VERB})"
     return bool(re.match(pattern, sentence, re.IGNORECASE) or _is_naming(sentence, words))

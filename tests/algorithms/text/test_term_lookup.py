@@ -30,8 +30,6 @@ def test_term_matches_whole_words(term: str, text: str, found: bool) -> None:
         ("Dough that wild yeast has fermented is called sourdough.", "sourdough", True),
         ("Bakers keep sourdough in a jar.", "sourdough", False),
         ("Sourdough is old.", "sourdough", False),
-        ("A sourdough is a dough that wild yeast has fermented.", "", True),
-        ("Bakers keep sourdough in a jar.", "", False),
     ],
 )
 def test_definitions_are_recognised(sentence: str, term: str, expected: bool) -> None:
