@@ -6,7 +6,7 @@ Every list that accumulates over cycles is bounded here, so that the state stays
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import accumulate
 from typing import TypeVar
 
 from tenure.algorithms.research.coverage import compute_coverage, select_covering_passages
@@ -18,6 +18,7 @@ from tenure.algorithms.research.information_gain import (
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, MAX_HEADING_LENGTH, ValidatedPlan, is_same_query
 from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE, is_computed, is_linked
+from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.disputes import PositionEvidence
@@ -316,14 +317,9 @@ def _alternate_queries(
     for finding in findings:
         found.setdefault(finding.query, []).append(finding.passage)
     new = [sorted(passages, key=lambda p: (-p.score, p.chunk)) for passages in found.values()]
-    turns = _take_turns([*new, *(waiting[n::earlier] for n in range(earlier))])
+    turns = interleave_rankings([*new, *(waiting[n::earlier] for n in range(earlier))])
     best = {passage.chunk: passage for passage in _deduplicate(turns)}
     return tuple(best[chunk] for chunk in dict.fromkeys(passage.chunk for passage in turns))[:limit]
-
-
-def _take_turns(lists: Sequence[Sequence[E]]) -> list[E]:
-    """Return the first entry of each list, then the second of each, and so on."""
-    return [entry for entries in zip_longest(*lists) for entry in entries if entry is not None]
 
 
 def _deduplicate(passages: Iterable[PassageRef]) -> list[PassageRef]:

@@ -1,6 +1,7 @@
-"""Fuse rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009)."""
+"""Fuse rankings by reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009), or by turns."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TypeVar
 
 DEFAULT_RANK_CONSTANT = 60
@@ -25,3 +26,8 @@ def fuse_rankings(rankings: Sequence[Mapping[K, int]]) -> dict[K, float]:
                 raise ValueError(f"ranks count from 1, got {rank}")
             scores[item] = scores.get(item, 0.0) + 1 / (DEFAULT_RANK_CONSTANT + rank)
     return scores
+
+
+def interleave_rankings(rankings: Sequence[Sequence[K | None]]) -> list[K]:
+    """Return the first entry of each ranking, then the second of each, and so on; None entries are left out."""
+    return [entry for entries in zip_longest(*rankings) for entry in entries if entry is not None]

@@ -13,7 +13,7 @@ from tenure.algorithms.research.coverage import compute_coverage
 from tenure.algorithms.research.open_parts import select_open_parts
 from tenure.algorithms.research.outline_edits import OutlineChange
 from tenure.algorithms.research.research_state import build_topic_progress
-from tenure.algorithms.retrieval.rrf import fuse_rankings
+from tenure.algorithms.retrieval.rrf import fuse_rankings, interleave_rankings
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.text.sentences import stem_words
 from tenure.algorithms.writing.repetition import remove_restatements
@@ -212,13 +212,7 @@ def add_new_passages(known: Sequence[PassageRef], more: Iterable[PassageRef]) ->
 
 def interleave_passages(found: Sequence[Sequence[PassageRef]]) -> tuple[PassageRef, ...]:
     """Interleave ranked lists of passages, each passage once."""
-    longest = max((len(refs) for refs in found), default=0)
-    merged: dict[str, PassageRef] = {}
-    for rank in range(longest):
-        for refs in found:
-            if rank < len(refs):
-                merged.setdefault(refs[rank].chunk, refs[rank])
-    return tuple(merged.values())
+    return add_new_passages((), interleave_rankings(found))
 
 
 def order_across_sources(found: Sequence[Sequence[PassageRef]], per_source: int) -> tuple[PassageRef, ...]:

@@ -6,10 +6,10 @@ and their best lines decide.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, Final
 
 from tenure.algorithms.retrieval.exact_matches import list_identifiers, match_texts
+from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.dossier import Dossier, PartPassages
@@ -53,7 +53,7 @@ def find_gap_passages(
     worded = sorted(found, key=lambda chunk: (-found[chunk].score, chunk))
     # The best of either ranking comes first: fused ranks put what both find in the middle before what one finds first,
     # as “mirrors can now be promoted” by its words among passages on mirrors in general.
-    ranked = [chunk for pair in zip_longest(worded, near) for chunk in pair if chunk in rows]
+    ranked = [chunk for chunk in interleave_rankings((worded, near)) if chunk in rows]
     known = {str(ref.chunk) for ref in dossier.passages}
     chosen: list[str] = []
     room = part.gap.max_passages

@@ -1,11 +1,11 @@
 """Criticise the state of the research by its passages, decide whether it continues, and plan the next cycle."""
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from typing import NamedTuple
 
 from tenure.algorithms.research.planning import MAX_RESULT_TASKS, is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
+from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.algorithms.text.grammar.subjects import find_subject
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
@@ -257,7 +257,7 @@ def _propose_queries(
     named = [[_ProposedQuery(query, topic.heading) for query in topic.queries] for topic in input.outline]
     if any(named):
         # In turn, so that a limit leaves out the last searches of all topics and not all of the last topics.
-        yield from (query for queries in zip_longest(*named) for query in queries if query)
+        yield from interleave_rankings(named)
         return
     nearest = _find_nearest_topic(input.question, weak or input.outline)
     for bridge in find_bridge_entities(input.question, evidence.passages, asked)[: input.max_searches]:

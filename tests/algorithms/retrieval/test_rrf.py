@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.algorithms.retrieval.rrf import fuse_rankings
+from tenure.algorithms.retrieval.rrf import fuse_rankings, interleave_rankings
 
 
 def test_scores_are_sums_of_reciprocal_ranks() -> None:
@@ -21,3 +21,8 @@ def test_rank_zero_is_rejected() -> None:
     """Ranks start at 1."""
     with pytest.raises(ValueError, match="from 1"):
         fuse_rankings([{"a": 0}])
+
+
+def test_rankings_take_turns() -> None:
+    """The first entries come before the second ones; a shorter ranking ends earlier."""
+    assert interleave_rankings(["adf", "b", "", "ce"]) == list("abcdef")

@@ -1,11 +1,11 @@
 """Search GitHub: repositories and issues."""
 
 import asyncio
-from itertools import chain, zip_longest
 from typing import Final
 
 from pydantic import BaseModel
 
+from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.api_provider import ApiProvider
 from tenure.sources.search.provider import SearchResult, build_result, format_first_day, truncate_query
@@ -53,7 +53,7 @@ class GitHub(ApiProvider):
             build_result(item.html_url, item.full_name, item.description, item.pushed_at) for item in repositories
         ]
         threads = [build_result(item.html_url, item.title, item.body, item.created_at) for item in issues]
-        return [result for result in chain(*zip_longest(projects, threads)) if result is not None]
+        return interleave_rankings((projects, threads))
 
     async def _fetch_items(self, path: str, request: WebSearchRequest, qualifiers: str) -> list[_Item]:
         params: dict[str, str | int] = {
