@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
+import httpcore
 import httpx
 
 from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url, parse_url, resolve_url
@@ -30,15 +31,13 @@ from tenure.sources.fetch.transfer import (
     parse_media_type,
     parse_retry_after,
 )
-from tenure.sources.fetch.transport import GuardedTransport
+from tenure.sources.fetch.transport import GuardedConnections
 
 MAX_REDIRECTS: Final = 8
 """Maximum number of redirects."""
 MAX_ATTEMPTS: Final = 5
 """Maximum number of requests for one URL, if connections are lost or the host asks for a retry."""
 
-_CONNECT_TIMEOUT_SECONDS: Final = 10.0
-"""Timeout of a connection attempt; the transfer as a whole has its own limit."""
 _REDIRECT_STATUSES: Final = (301, 302, 303, 307, 308)
 _RETRY_STATUSES: Final = (429, 503)
 _DEFAULT_RETRY_SECONDS: Final = 2.0
@@ -124,7 +123,7 @@ class Fetcher:
     ) -> None:
         """Fetch from addresses that `guard` permits, within `limits` and by `policy`."""
         self._limits = limits
-        self._transport = GuardedTransport(guard, policy.max_concurrent)
+        self._connections = GuardedConnections(guard, policy.max_concurrent)
         self._headers = build_request_headers(policy.user_agent)
         self._rate_limiter = HostRateLimiter(policy.max_per_host, policy.min_interval, policy.max_wait)
         self._slots = asyncio.Semaphore(policy.max_concurrent)
@@ -147,7 +146,7 @@ class Fetcher:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._transport.aclose()
+        await self._connections.aclose()
 
     async def _load_robots(self, url: str) -> bytes:
         """Load the robots.txt of a site; no robots.txt applies to this request."""
@@ -196,20 +195,12 @@ class Fetcher:
 
     async def _request(self, url: str, transfer: Transfer) -> None:
         """Send one request, and receive its response."""
-        headers = self._headers | transfer.build_request_headers()
         try:
-            response = await self._transport.handle_async_request(
-                httpx.Request(
-                    "GET", url, headers=headers, extensions={"timeout": {"connect": _CONNECT_TIMEOUT_SECONDS}}
-                )
-            )
-            try:
+            async with self._connections.get(url, self._headers | transfer.build_request_headers()) as response:
                 await transfer.receive(response)
-            finally:
-                await response.aclose()
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             raise NoResponse(f"its server is unreachable{_format_cause(error)}") from error
-        except httpx.TransportError as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise ConnectionLost(f"the connection was lost{_format_cause(error)}") from error
 
 

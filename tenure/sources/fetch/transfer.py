@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, NamedTuple
 
+import httpcore
 import httpx
 
 from tenure.sources.fetch.decompression import ACCEPT_ENCODING, ResponseBody, format_megabytes
@@ -60,21 +61,21 @@ class Transfer:
         conditions = {"if-none-match": self._known.etag, "if-modified-since": self._known.last_modified}
         return {name: value for name, value in conditions.items() if value}
 
-    async def receive(self, response: httpx.Response) -> None:
+    async def receive(self, response: httpcore.Response) -> None:
         """Receive a response.
 
         Raises:
             UnusableResponse: the body is too large, has a binary media type, or contradicts its content encoding.
             ConnectionLost: the range does not continue the received bytes.
         """
-        self.status_code, self.headers = response.status_code, response.headers
+        self.status_code, self.headers = response.status, httpx.Headers(response.headers)
         if self.status_code in (_PARTIAL, _OUT_OF_RANGE):
             self._check_range()
         elif self.status_code in _COMPLETE:
             self._start()
         if self.status_code not in (*_COMPLETE, _PARTIAL):
             return
-        async for data in response.aiter_raw():
+        async for data in response.aiter_stream():
             self.received += len(data)
             self._body.feed(data)
             if self._body.is_full:

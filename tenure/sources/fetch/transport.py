@@ -1,16 +1,17 @@
 """Connect only to addresses that the guard has checked.
 
 A name is resolved once per connection, and the connection uses a checked address, so DNS rebinding has no effect. TLS
-certificate and `Host` header are those of the name. The transport is used without an HTTP client, so cookies,
+certificate and `Host` header are those of the name. They are used without an HTTP client, so cookies,
 redirects, credentials and proxies of the environment, which would resolve names without the guard, do not exist.
 """
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpcore
 import httpx
@@ -18,17 +19,10 @@ import httpx
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import RequestRefused
 
+_CONNECT_TIMEOUT_SECONDS: Final = 10.0
+"""Timeout of a connection attempt; the transfer as a whole has its own limit."""
 _KEEPALIVE_SECONDS: Final = 30.0
 """Time after which an idle connection is closed."""
-_ERROR_TYPES: Final = (
-    (httpcore.ConnectTimeout, httpx.ConnectTimeout),
-    (httpcore.PoolTimeout, httpx.PoolTimeout),
-    (httpcore.TimeoutException, httpx.ReadTimeout),
-    (httpcore.ConnectError, httpx.ConnectError),
-    (httpcore.NetworkError, httpx.ReadError),
-    (httpcore.ProtocolError, httpx.RemoteProtocolError),
-)
-"""Exception types of httpx for those of httpcore, narrower types first."""
 
 
 class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
@@ -86,48 +80,57 @@ class GuardedNetworkBackend(httpcore.AsyncNetworkBackend):
         await self._inner.sleep(seconds)
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
-    """HTTP transport over guarded connections, with HTTP/2 where the server supports it.
+class GuardedConnections:
+    """Guarded connections, with HTTP/2 where the server supports it.
 
     A connection carries one request at a time and is reused for the next one to the same origin. Rate-limited fetching
-    needs no more pooling; the pool of `httpcore` searches all connections for each request.
+    needs no more pooling; the pool of `httpcore` takes four times the computing time for each page, since it searches
+    all connections for each request.
     """
 
-    def __init__(self, guard: AddressGuard, kept: int) -> None:
-        """Connect through `guard`, and keep at most `kept` idle connections."""
-        self._backend, self._max_idle = GuardedNetworkBackend(guard), kept
+    def __init__(self, guard: AddressGuard, max_idle: int) -> None:
+        """Connect through `guard`, and keep at most `max_idle` idle connections."""
+        self._backend, self._max_idle = GuardedNetworkBackend(guard), max_idle
         self._idle: list[tuple[httpcore.Origin, httpcore.AsyncHTTPConnection]] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request, and return its response with a streaming body."""
-        url = request.url
-        core_request = httpcore.Request(
-            method=request.method,
-            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
-            headers=request.headers.raw,
-            content=request.stream,
-            extensions=request.extensions,
+    @asynccontextmanager
+    async def get(self, url: str, headers: Mapping[str, str]) -> AsyncIterator[httpcore.Response]:
+        """Send a GET request for a canonical URL, and yield its response with a streaming body.
+
+        Raises:
+            RequestRefused: the host is forbidden.
+            NoResponse: the name does not exist.
+            httpcore.ConnectError: no address accepts a connection.
+            httpcore.ConnectTimeout: no address accepts a connection in time.
+            httpcore.NetworkError: the connection is lost.
+            httpcore.ProtocolError: the server sends no valid HTTP.
+        """
+        request = httpcore.Request(
+            "GET",
+            url,
+            headers=[("host", urlsplit(url).netloc), *headers.items()],
+            extensions={"timeout": {"connect": _CONNECT_TIMEOUT_SECONDS}},
         )
-        connection, response = await self._send(core_request)
-        return httpx.Response(
-            response.status,
-            headers=response.headers,
-            stream=_ResponseStream(response, lambda: self._release(core_request.url.origin, connection)),
-            extensions=response.extensions,
-        )
+        connection, response = await self._send(request)
+        try:
+            yield response
+        finally:
+            try:
+                await response.aclose()
+            finally:
+                await self._release(request.url.origin, connection)
 
     async def aclose(self) -> None:
         """Close all idle connections."""
         while self._idle:
             await self._idle.pop()[1].aclose()
 
-    async def _send(self, core_request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
+    async def _send(self, request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
         """Send a request, and return its response and connection."""
         while True:
-            connection = await self._get_connection(core_request.url.origin)
+            connection = await self._get_connection(request.url.origin)
             try:
-                with _translate_errors():
-                    return connection, await connection.handle_async_request(core_request)
+                return connection, await connection.handle_async_request(request)
             except httpcore.ConnectionNotAvailable:
                 await connection.aclose()  # it ended just now; a new one is not refused
             except BaseException:
@@ -160,30 +163,3 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     def _ssl_context(self) -> ssl.SSLContext:
         # Created with the first request: loading the certificates takes a tenth of a second.
         return httpx.create_ssl_context()
-
-
-class _ResponseStream(httpx.AsyncByteStream):
-    """Streaming body of a response."""
-
-    def __init__(self, response: httpcore.Response, done: Callable[[], Awaitable[None]]) -> None:
-        self._response, self._done = response, done
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translate_errors():
-            async for part in self._response.aiter_stream():
-                yield part
-
-    async def aclose(self) -> None:
-        try:
-            await self._response.aclose()
-        finally:
-            await self._done()
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Translate errors of httpcore into those of httpx."""
-    try:
-        yield
-    except tuple(ours for ours, _ in _ERROR_TYPES) as error:
-        raise next(theirs for ours, theirs in _ERROR_TYPES if isinstance(error, ours))(str(error)) from error

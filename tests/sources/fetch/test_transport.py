@@ -1,16 +1,15 @@
-"""Tests of the guarded transport: connections only to checked addresses, without cookies and proxies."""
+"""Tests of guarded connections: only to checked addresses, without proxies, and reused."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import httpcore
-import httpx
 import pytest
 
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import RequestRefused
-from tenure.sources.fetch.transport import GuardedNetworkBackend, GuardedTransport
+from tenure.sources.fetch.transport import GuardedConnections, GuardedNetworkBackend
 from tests.web import Reply, Web
 from tests.web.http2 import secure_server
 
@@ -45,11 +44,11 @@ def _guard(*answers: Sequence[str]) -> AddressGuard:
     return AddressGuard(resolver=resolve)
 
 
-async def _read(transport: GuardedTransport, address: str) -> httpx.Response:
+async def _read(connections: GuardedConnections, url: str) -> httpcore.Response:
     """Return a response with its body."""
-    response = await transport.handle_async_request(httpx.Request("GET", address))
-    await response.aread()
-    return response
+    async with connections.get(url, {}) as response:
+        await response.aread()
+        return response
 
 
 async def test_a_connection_uses_the_checked_address() -> None:
@@ -97,12 +96,12 @@ async def test_certificate_and_host_are_those_of_the_name(tmp_path: Path, monkey
     async with secure_server("secure.example", tmp_path) as server:
         monkeypatch.setenv("SSL_CERT_FILE", str(server.authority))
         guard = AddressGuard([f"secure.example:{server.port}", f"other.example:{server.port}"], resolver=resolve)
-        transport = GuardedTransport(guard, 2)
+        connections = GuardedConnections(guard, 2)
         address = f"https://secure.example:{server.port}/page"
-        answers = [await _read(transport, address) for _ in range(2)]
-        with pytest.raises(httpx.ConnectError, match="other"):
-            await transport.handle_async_request(httpx.Request("GET", f"https://other.example:{server.port}/"))
-        await transport.aclose()
+        answers = [await _read(connections, address) for _ in range(2)]
+        with pytest.raises(httpcore.ConnectError, match="other"):
+            await _read(connections, f"https://other.example:{server.port}/")
+        await connections.aclose()
 
     assert [answer.content for answer in answers] == [b"/page"] * 2
     assert [answer.extensions["http_version"] for answer in answers] == [b"HTTP/2"] * 2
@@ -115,40 +114,38 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     with Web() as web:
-        transport = GuardedTransport(AddressGuard([web.allow]), 2)
-        response = await transport.handle_async_request(httpx.Request("GET", web.build_url("/moved")))
-        await response.aclose()
-        await transport.aclose()
+        connections = GuardedConnections(AddressGuard([web.allow]), 2)
+        response = await _read(connections, web.build_url("/moved"))
+        await connections.aclose()
 
-        assert response.status_code == 302
+        assert response.status == 302
 
 
-async def test_errors_of_a_connection_are_those_of_httpx() -> None:
-    """The transport raises errors of httpx, and errors of the guard unchanged."""
+async def test_errors_of_a_connection_are_distinguished() -> None:
+    """A broken response, an address without a server and a refused address have errors of their own."""
     with Web() as web:
-        transport = GuardedTransport(AddressGuard([web.allow, "127.0.0.1:9"]), 2)
-        broken = await transport.handle_async_request(httpx.Request("GET", web.build_url("/hangs-up")))
-        with pytest.raises(httpx.RemoteProtocolError):
-            await broken.aread()
-        with pytest.raises(httpx.ConnectError):
-            await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1:9/"))
+        connections = GuardedConnections(AddressGuard([web.allow, "127.0.0.1:9"]), 2)
+        with pytest.raises(httpcore.RemoteProtocolError):
+            await _read(connections, web.build_url("/hangs-up"))
+        with pytest.raises(httpcore.ConnectError):
+            await _read(connections, "http://127.0.0.1:9/")
         with pytest.raises(RequestRefused, match="TENURE_FETCH_ALLOW"):
-            await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.2/"))
-        await transport.aclose()
+            await _read(connections, "http://127.0.0.2/")
+        await connections.aclose()
 
 
 async def test_a_connection_is_reused() -> None:
     """An idle connection takes the next request, and a busy one does not."""
     with Web() as web:
-        transport = GuardedTransport(AddressGuard([web.allow]), 2)
+        connections = GuardedConnections(AddressGuard([web.allow]), 2)
         for _ in range(3):
-            await _read(transport, web.build_url("/cookie"))
+            await _read(connections, web.build_url("/cookie"))
         assert web.accepted == 1
-        begun = await transport.handle_async_request(httpx.Request("GET", web.build_url("/drip")))
-        await _read(transport, web.build_url("/cookie"))
-        await begun.aclose()  # in the middle of its body: nothing else can come over it
-        await _read(transport, web.build_url("/cookie"))
-        await transport.aclose()
+        async with connections.get(web.build_url("/drip"), {}):
+            await _read(connections, web.build_url("/cookie"))
+        # The first one ended in the middle of its body: nothing else can come over its connection.
+        await _read(connections, web.build_url("/cookie"))
+        await connections.aclose()
 
         assert web.accepted == 2
 
@@ -156,12 +153,12 @@ async def test_a_connection_is_reused() -> None:
 async def test_a_connection_that_its_server_closed_is_not_used() -> None:
     """A closed connection is detected before a request is sent over it."""
     with Web(extra={"/": lambda request: Reply(b"x" * 9, breaks_after=9)}) as web:
-        transport = GuardedTransport(AddressGuard([web.allow]), 2)
+        connections = GuardedConnections(AddressGuard([web.allow]), 2)
         for _ in range(2):
-            assert (await _read(transport, web.build_url("/"))).content == b"x" * 9
+            assert (await _read(connections, web.build_url("/"))).content == b"x" * 9
             while web.open:  # noqa: ASYNC110 - the other side's end sets no event here
                 await asyncio.sleep(0.001)
-        await transport.aclose()
+        await connections.aclose()
 
         assert web.accepted == 2
 
@@ -169,9 +166,9 @@ async def test_a_connection_that_its_server_closed_is_not_used() -> None:
 async def test_idle_connections_are_limited() -> None:
     """The connection that was used longest ago is closed."""
     with Web() as first, Web() as second:
-        transport = GuardedTransport(AddressGuard([first.allow, second.allow]), 1)
+        connections = GuardedConnections(AddressGuard([first.allow, second.allow]), 1)
         for web in (first, second, second, first):
-            await _read(transport, web.build_url("/cookie"))
-        await transport.aclose()
+            await _read(connections, web.build_url("/cookie"))
+        await connections.aclose()
 
         assert (first.accepted, second.accepted) == (2, 1)
