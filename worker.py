@@ -32,7 +32,6 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 from temporalio.client import Client
 from temporalio.worker import (
-    Interceptor,
     PollerBehaviorAutoscaling,
     Worker,
 )
@@ -231,9 +230,7 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
     return box
 
 
-def build_sandbox_worker(
-    client: Client, settings: Settings, box: Sandbox, interceptors: Sequence[Interceptor] = (), **options: Any
-) -> Worker:
+def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
     """Return the worker of the sandbox queue."""
     store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
     return Worker(
@@ -244,7 +241,6 @@ def build_sandbox_worker(
         graceful_shutdown_timeout=choose_shutdown_timeout(settings, SANDBOX_QUEUE),
         max_heartbeat_throttle_interval=choose_heartbeat_throttle(client, settings),
         activity_task_poller_behavior=PollerBehaviorAutoscaling(),
-        interceptors=interceptors,
         plugins=[create_plugin()],
         **options,
     )
@@ -282,7 +278,6 @@ def build_workers(
     queues: Sequence[str],
     knowledge: "KnowledgeBase",
     shared: SharedClients,
-    interceptors: Sequence[Interceptor] = (),
     **options: Any,
 ) -> list[Worker]:
     """Return one worker per queue except the sandbox queue, for one owner.
@@ -320,7 +315,6 @@ def build_workers(
             interceptors=[
                 HeartbeatTimeoutInterceptor(settings.heartbeat_seconds),
                 HeartbeatThrottleInterceptor(throttle),
-                *interceptors,
             ],
             plugins=[create_plugin()],
             **options,
@@ -425,7 +419,7 @@ async def serve(
             if tracer is not None:
                 running.callback(tracer.close)
             await running.enter_async_context(monitor_worker(clients, settings, recorder, runtime.metric_meter, queues))
-            monitor = await running.enter_async_context(WorkerMonitor(clients[0]))
+            monitor = await running.enter_async_context(WorkerMonitor())
             running.enter_context(HealthServer(settings, monitor))
             shared = await running.enter_async_context(_open_clients(settings, threads))
             if build_id:
@@ -442,7 +436,7 @@ async def serve(
             for own, client in owners:
                 cipher = CodecCipher.from_settings(own)
                 knowledge = prepare_knowledge(own, recorder, cipher, make_roots(own).select, embedding.get)
-                built = build_workers(client, own, queues, knowledge.proxy, shared, [monitor], **versioning)
+                built = build_workers(client, own, queues, knowledge.proxy, shared, **versioning)
                 await running.enter_async_context(_run_workers(client, built))
                 monitor.watch(built)
                 _log_serving(built, own, build_id)
@@ -516,7 +510,7 @@ async def _serve_programs(
     """Serve the sandbox queue of all owners if its self-test succeeds, and add its workers to the others."""
     if box := await find_usable_sandbox(settings):
         for own, client in owners:
-            programs = build_sandbox_worker(client, own, box, [monitor], **versioning)
+            programs = build_sandbox_worker(client, own, box, **versioning)
             workers.append(await running.enter_async_context(programs))
             monitor.watch([programs])
             _log_serving([programs], own, build_id)

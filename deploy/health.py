@@ -16,7 +16,7 @@ def find_fault(port: int, queues: Sequence[str]) -> str:
     result = probe_worker("127.0.0.1", port, READY_PATH)
     if not result.healthy:
         return f"the worker is not healthy: {result.reason}"
-    idle = [queue for queue in queues if queue not in result.reply.get("queues", {})]
+    idle = [queue for queue in queues if queue not in result.reply.get("queues", ())]
     return f"the worker does not serve {', '.join(idle)}: see its log" if idle else ""
 
 
