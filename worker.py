@@ -106,7 +106,6 @@ from workflows.runtime.task_queues import (
     INGEST_QUEUE,
     MODEL_QUEUE,
     SANDBOX_QUEUE,
-    SEARCH_QUEUE,
     TENURE_QUEUE,
     WEB_QUEUE,
 )
@@ -294,8 +293,6 @@ def build_workers(
         None if chromium is None else prepare_fetching(knowledge, chromium, lasts, refetch=True)
     )
     methods[TENURE_QUEUE] += build_archive_activities(_prepare_archiver(client, knowledge))
-    # Searches and ingestion had no queues of their own: runs that began then wait for them here.
-    methods[EMBED_QUEUE] += methods[SEARCH_QUEUE] + methods[INGEST_QUEUE]
     rate = {MODEL_QUEUE: settings.model_calls_per_second} if settings.has_model else {}
     throttle = choose_heartbeat_throttle(client, settings)
     return [
