@@ -86,8 +86,7 @@ async def schedule_upkeep(client: Client, settings: Settings) -> None:
     try:
         for workflow, id, hours, about in upkeep:
             if hours:
-                # Runs from before the archive are archived at the first start.
-                await _create_or_update(client, id, _schedule(workflow, id, hours, about), now=workflow == _ARCHIVE)
+                await _create_or_update(client, id, _schedule(workflow, id, hours, about))
             else:
                 await _delete(client, id)
     except RPCError as error:
@@ -157,15 +156,15 @@ async def unwatch_corpus(client: Client, corpus: str) -> bool:
     return await _delete(client, f"{_WATCH}{corpus}")
 
 
-async def _create_or_update(client: Client, id: str, wanted: Schedule, *, now: bool = False) -> None:
-    """Create or update a schedule; a new one starts its workflow immediately if `now`."""
+async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
+    """Create or update a schedule."""
 
     async def updated(found: ScheduleUpdateInput) -> ScheduleUpdate:
         # The user decides whether it is paused.
         return ScheduleUpdate(replace(wanted, state=found.description.schedule.state))
 
     try:
-        await client.create_schedule(id, wanted, trigger_immediately=now)
+        await client.create_schedule(id, wanted)
     except ScheduleAlreadyRunningError:
         await client.get_schedule_handle(id).update(updated)
 
