@@ -1,7 +1,7 @@
 """Read the graphs of corpora: from memory, or from the tables if a corpus is too large for it.
 
-Both readers answer the same questions. A graph in memory is loaded when a search first needs it, and again after the
-graph of its corpus has changed; the graphs of other corpora stay.
+A graph in memory is loaded when a search first needs it, and again after the graph of its corpus has changed; those of
+other corpora stay.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,98 +22,83 @@ _PASSAGE_COLUMNS = ("id", "title", "names", "parts", "cooccurrences")
 _ENTITY_COLUMNS = ("name", *(f"{kind}_count" for kind in CHUNK_LISTS), *CHUNK_LISTS)
 
 
-class GraphReader(Protocol):
-    """Graph of some corpora; unknown chunks, names and pairs are missing in the answers."""
+class RowReader(Protocol):
+    """Reader of rows of the graph of some corpora."""
 
-    def load_passages(self, chunks: Iterable[str]) -> dict[str, PassageEntities]:
-        """Return the entities of chunks."""
-
-    def load_terms(self, chunks: Iterable[str]) -> dict[str, str]:
-        """Return the distinct stems of the words of chunks, separated by spaces."""
-
-    def load_titled(self, chunks: Iterable[str]) -> dict[str, bool]:
-        """Return whether chunks name the title of their document."""
-
-    def load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
-        """Return the chunks of entities."""
-
-    def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs."""
+    def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
+        """Return the values of columns in the rows with these distinct values of the first one."""
 
 
-class StoredGraph:
-    """Graph of corpora in the tables."""
+class GraphReader:
+    """Graph of some corpora; unknown chunks, names and pairs are missing in the answers.
 
-    def __init__(self, store: Store, corpora: Sequence[str]) -> None:
-        """Read only these corpora."""
-        self._store, self._condition = store, f"corpus IN {quote_list(corpora)}"
+    Rows are parsed when they are first asked for.
+    """
 
-    def load_passages(self, chunks: Iterable[str]) -> dict[str, PassageEntities]:
-        """Return the entities of chunks."""
-        return dict(map(_parse_passage, *_columns(self._read(MENTIONS, _PASSAGE_COLUMNS, chunks))))
-
-    def load_terms(self, chunks: Iterable[str]) -> dict[str, str]:
-        """Return the distinct stems of the words of chunks, separated by spaces."""
-        return dict(zip(*_columns(self._read(MENTIONS, ("id", "terms"), chunks)), strict=True))
-
-    def load_titled(self, chunks: Iterable[str]) -> dict[str, bool]:
-        """Return whether chunks name the title of their document."""
-        return dict(zip(*_columns(self._read(MENTIONS, ("id", "named"), chunks)), strict=True))
-
-    def load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
-        """Return the chunks of entities, merged over the corpora."""
-        rows = self._read(ENTITIES, _ENTITY_COLUMNS, names)
-        return merge_entities(dict([_parse_entity(*row)]) for row in zip(*_columns(rows), strict=True))
-
-    def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs, merged over the corpora."""
-        rows = self._read(RELATIONS, ("pair", "chunks"), pairs)
-        return merge_pair_chunks({pair: tuple(chunks)} for pair, chunks in zip(*_columns(rows), strict=True))
-
-    def _read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> pa.Table:
-        """Return the rows with these values of the first column, sorted by it."""
-        wanted = list(dict.fromkeys(keys))
-        return self._store.read_rows_in(table, columns, columns[0], wanted, self._condition).sort_by(columns[0])
-
-
-class LoadedGraph:
-    """Graph of one corpus in memory. Rows are parsed when they are first asked for."""
-
-    def __init__(self, store: Store, corpus: str) -> None:
-        """Read the graph of a corpus."""
-        where = f"corpus = {quote_literal(corpus)}"
-        self._chunks = _Rows(store.read_rows(MENTIONS, (*_PASSAGE_COLUMNS, "terms", "named"), where))
-        self._names = _Rows(store.read_rows(ENTITIES, _ENTITY_COLUMNS, where))
-        self._pairs = _Rows(store.read_rows(RELATIONS, ("pair", "chunks"), where))
+    def __init__(self, rows: RowReader) -> None:
+        """Read the graph in these rows."""
+        self._rows = rows
         self._passages: dict[str, PassageEntities] = {}
         self._entities: dict[str, EntityPassages] = {}
 
     def load_passages(self, chunks: Iterable[str]) -> dict[str, PassageEntities]:
         """Return the entities of chunks."""
-        known = self._chunks.select_known(chunks)
-        missing = self._chunks.read([chunk for chunk in known if chunk not in self._passages], _PASSAGE_COLUMNS)
-        self._passages.update(map(_parse_passage, *missing))
-        return {chunk: self._passages[chunk] for chunk in known}
+        wanted = dict.fromkeys(chunks)
+        missing = [chunk for chunk in wanted if chunk not in self._passages]
+        self._passages.update(map(_parse_passage, *self._rows.read(MENTIONS, _PASSAGE_COLUMNS, missing)))
+        return {chunk: self._passages[chunk] for chunk in wanted if chunk in self._passages}
 
     def load_terms(self, chunks: Iterable[str]) -> dict[str, str]:
         """Return the distinct stems of the words of chunks, separated by spaces."""
-        return dict(zip(*self._chunks.read(self._chunks.select_known(chunks), ("id", "terms")), strict=True))
+        return dict(zip(*self._rows.read(MENTIONS, ("id", "terms"), dict.fromkeys(chunks)), strict=True))
 
     def load_titled(self, chunks: Iterable[str]) -> dict[str, bool]:
         """Return whether chunks name the title of their document."""
-        return dict(zip(*self._chunks.read(self._chunks.select_known(chunks), ("id", "named")), strict=True))
+        return dict(zip(*self._rows.read(MENTIONS, ("id", "named"), dict.fromkeys(chunks)), strict=True))
 
     def load_entities(self, names: Iterable[str]) -> dict[str, EntityPassages]:
-        """Return the chunks of entities."""
-        known = self._names.select_known(names)
-        missing = self._names.read([name for name in known if name not in self._entities], _ENTITY_COLUMNS)
-        self._entities.update(map(_parse_entity, *missing))
-        return {name: self._entities[name] for name in known}
+        """Return the chunks of entities, merged over the corpora."""
+        wanted = dict.fromkeys(names)
+        missing = [name for name in wanted if name not in self._entities]
+        rows = zip(*self._rows.read(ENTITIES, _ENTITY_COLUMNS, missing), strict=True)
+        self._entities |= merge_entities(dict([_parse_entity(*row)]) for row in rows)
+        return {name: self._entities[name] for name in wanted if name in self._entities}
 
     def load_pair_chunks(self, pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return the chunks of pairs."""
-        found = self._pairs.read(self._pairs.select_known(pairs), ("pair", "chunks"))
-        return {pair: tuple(chunks) for pair, chunks in zip(*found, strict=True)}
+        """Return the chunks of pairs, merged over the corpora."""
+        rows = zip(*self._rows.read(RELATIONS, ("pair", "chunks"), dict.fromkeys(pairs)), strict=True)
+        return merge_pair_chunks({pair: tuple(chunks)} for pair, chunks in rows)
+
+
+class StoredRows:
+    """Rows of the graphs of corpora in the tables."""
+
+    def __init__(self, store: Store, corpora: Sequence[str]) -> None:
+        """Read only these corpora."""
+        self._store, self._condition = store, f"corpus IN {quote_list(corpora)}"
+
+    def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
+        """Return the values of columns in the rows with these values of the first one, sorted by it."""
+        rows = self._store.read_rows_in(table, columns, columns[0], list(keys), self._condition)
+        return _columns(rows.sort_by(columns[0]))
+
+
+class LoadedRows:
+    """Rows of the graph of one corpus in memory."""
+
+    def __init__(self, store: Store, corpus: str) -> None:
+        """Read the graph of a corpus."""
+        where = f"corpus = {quote_literal(corpus)}"
+        columns = {
+            MENTIONS: (*_PASSAGE_COLUMNS, "terms", "named"),
+            ENTITIES: _ENTITY_COLUMNS,
+            RELATIONS: ("pair", "chunks"),
+        }
+        self._tables = {table: _Rows(store.read_rows(table, names, where)) for table, names in columns.items()}
+
+    def read(self, table: str, columns: Sequence[str], keys: Iterable[str]) -> list[list[Any]]:
+        """Return the values of columns in the rows with these values of the first one, in the order of the values."""
+        return self._tables[table].read(keys, columns)
 
 
 class _Rows:
@@ -123,13 +108,9 @@ class _Rows:
         self._columns = {name: _combine(rows[name]) for name in rows.column_names}
         self._places = {key: place for place, key in enumerate(rows[0].to_pylist())}
 
-    def select_known(self, keys: Iterable[str]) -> list[str]:
-        """Return the distinct keys that have a row."""
-        return [key for key in dict.fromkeys(keys) if key in self._places]
-
-    def read(self, keys: Sequence[str], columns: Sequence[str]) -> list[list[object]]:
-        """Return the values of columns in the rows of keys."""
-        places = pa.array([self._places[key] for key in keys], pa.int64())
+    def read(self, keys: Iterable[str], columns: Sequence[str]) -> list[list[Any]]:
+        """Return the values of columns in the rows of the keys that have one."""
+        places = pa.array([self._places[key] for key in keys if key in self._places], pa.int64())
         return [self._columns[name].take(places).to_pylist() for name in columns]
 
 
@@ -138,7 +119,7 @@ def _combine(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(parts.chunks) if isinstance(parts, pa.ChunkedArray) else parts
 
 
-def _columns(rows: pa.Table) -> list[list[object]]:
+def _columns(rows: pa.Table) -> list[list[Any]]:
     return [rows[name].to_pylist() for name in rows.column_names]
 
 
@@ -187,24 +168,22 @@ class _GraphVersion(NamedTuple):
 
 
 def open_graphs(store: Store, corpora: Sequence[str]) -> list[GraphReader]:
-    """Return readers of the graphs of corpora: one for each in memory, and one for those that are too large for it."""
+    """Return readers of the graphs of corpora: one for each in memory, and one for those that stay in the tables."""
     rows = store.read_small_table(GRAPHS, ("corpus", "version", "chunks"))
     known = {corpus: _GraphVersion(*rest) for corpus, *rest in zip(*_columns(rows), strict=True)}
-    versions = {name: known.get(name) or _count_chunks(store, name) for name in dict.fromkeys(corpora)}
-    small, total = [], 0
-    for name in sorted(versions, key=lambda name: (versions[name].chunks, name)):
-        total += versions[name].chunks
+    names, small, total = dict.fromkeys(corpora), [], 0
+    for name in sorted(names.keys() & known.keys(), key=lambda name: (known[name].chunks, name)):
+        total += known[name].chunks
         if total <= MAX_LOADED_CHUNKS:
             small.append(name)
-    large = [name for name in versions if name not in small]
-    readers: list[GraphReader] = [
-        store.load_derived(f"graph of {name}", versions[name], versions[name].chunks, partial(LoadedGraph, store, name))
+    # Those of unfinished first ingestions are among them.
+    stored = [name for name in names if name not in small]
+    readers = [
+        store.load_derived(f"graph of {name}", known[name], known[name].chunks, partial(_load_graph, store, name))
         for name in sorted(small)
     ]
-    return [*readers, StoredGraph(store, large)] if large else readers
+    return [*readers, GraphReader(StoredRows(store, stored))] if stored else readers
 
 
-def _count_chunks(store: Store, corpus: str) -> _GraphVersion:
-    """Return the version of a graph that no process has refreshed since there are versions."""
-    chunks = store.count_rows(MENTIONS, f"corpus = {quote_literal(corpus)}")
-    return _GraphVersion(str(chunks), chunks)
+def _load_graph(store: Store, corpus: str) -> GraphReader:
+    return GraphReader(LoadedRows(store, corpus))

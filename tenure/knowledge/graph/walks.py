@@ -19,7 +19,7 @@ from tenure.algorithms.text.phrases import extract_terms, normalize_term
 from tenure.algorithms.text.sentences import stem_words
 from tenure.knowledge.graph.corpus_graphs import (
     GraphReader,
-    StoredGraph,
+    StoredRows,
     merge_entities,
     merge_pair_chunks,
     open_graphs,
@@ -147,7 +147,7 @@ class EntityGraph:
         for graph in self._graphs:
             found |= load(graph, chunks)
         if missing := [chunk for chunk in chunks if chunk not in found]:
-            found |= load(StoredGraph(self._store, self._corpora), missing)
+            found |= load(GraphReader(StoredRows(self._store, self._corpora)), missing)
         return found
 
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tenure.knowledge.graph import corpus_graphs
-from tenure.knowledge.graph.corpus_graphs import LoadedGraph, StoredGraph, open_graphs
+from tenure.knowledge.graph.corpus_graphs import GraphReader, LoadedRows, StoredRows, open_graphs
 from tenure.knowledge.graph.graph import refresh_graph
 from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.store.schema import ENTITIES, GRAPHS, MENTIONS, MENTIONS_SCHEMA, RELATIONS
@@ -40,7 +40,7 @@ def test_graphs_in_memory_and_in_tables_are_equal(folder: Path, ingest: Ingest, 
         [*store.read_rows(table, [column])[column].to_pylist(), "unknown"]
         for table, column in ((MENTIONS, "id"), (ENTITIES, "name"), (RELATIONS, "pair"))
     )
-    loaded, stored = LoadedGraph(store, "c"), StoredGraph(store, ["c"])
+    loaded, stored = GraphReader(LoadedRows(store, "c")), GraphReader(StoredRows(store, ["c"]))
 
     assert len(chunks) == 4
     assert len(pairs) > 1
@@ -98,22 +98,25 @@ def test_corpora_that_are_too_large_together_are_read_from_the_tables(
     whole = EntityGraph(store, ["c", "other"]).walk("nothing known", start).shares
     monkeypatch.setattr(corpus_graphs, "MAX_LOADED_CHUNKS", 3)
 
-    assert [type(graph) for graph in open_graphs(store, ["c", "other"])] == [LoadedGraph, StoredGraph]
+    [kept, stored] = open_graphs(store, ["c", "other"])
+    assert [graph is kept for graph in open_graphs(store, ["c", "other"])] == [True, False]
+    assert len(stored.load_titled(store.read_rows(MENTIONS, ["id"])["id"].to_pylist())) == 3
     assert EntityGraph(store, ["c", "other"]).walk("nothing known", start).shares == pytest.approx(whole)
     assert len(whole) > 2
 
 
 @slow
-def test_graphs_of_earlier_versions_are_read(folder: Path, ingest: Ingest, uri: str) -> None:
-    """A corpus whose graph has no version yet is loaded, and again when its number of chunks has changed."""
+def test_a_graph_that_no_ingestion_has_finished_is_read_from_the_tables(folder: Path, ingest: Ingest, uri: str) -> None:
+    """A corpus whose graph has no version is kept in memory only from its first version on."""
     ingest(folder)
     store = Store(uri)
+    chunks = store.read_rows(MENTIONS, ["id"])["id"].to_pylist()
     store.delete_rows(GRAPHS, "true")
 
     [graph] = open_graphs(store, ["c"])
-    [same] = open_graphs(store, ["c"])
+    [other] = open_graphs(store, ["c"])
     refresh_graph(store, "c")
-    [new] = open_graphs(store, ["c"])
-    assert same is graph
-    assert new is not graph
-    assert len(graph.load_titled(store.read_rows(MENTIONS, ["id"])["id"].to_pylist())) == 3
+    [kept] = open_graphs(store, ["c"])
+    assert other is not graph
+    assert open_graphs(store, ["c"]) == [kept]
+    assert graph.load_titled(chunks) == kept.load_titled(chunks) != {}
