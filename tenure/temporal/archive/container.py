@@ -31,7 +31,6 @@ MAX_HEADER_BYTES: Final = 4 << 20
 MAX_EXECUTIONS: Final = 20_000
 """Maximum number of executions of a run."""
 
-_BLOCK_BYTES: Final = 1 << 16
 _MAX_SECONDS: Final = 250_000_000_000
 """Latest time of an event in seconds since the epoch; later ones are no dates."""
 _WORKFLOW_ID: Final = r"^[^\s\x00-\x1f]{1,1000}$"
@@ -126,79 +125,38 @@ def decode_run(archive: bytes) -> RunTree:
 
 
 def iterate_runs(file: BinaryIO) -> Iterator[RunTree]:
-    """Yield the runs of a file of one or more archives.
+    """Yield the runs of a file of one or more archives; the checksum of a run is read after it.
 
     Raises:
         ArchiveError: an archive is malformed, or the file is too large.
     """
-    rest, total = file.read(_BLOCK_BYTES), 0
-    if not rest:
+    total = 0
+    try:
+        with gzip.GzipFile(fileobj=file) as archives:
+            while line := archives.readline(MAX_HEADER_BYTES):
+                header = _parse_header(line)
+                size = sum(entry.bytes for entry in header.executions)
+                total += size
+                if size > MAX_RUN_BYTES or total > MAX_FILE_BYTES:
+                    raise ArchiveError(f"is too large: a run has at most {MAX_RUN_BYTES >> 20:,} MiB")
+                content = archives.read(size)
+                if len(content) != size:
+                    raise ArchiveError("does not have the size that its first line names")
+                yield _parse_tree(header, content)
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise ArchiveError("is damaged, or no archive of a run") from error
+    except EOFError as error:
+        raise ArchiveError("is cut off") from error
+    if not total:
         raise ArchiveError("is empty")
-    while rest:
-        member = _Member(file, rest)
-        header, content = _read_header(member)
-        size = sum(entry.bytes for entry in header.executions)
-        total += size
-        if size > MAX_RUN_BYTES or total > MAX_FILE_BYTES:
-            raise ArchiveError(f"is too large: a run has at most {MAX_RUN_BYTES >> 20:,} MiB")
-        content += member.read(size - len(content))
-        if len(content) != size or member.read(1) or not member.is_complete:
-            raise ArchiveError("does not have the size that its first line names")
-        yield _parse_tree(header, content)
-        rest = member.rest or file.read(_BLOCK_BYTES)
 
 
-class _Member:
-    """Bounded reader of one gzip member."""
-
-    def __init__(self, file: BinaryIO, start: bytes) -> None:
-        self._file, self._input = file, start
-        self._inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the member was read to its end and its checksum is correct."""
-        return self._inflater.eof
-
-    @property
-    def rest(self) -> bytes:
-        """Input after the end of the member."""
-        return self._inflater.unused_data
-
-    def read(self, size: int) -> bytes:
-        """Return at most `size` bytes, fewer only at the end.
-
-        Raises:
-            ArchiveError: the data is no gzip, is damaged or ends too early.
-        """
-        parts: list[bytes] = []
-        while size > 0 and not self._inflater.eof:
-            data = self._input or self._file.read(_BLOCK_BYTES)
-            try:
-                part = self._inflater.decompress(data, size)
-            except zlib.error as error:
-                raise ArchiveError("is damaged, or no archive of a run") from error
-            self._input = self._inflater.unconsumed_tail
-            if not data and not part and not self._inflater.eof:
-                raise ArchiveError("is cut off")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
-
-
-def _read_header(member: _Member) -> tuple[ArchiveHeader, bytes]:
-    """Return the header of an archive and the beginning of its content."""
-    start = b""
-    while b"\n" not in start:
-        block = member.read(_BLOCK_BYTES)
-        if not block or len(start) > MAX_HEADER_BYTES:
-            raise ArchiveError("has no valid first line")
-        start += block
-    line, _, content = start.partition(b"\n")
+def _parse_header(line: bytes) -> ArchiveHeader:
+    """Return the header of an archive."""
     if re.match(rb'\{"format":"' + FORMAT.encode() + rb'","version":(?!1\b)\d', line):
         raise ArchiveError("was made by a newer version of Tenure: update Tenure first")
     try:
-        return ArchiveHeader.model_validate(json.loads(line)), content
+        return ArchiveHeader.model_validate(json.loads(line))
     except (ValueError, RecursionError, ValidationError) as error:
         raise ArchiveError("has no valid first line") from error
 

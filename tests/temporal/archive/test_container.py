@@ -149,7 +149,7 @@ WRONG = {
         "contains a damaged history",
     ),
     "too short": (forge(head(entry(len(PROGRAM) + 1)), PROGRAM), "does not have the size"),
-    "too long": (forge(head(entry(len(PROGRAM) - 1)), PROGRAM), "does not have the size"),
+    "too long": (forge(head(entry(len(PROGRAM))), PROGRAM + b"x"), "has no valid first line"),
     "followed by text": (encode_run(tree()) + b"once", "no archive of a run"),
 }
 
