@@ -114,7 +114,7 @@ async def humanevalfix(path: Path, most: int, at_once: int) -> Figures:
 
             async def one(row: Row) -> Result:
                 task = f"Repair the function {row['entry_point']} [{row['task_id']}]: {row['docstring']}"
-                tests = (InputFile(name="test_check.py", text=_tests(row), read_only=True),)
+                tests = (InputFile(name="test_check.py", text=_tests(row)),)
                 async with gate:
                     asked = RunRequest(question=task, mode="code", tests=tests, limits=_LIMITS)
                     result = await written(client, asked)

@@ -86,7 +86,7 @@ def read_tests(paths: Sequence[str], *, include_secrets: bool = False) -> tuple[
             )
         if not python:
             _check_cases(name, text)
-    return _apart([InputFile(name=name, text=text, read_only=True) for name, text in found])
+    return _apart([InputFile(name=name, text=text) for name, text in found])
 
 
 def _check_cases(name: str, text: str) -> None:

@@ -86,8 +86,6 @@ class InputFile(Contract):
     """Content."""
     path: str | None = None
     """Path of a host file given by a person; it is copied, never mounted."""
-    read_only: bool = False
-    """Whether changes to it are left out of the artifacts."""
 
     @model_validator(mode="after")
     def _check_content(self) -> "InputFile":
@@ -244,10 +242,6 @@ class SandboxOutcome(Contract):
     """Beginning and end of standard output, with unprintable characters escaped."""
     stderr: str = ""
     """Beginning and end of standard error."""
-    stdout_truncated: bool = False
-    """Whether the middle of standard output is omitted."""
-    stderr_truncated: bool = False
-    """Whether the middle of standard error is omitted."""
     seconds: float = 0.0
     """Wall time."""
     peak_memory_mib: float | None = None

@@ -315,8 +315,6 @@ def _make_outcome(seen: Observed, unit: UnitResult, limits: tuple[str, ...]) -> 
         limits_hit=limits,
         stdout=unit.stdout.text,
         stderr=unit.stderr.text,
-        stdout_truncated=unit.stdout.is_truncated,
-        stderr_truncated=unit.stderr.is_truncated,
         seconds=unit.seconds or seen.seconds,
         peak_memory_mib=round(max(seen.peak_mib, unit.memory_mib), 1),
         artifacts=tuple(seen.artifacts),

@@ -67,7 +67,7 @@ def test_tests_are_files_of_pytest_or_cases(tmp_path: Path) -> None:
         "notes.json",
     ]
     (cases,) = read_tests([str(tmp_path / "cases.json")])
-    assert cases.text == CASE and cases.read_only
+    assert cases.text == CASE
 
 
 @pytest.mark.parametrize(

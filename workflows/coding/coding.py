@@ -167,7 +167,7 @@ class CodingWorkflow(ControllableWorkflow):
         if self.specification.task == "program" and (fault := programs.find_tests_fault(files)):
             self.notes.append(f"The tests that were written cannot be used: {fault}.")
         elif self.specification.task == "program":
-            self.tests = tuple(InputFile(name=file.path, text=file.text, read_only=True) for file in files)
+            self.tests = tuple(InputFile(name=file.path, text=file.text) for file in files)
         if not self.tests and self.specification.task == "program":
             self.notes.append("There are no tests: a program counts as good when it runs to its end.")
 

@@ -184,13 +184,13 @@ class TableQuestions:
         """Run a program on its inputs; return the outcome, and the problem if there is one."""
         if not written.inputs:
             return None, "a program must read at least one input: its figures must come from the tables"
-        files = [InputFile(name=_PROGRAM, text=written.code, read_only=True)]
+        files = [InputFile(name=_PROGRAM, text=written.code)]
         remaining = MAX_INPUT_BYTES
         for name, sql in _name_inputs(written):
             reply = await self._export(sql, remaining)
             if reply.problem:
                 return None, f"{name}: {reply.problem}"
-            files.append(InputFile(name=name, text=reply.text, read_only=True))
+            files.append(InputFile(name=name, text=reply.text))
             remaining -= len(reply.text.encode())
         program = Program(
             files=tuple(files), entry=_PROGRAM, limits=programs.build_sandbox_limits(self._request.limits)

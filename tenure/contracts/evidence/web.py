@@ -168,8 +168,6 @@ class FetchedPage(Contract):
     """Media type, such as `text/html`."""
     size: int = 0
     """Size of the decompressed body in bytes."""
-    transferred: int = 0
-    """Number of bytes transferred."""
     status_code: int = 0
     """HTTP status of the last response; 0 if there was no request or no response."""
     note: str = ""

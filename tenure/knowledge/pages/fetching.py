@@ -138,7 +138,6 @@ class PageFetching:
             canonical_url=page.url,
             media_type=page.media_type,
             size=page.size,
-            transferred=fetched.transferred_bytes,
             status_code=fetched.status_code,
         )
 
