@@ -96,13 +96,13 @@ class McpActivities:
         """Read a resource and store its text so that it can be cited; return its passages on the question."""
         async with send_heartbeats():
             try:
-                parts = await self._servers.read_resource(request.server, request.uri)
+                texts = await self._servers.read_resource(request.server, request.uri)
             except McpError as error:
                 return McpCallReply(problem=str(error))
             from tenure.sources.parsers.tool_text import build_resource_document
 
             title = request.title or request.uri
-            document = build_resource_document(title, [part.text for part in parts if part.text])
+            document = build_resource_document(title, texts)
             if not document.text:
                 return McpCallReply(problem=f"the resource {request.uri} of {request.server} has no text")
             with translate_errors():

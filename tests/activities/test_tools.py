@@ -23,7 +23,6 @@ from tenure.sources.mcp.servers import (
     McpServerError,
     McpServers,
     McpToolDescription,
-    ResourceContent,
     ResourceLink,
     ToolResult,
 )
@@ -74,9 +73,9 @@ class Servers(McpServers):
     async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
         return (ResourceLink("docs://oven", "Oven", "word " * 500), ResourceLink("docs://empty", "Nothing"))
 
-    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
+    async def read_resource(self, server: str, uri: str) -> tuple[str, ...]:
         text = "The oven is hot." if uri == "docs://oven" else ""
-        return (ResourceContent(uri, "text/plain", text), ResourceContent(uri, "image/png", base64="aGk="))
+        return (text,)
 
     async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
         self.called.append((tool, validate))

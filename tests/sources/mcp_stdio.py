@@ -68,7 +68,8 @@ def result(request: dict[str, Any]) -> dict[str, Any] | None:
         case "resources/list":
             return {"resources": RESOURCES}
         case "resources/read":
-            return {"contents": [{"uri": parameters["uri"], "mimeType": "text/plain", "text": "How to."}]}
+            part = {"uri": parameters["uri"]}
+            return {"contents": [{**part, "text": "How to."}, {**part, "mimeType": "image/png", "blob": "aGk="}]}
         case _:
             return None
 

@@ -84,7 +84,7 @@ async def answer_request(request: dict[str, Any]) -> Any:
                 return await _list_resources(client)
             case _:
                 read = await client.read_resource(request["uri"])
-                return [_convert_content(part) for part in read.contents]
+                return [part.text for part in read.contents if isinstance(part, types.TextResourceContents)]
 
 
 def _check_arguments(tools: Sequence[dict[str, Any]], name: str, arguments: dict[str, Any]) -> None:
@@ -157,11 +157,6 @@ def _convert_link(resource: types.Resource) -> dict[str, str]:
         "title": resource.title or resource.name,
         "description": (resource.description or "")[:_MAX_DESCRIPTION_LENGTH],
     }
-
-
-def _convert_content(part: types.TextResourceContents | types.BlobResourceContents) -> dict[str, str]:
-    said = {"uri": str(part.uri), "media_type": part.mime_type or ""}
-    return said | ({"text": part.text} if isinstance(part, types.TextResourceContents) else {"base64": part.blob})
 
 
 async def build_reply(request: dict[str, Any]) -> dict[str, Any]:

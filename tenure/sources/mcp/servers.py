@@ -89,24 +89,10 @@ class ToolResult:
         return text[:MAX_MCP_TEXT_LENGTH].encode(errors="replace").decode()
 
 
-@dataclass(frozen=True)
-class ResourceContent:
-    """Part of a resource."""
-
-    uri: str
-    """URI of the part."""
-    media_type: str
-    """Media type; empty if the server declares none."""
-    text: str = ""
-    """Text; empty for binary content."""
-    base64: str = ""
-    """Binary content in Base64; empty for text."""
-
-
 _TOOLS: Final = TypeAdapter(tuple[McpToolDescription, ...])
 _LINKS: Final = TypeAdapter(tuple[ResourceLink, ...])
 _ANSWER: Final = TypeAdapter(ToolResult)
-_CONTENTS: Final = TypeAdapter(tuple[ResourceContent, ...])
+_TEXTS: Final = TypeAdapter(tuple[str, ...])
 _SERVER: Final = TypeAdapter(McpServer)
 
 
@@ -164,8 +150,8 @@ class McpServers:
         found = _LINKS.validate_python(await self._run_request(server, {"operation": "resources"}))
         return tuple(link for link in found if _is_allowed(link.uri, known.resources))
 
-    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
-        """Return the parts of a resource.
+    async def read_resource(self, server: str, uri: str) -> tuple[str, ...]:
+        """Return the texts of a resource, without binary parts.
 
         Raises:
             McpError: the resource is not allowed, or the server did not respond.
@@ -174,7 +160,7 @@ class McpServers:
             raise McpNotAllowed(
                 f"{get_environment_variable('mcp_servers')} does not allow the resource {uri!r} of {server}"
             )
-        return _CONTENTS.validate_python(await self._run_request(server, {"operation": "read", "uri": uri}))
+        return _TEXTS.validate_python(await self._run_request(server, {"operation": "read", "uri": uri}))
 
     def _get_server(self, server: str) -> McpServer:
         """Return the settings of a server.

@@ -23,7 +23,6 @@ from tenure.sources.mcp.servers import (
     McpServerError,
     McpServers,
     McpToolError,
-    ResourceContent,
     ResourceLink,
     ToolResult,
 )
@@ -84,13 +83,11 @@ async def test_only_allowed_tools_are_offered_and_called() -> None:
 
 @slow
 async def test_only_allowed_resources_are_offered_and_read() -> None:
-    """Patterns match the URIs of resources."""
+    """Patterns match the URIs of resources, of which only the texts are read."""
     client = servers(by_hand(resources=["docs://*"]))
 
     assert await client.list_resources("own") == (ResourceLink("docs://manual", "manual"),)
-    assert await client.read_resource("own", "docs://manual") == (
-        ResourceContent("docs://manual", "text/plain", "How to."),
-    )
+    assert await client.read_resource("own", "docs://manual") == ("How to.",)
     with pytest.raises(McpNotAllowed, match="does not allow the resource 'secret://key'"):
         await client.read_resource("own", "secret://key")
 

@@ -25,7 +25,6 @@ from tenure.sources.mcp.servers import (
     McpServers,
     McpToolDescription,
     McpToolError,
-    ResourceContent,
     ResourceLink,
     ToolResult,
 )
@@ -397,8 +396,8 @@ class Servers(McpServers):
     async def list_resources(self, server: str) -> tuple[ResourceLink, ...]:
         return (ResourceLink("docs://oven", "Oven", "How the oven is heated."),)
 
-    async def read_resource(self, server: str, uri: str) -> tuple[ResourceContent, ...]:
-        return (ResourceContent(uri, "text/plain", "The oven is heated for bread."),)
+    async def read_resource(self, server: str, uri: str) -> tuple[str, ...]:
+        return ("The oven is heated for bread.",)
 
     async def call_tool(self, server: str, tool: str, arguments: Any, *, validate: bool = False) -> ToolResult:
         self.calls += 1
