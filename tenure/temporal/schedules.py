@@ -57,34 +57,21 @@ class WatchedCorpus:
     """Time of the last scheduled reading, or None if there was none yet."""
 
 
-def make_maintenance_id(settings: Settings) -> str:
-    """Return the id of the maintenance schedule for the knowledge base of these settings."""
-    return f"maintenance-{_base(settings)}"
-
-
-def make_consolidation_id(settings: Settings) -> str:
-    """Return the id of the memory consolidation schedule for the knowledge base of these settings."""
-    return f"consolidation-{_base(settings)}"
-
-
-def make_archive_id(settings: Settings) -> str:
-    """Return the id of the archiving schedule for the knowledge base of these settings."""
-    return f"archive-{_base(settings)}"
-
-
-def _base(settings: Settings) -> str:
-    return hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]
+def make_upkeep_id(task: str, settings: Settings) -> str:
+    """Return the id of the schedule of a task, such as `maintenance`, for the knowledge base of these settings."""
+    return f"{task}-{hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]}"
 
 
 async def schedule_upkeep(client: Client, settings: Settings) -> None:
     """Create or update the upkeep schedules; a server that refuses them does not stop the worker."""
     upkeep = (
-        (MAINTENANCE, make_maintenance_id(settings), settings.maintenance_hours, "maintain the knowledge base"),
-        (_CONSOLIDATION, make_consolidation_id(settings), settings.consolidation_hours, "consolidate memories"),
-        (_ARCHIVE, make_archive_id(settings), settings.archive_hours, "archive ended runs"),
+        ("maintenance", MAINTENANCE, settings.maintenance_hours, "maintain the knowledge base"),
+        ("consolidation", _CONSOLIDATION, settings.consolidation_hours, "consolidate memories"),
+        ("archive", _ARCHIVE, settings.archive_hours, "archive ended runs"),
     )
     try:
-        for workflow, id, hours, about in upkeep:
+        for task, workflow, hours, about in upkeep:
+            id = make_upkeep_id(task, settings)
             if hours:
                 await _create_or_update(client, id, _schedule(workflow, id, hours, about))
             else:

@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.knowledge.maintenance import MaintenanceReport
 from tenure.settings import Settings
-from tenure.temporal.schedules import make_maintenance_id, schedule_upkeep
+from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
 from tests.support.worlds import MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -53,7 +53,7 @@ def settings(tmp_path: Path, hours: float) -> Settings:
 async def test_schedule_follows_the_settings(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Each home has one schedule without overlaps; a changed interval is applied and a pause is kept."""
     client = server.client
-    handle = client.get_schedule_handle(make_maintenance_id(settings(tmp_path, 6)))
+    handle = client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6)))
     await schedule_upkeep(client, settings(tmp_path, 6))
     first = (await handle.describe()).schedule
     await handle.pause(note="not now")
@@ -74,7 +74,7 @@ async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -
     """A maintenance started by the schedule completes on the worker's queues."""
     async with serving(None, MemoryKnowledge({})) as stage:
         await schedule_upkeep(stage.client, settings(tmp_path, 6))
-        handle = stage.client.get_schedule_handle(make_maintenance_id(settings(tmp_path, 6)))
+        handle = stage.client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6)))
         await handle.trigger()
         while True:
             if actions := (await handle.describe()).info.recent_actions:
@@ -84,7 +84,7 @@ async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -
         await run.result()
         await handle.delete()
 
-    assert actions[0].action.workflow_id.startswith(make_maintenance_id(settings(tmp_path, 6)))  # type: ignore[attr-defined]
+    assert actions[0].action.workflow_id.startswith(make_upkeep_id("maintenance", settings(tmp_path, 6)))  # type: ignore[attr-defined]
 
 
 async def test_refused_schedule_does_not_stop_the_worker(server: WorkflowEnvironment, tmp_path: Path) -> None:
@@ -97,7 +97,10 @@ async def test_refused_schedule_does_not_stop_the_worker(server: WorkflowEnviron
 def test_homes_and_shared_stores_have_separate_schedules(tmp_path: Path) -> None:
     """Two homes have two schedules; two workers on one object store have one."""
     one, two = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
-    shared = {make_maintenance_id(home.model_copy(update={"lancedb_uri": "s3://bucket/base"})) for home in (one, two)}
+    shared = {
+        make_upkeep_id("maintenance", home.model_copy(update={"lancedb_uri": "s3://bucket/base"}))
+        for home in (one, two)
+    }
 
-    assert make_maintenance_id(one) != make_maintenance_id(two)
+    assert make_upkeep_id("maintenance", one) != make_upkeep_id("maintenance", two)
     assert len(shared) == 1

@@ -23,7 +23,7 @@ from tenure.contracts.knowledge.memory import (
 )
 from tenure.knowledge.base import KnowledgeBase
 from tenure.settings import Settings
-from tenure.temporal.schedules import make_consolidation_id, schedule_upkeep
+from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -80,7 +80,7 @@ async def test_memories_are_written_before_they_are_listed(serving: Serving, tmp
 async def test_consolidation_has_its_own_schedule(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """The consolidation has the interval of the settings, and 0 removes its schedule."""
     settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=12, archive_hours=0)
-    handle = server.client.get_schedule_handle(make_consolidation_id(settings))
+    handle = server.client.get_schedule_handle(make_upkeep_id("consolidation", settings))
     await schedule_upkeep(server.client, settings)
     made = (await handle.describe()).schedule
     await schedule_upkeep(server.client, settings.model_copy(update={"consolidation_hours": 0}))
