@@ -44,7 +44,7 @@ from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest
 from tenure.document_roots import DocumentRoots, PathRefused, RootsError
-from tenure.knowledge.store.excerpts import read_stored_passages
+from tenure.knowledge.excerpts import read_stored_passages
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase

@@ -1,7 +1,6 @@
 """Test the reading of passages and parts of sources for readers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,38 +8,31 @@ from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.corpora import CorpusRequest, TextRange
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.knowledge.store.excerpts import (
+from tenure.knowledge.corpora import Corpora
+from tenure.knowledge.excerpts import (
     CONTEXT_CHARS,
     MAX_RANGE_CHARS,
     MAX_TEXT_CHARS,
-    StoredText,
     read_stored_passages,
 )
+from tenure.knowledge.store.catalogue import SourceRecord
 
 BOOK = SourceId("book")
 LONG = "a" * 10_000 + "b" * 10_000
 
 
-@dataclass(frozen=True)
-class Text:
-    """Stored source whose pages have 5,000 characters."""
+class Shelf(Corpora):
+    """One source of three pages, with one passage."""
 
-    uri: str
-    title: str
-    text: str
-
-    def find_page(self, offset: int) -> int | None:
-        return offset // 5_000 + 1
-
-
-class Shelf:
-    """Store of one source with one passage."""
+    def __init__(self) -> None:
+        pass
 
     def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         return tuple(Passage(ref.chunk, ref.source, "Book", "/book.txt", (), LONG, 0, len(LONG)) for ref in refs)
 
-    def load_sources(self, ids: Sequence[SourceId]) -> Mapping[SourceId, StoredText]:
-        return {one: Text("/book.txt", "Book", LONG) for one in ids if one == BOOK}
+    def load_sources(self, ids: Sequence[SourceId]) -> dict[SourceId, SourceRecord]:
+        book = SourceRecord(BOOK, "/book.txt", "Book", "", "", "", "prose", LONG, pages=(0, 9_990, 15_000))
+        return {one: book for one in ids if one == BOOK}
 
 
 def read_range(source: SourceId, start: int, end: int) -> CorpusRequest:
