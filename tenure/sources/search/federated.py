@@ -8,7 +8,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Protocol
 
 from tenure.algorithms.text.urls import is_in_domains
 from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply, WebSearchRequest
@@ -28,27 +27,6 @@ MAX_CACHED_SEARCHES = 500
 CacheKey = tuple[str, WebSearchRequest]
 
 
-class ProviderSource(Protocol):
-    """Interface of the registry that a search needs."""
-
-    @property
-    def default_names(self) -> tuple[str, ...]:
-        """Names of the providers that a search without names queries."""
-        ...
-
-    def get_provider(self, name: str) -> SearchProvider:
-        """Return a provider.
-
-        Raises:
-            ProviderSkipped: the provider cannot be queried.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        ...
-
-
 class FederatedSearch:
     """The search providers of one worker as one search.
 
@@ -62,7 +40,7 @@ class FederatedSearch:
 
     def __init__(
         self,
-        providers: ProviderSource,
+        providers: ProviderRegistry,
         *,
         timeout_seconds: float,
         domains: tuple[str, ...] = (),

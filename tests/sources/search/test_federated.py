@@ -15,16 +15,20 @@ from tenure.sources.search.provider import (
     SearchUnavailable,
 )
 from tenure.sources.search.providers.searxng import Searxng
+from tenure.sources.search.registry import ProviderRegistry
 from tests.sources.search.fake_search_server import FakeResponse, FakeSearchServer
 
 
-class Registry:
+class Registry(ProviderRegistry):
     """Registry of the providers of a test."""
 
     def __init__(self, *providers: SearchProvider) -> None:
         self._providers = {provider.name: provider for provider in providers}
-        self.default_names = tuple(self._providers)
         self.is_closed = False
+
+    @property
+    def default_names(self) -> tuple[str, ...]:
+        return tuple(self._providers)
 
     def get_provider(self, name: str) -> SearchProvider:
         if name not in self._providers:
