@@ -3,8 +3,8 @@
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -120,39 +120,47 @@ class EmbeddingCache:
             self._store.upsert(CACHE, pa.table(columns, schema=CACHE_SCHEMA), "key")
 
 
+class _RecentRows:
+    """Rows of vectors of the most recently used texts; safe to share between threads."""
+
+    def __init__(self, compute: Callable[[Sequence[str]], Iterable[NDArray[Any]]], capacity: int) -> None:
+        """Keep what `compute` returns, one array of rows per text, up to `capacity` rows."""
+        self._compute, self._capacity = compute, capacity
+        self._lock = threading.Lock()
+        self._rows: OrderedDict[str, NDArray[Any]] = OrderedDict()
+        self._size = 0
+
+    def load(self, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return the rows of each text, and compute missing ones."""
+        with self._lock:
+            found = {text: self._rows[text] for text in texts if text in self._rows}
+            for text in found:
+                self._rows.move_to_end(text)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        computed = dict(zip(missing, self._compute(missing), strict=True)) if missing else {}
+        with self._lock:
+            for text, rows in computed.items():
+                self._size += len(rows) - len(self._rows.get(text, ()))
+                self._rows[text] = rows
+            while self._size > self._capacity:
+                self._size -= len(self._rows.popitem(last=False)[1])
+        return found | computed
+
+
 class CachedSentenceEncoder:
     """Sentence encoder for roles and searches, with the most recently used vectors in memory."""
 
     def __init__(self, model: EmbeddingModel, capacity: int = 20_000) -> None:
         """Keep at most `capacity` vectors."""
-        self._model, self._capacity = model, capacity
-        self._lock = threading.Lock()
-        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+        self._model = model
+        self._recent = _RecentRows(lambda texts: model.embed(texts)[:, None], capacity)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of texts, shape (n, dimensions)."""
         if not texts:
             return np.zeros((0, self._model.dimensions), dtype=np.float32)
-        found = self._load_cached(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
-        if missing:
-            computed = dict(zip(missing, self._model.embed(missing), strict=True))
-            found.update(computed)
-            self._add(computed)
-        return np.stack([found[text] for text in texts])
-
-    def _load_cached(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        with self._lock:
-            found = {text: self._vectors[text] for text in texts if text in self._vectors}
-            for text in found:
-                self._vectors.move_to_end(text)
-        return found
-
-    def _add(self, computed: dict[str, Vectors]) -> None:
-        with self._lock:
-            self._vectors.update(computed)
-            while len(self._vectors) > self._capacity:
-                self._vectors.popitem(last=False)
+        rows = self._recent.load(texts)
+        return np.concatenate([rows[text] for text in texts])
 
 
 class CachedTokenEncoder:
@@ -160,32 +168,11 @@ class CachedTokenEncoder:
 
     def __init__(self, model: TokenEmbedder, capacity: int = 100_000) -> None:
         """Keep the vectors of at most `capacity` tokens, as float16."""
-        self._model, self._capacity = model, capacity
-        self._lock = threading.Lock()
-        self._vectors: OrderedDict[str, NDArray[np.float16]] = OrderedDict()
-        self._size = 0
+        self._recent = _RecentRows(
+            lambda texts: (rows.astype(np.float16) for rows in model.embed_tokens(texts)), capacity
+        )
 
     def encode(self, texts: Sequence[str]) -> list[Vectors]:
         """Return one array per text, shape (tokens, dimensions)."""
-        found = self._load_cached(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
-        made = {
-            text: rows.astype(np.float16) for text, rows in zip(missing, self._model.embed_tokens(missing), strict=True)
-        }
-        self._add(made)
-        return [(found | made)[text].astype(np.float32) for text in texts]
-
-    def _load_cached(self, texts: Sequence[str]) -> dict[str, NDArray[np.float16]]:
-        with self._lock:
-            found = {text: self._vectors[text] for text in texts if text in self._vectors}
-            for text in found:
-                self._vectors.move_to_end(text)
-        return found
-
-    def _add(self, made: dict[str, NDArray[np.float16]]) -> None:
-        with self._lock:
-            for text, rows in made.items():
-                self._size += len(rows) - len(self._vectors.get(text, ()))
-                self._vectors[text] = rows
-            while self._size > self._capacity:
-                self._size -= len(self._vectors.popitem(last=False)[1])
+        rows = self._recent.load(texts)
+        return [rows[text].astype(np.float32) for text in texts]
