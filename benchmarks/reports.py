@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.start import environment
+from tenure.algorithms.text.printable import flatten
 from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.models.factory import create_embedding_model
-from tenure.report.render.escaping import flatten
 from tenure.settings import Settings
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -21,7 +21,7 @@ from tenure.cli.terminal import (
 from tenure.contracts.result.result import Result, ResultStatus
 
 if TYPE_CHECKING:
-    from tenure.report.render.marks import CitationStyle
+    from tenure.report.layout.marks import CitationStyle
 
 UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
@@ -143,7 +143,7 @@ def _text(result: Result, kind: str, base: Path, style: "CitationStyle") -> str:
 
         return render_html(result, base, style)
     if kind in ("bibtex", "csl"):
-        from tenure.report.render.sources.bibliography import render_bibtex, render_csl_json
+        from tenure.report.sources.bibliography import render_bibtex, render_csl_json
 
         return (render_bibtex if kind == "bibtex" else render_csl_json)(result.sources, base)
     from tenure.report.render.markdown import render_markdown

@@ -26,7 +26,7 @@ from tenure.mcp_server.messages import (
 )
 from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
-from tenure.report.render.answer import render_answer
+from tenure.report.render.markdown import render_answer
 from tenure.site.api import describe_fault
 from tenure.site.messages import AskBody, PassageList, RunDetails, SearchBody, StartRequest
 from tenure.site.service import Service

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from tenure.algorithms.reasoning.strategies import to_drafts
+from tenure.algorithms.text.printable import flatten
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
@@ -24,10 +25,10 @@ from tenure.contracts.result.result import (
     Synthesis,
 )
 from tenure.report.citations import CitationNumbering, ReportSource
-from tenure.report.render.escaping import flatten
-from tenure.report.render.layout import SYNTHESIS_HEADINGS, SYNTHESIS_PARTS
-from tenure.report.render.marks import NUMERIC, to_markdown
-from tenure.report.render.program import build_program_result
+from tenure.report.layout.claims import ClaimLayout
+from tenure.report.layout.program import build_program_result
+from tenure.report.layout.synthesis import SYNTHESIS_HEADINGS, SYNTHESIS_PARTS
+from tenure.report.render.markdown import write_markdown
 
 MAX_CONTEXT_CHARS = 200
 """Maximum characters of the source that a citation keeps on each side of its quote."""
@@ -72,7 +73,7 @@ def assemble_result(
         question=draft.question,
         title=flatten(draft.title) or flatten(draft.question),
         short_answer=next((claim for claim in short_answer if claim.citations), None),
-        abstract=to_markdown(abstract_claims, NUMERIC),
+        abstract=_write_claims(abstract_claims),
         abstract_claims=abstract_claims,
         sections=sections,
         reasoning=reasoning,
@@ -136,7 +137,12 @@ def _compute_context_length(draft: ReportDraft) -> int:
 
 def _section(section: SectionDraft, numbering: CitationNumbering) -> ResultSection:
     claims = numbering.number_claims(section.draft, section.topic)
-    return ResultSection(topic=section.topic, markdown=to_markdown(claims, NUMERIC), claims=claims)
+    return ResultSection(topic=section.topic, markdown=_write_claims(claims), claims=claims)
+
+
+def _write_claims(claims: Sequence[ResultClaim]) -> str:
+    """Return claims as Markdown with numeric citation marks."""
+    return write_markdown(ClaimLayout().set_claims(claims), level=3)
 
 
 def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> ResultReasoning:
@@ -168,7 +174,7 @@ def _number_synthesis(
     if not any(numbered.values()):
         return None
     return Synthesis(
-        **{name: to_markdown(claims, NUMERIC) for name, claims in numbered.items()},
+        **{name: _write_claims(claims) for name, claims in numbered.items()},
         claims=tuple(claim for claims in numbered.values() for claim in claims),
         sentences=tuple(len(claims) for claims in numbered.values()),
     )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from tenure.algorithms.injection.detection import contains_instructions
+from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.writing.paragraphs import split_long_paragraphs
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.disputes import Contradiction, DisputeOutcome, PositionEvidence, SidedPassage
@@ -24,8 +25,7 @@ from tenure.contracts.result.result import (
     ResultPosition,
     SourceEntry,
 )
-from tenure.report.render.escaping import flatten
-from tenure.report.render.sources.places import find_heading, find_headings, find_in_file
+from tenure.report.sources.places import find_heading, find_headings, find_in_file
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""

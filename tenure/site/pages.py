@@ -21,11 +21,11 @@ from tenure.cli.parser import STATUSES
 from tenure.cli.progress.lines import describe_phase, describe_usage
 from tenure.cli.run_ids import check_run
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
+from tenure.report.layout.answer import compose_answer
+from tenure.report.layout.report import compose_report
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
-from tenure.report.render.html import make_environment, render_page
-from tenure.report.render.view import build_page
+from tenure.report.render.html import convert_markdown, make_environment
 from tenure.site.api import describe_fault, get_status, read_span
-from tenure.site.draft import render_draft
 from tenure.site.findings import list_findings
 from tenure.site.messages import AskBody, ForgetBody, ForkBody, IngestBody, RememberBody, RunDetails, StartRequest
 from tenure.site.service import Service
@@ -152,10 +152,9 @@ async def _steer_run(service: Service, request: Request) -> Response:
 
 async def _show_report(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    page = await asyncio.to_thread(build_page, await service.read_result(run_id), Path.cwd())
-    template = _environment().get_template("report_page.html.jinja")
-    text = render_page(template, page, documents=f"{get_run_path(run_id)}/sources", run_id=run_id, **_globals())
-    return Response(text, media_type="text/html")
+    report = await asyncio.to_thread(compose_report, await service.read_result(run_id), Path.cwd())
+    documents = f"{get_run_path(run_id)}/sources"
+    return _render("report_page.html.jinja", report=report, documents=documents, run_id=run_id)
 
 
 async def _show_source(service: Service, request: Request) -> Response:
@@ -306,7 +305,8 @@ def _globals() -> dict[str, Any]:
 @cache
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
-    environment.filters |= {"draft": render_draft, "duration": format_duration, "line": truncate_line}
+    environment.filters |= {"answer": compose_answer, "draft": convert_markdown}
+    environment.filters |= {"duration": format_duration, "line": truncate_line}
     return environment
 
 

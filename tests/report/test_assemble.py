@@ -12,7 +12,7 @@ from tenure.contracts.evidence.disputes import (
 from tenure.contracts.evidence.passages import Block, Citation, Claim, Draft, PassageRef, SynthesisDraft
 from tenure.contracts.research.report import SectionDraft
 from tenure.report.assemble import MAX_TOTAL_CONTEXT_CHARS, assemble_result, list_cited_sources
-from tenure.report.render.references import render_quotes
+from tenure.report.render.markdown import render_markdown
 from tests.report.samples import (
     FALLS,
     MOON,
@@ -245,7 +245,7 @@ def test_a_citation_names_its_page() -> None:
         "Neap tides are weak.": 3,
         "The Moon pulls the water towards it.": None,
     }
-    shown = render_quotes(result)
+    shown = render_markdown(result)
     assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}–" in shown
     assert "“The Moon pulls the water towards it.” (characters 0–" in shown
 
@@ -289,4 +289,4 @@ def test_both_sides_of_a_position_and_its_outcome_are_numbered() -> None:
     assert (found.supporting_passages, found.contradicting_passages, found.neutral_passages) == (1, 1, 2)
     assert found.outcome is not None and [one.found for one in found.outcome.sources] == [False, False, True]
     assert {source.n for source in result.sources} == {1, 2}
-    assert "in: For and against" in render_quotes(result)
+    assert "in: For and against" in render_markdown(result)

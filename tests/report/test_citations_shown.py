@@ -32,12 +32,11 @@ from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result, Re
 from tenure.report.assemble import assemble_result
 from tenure.report.diff.comparison import compare_results
 from tenure.report.diff.markdown import render_diff
-from tenure.report.render.answer import render_answer
 from tenure.report.render.docx import render_docx
 from tenure.report.render.html import render_html
-from tenure.report.render.markdown import render_markdown
+from tenure.report.render.markdown import render_answer, render_markdown
 from tenure.report.render.pdf import render_pdf
-from tenure.report.render.sources.bibliography import make_author_year_labels, render_bibtex, render_csl_json
+from tenure.report.sources.bibliography import make_author_year_labels, render_bibtex, render_csl_json
 from tests.report.render.test_docx import WordReader
 from tests.report.render.test_pdf import words
 from tests.report.samples import StoredSource
@@ -82,6 +81,7 @@ def documents(draw: st.DrawFn) -> Result:
             column=f"Column {number % 2}" if block == "table" else "",
             status=draw(st.sampled_from(get_args(ClaimStatus))),
             citations=tuple(draw(st.lists(citations(), max_size=3))),
+            part="paragraph" if block == "excerpt" else "",
             tainted=draw(st.booleans()),
         )
 
@@ -154,10 +154,11 @@ def list_claims(result: Result) -> list[ResultClaim]:
     ]
 
 
-def list_citations(result: Result) -> list[ResultCitation]:
-    """Return all citations of a document."""
+def list_citations(result: Result, *, excerpts: bool = True) -> list[ResultCitation]:
+    """Return all citations of a document, or those of its sentences and contradictions, which its quotes list."""
     sides = [side for found in result.contradictions for side in (found.a, found.b)]
-    return [*(cited for claim in list_claims(result) for cited in claim.citations), *sides]
+    claims = (claim for claim in list_claims(result) if excerpts or not claim.part)
+    return [*(cited for claim in claims for cited in claim.citations), *sides]
 
 
 def read_marks(text: str, labels: Sequence[str], opening: str, between: str, closing: str) -> set[str]:
@@ -184,7 +185,8 @@ def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", 
     shown = render_markdown(result, style=style)
     body, _, rest = shown.partition("\n## References\n")
     references, _, quotes = rest.partition("\n## Quotes\n")
-    references, _, background = references.partition("\n## How this report was made\n")[0].partition("\n## Reasoning\n")
+    references, *_ = re.split(r"\n## (?:Figures|How this report was made)\n", references)
+    references, _, background = references.partition("\n## Reasoning\n")
     body += f"\n## Reasoning\n{background}"
     if style == "numeric":
         labels = {source.n: str(source.n) for source in result.sources}
@@ -196,7 +198,9 @@ def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", 
     assert marks == set(labels.values())
     assert references.count("\n- ") == len(result.sources)
     assert all(claim.text in body for claim in list_claims(result))
-    assert set(re.findall(r"Quote \d of \d here\.", quotes)) == {cited.quote for cited in list_citations(result)}
+    assert set(re.findall(r"Quote \d of \d here\.", quotes)) == {
+        cited.quote for cited in list_citations(result, excerpts=False)
+    }
     parts = {part for line in re.findall(r"; in: ([^;)]+(?:; [^<;)]+)*)", quotes) for part in line.split("; ")}
     assert all(f"\n## {part}\n" in body for part in parts)
 
@@ -241,8 +245,8 @@ def test_html_shows_what_it_cites(result: Result, style: Literal["numeric", "aut
     assert sources <= set(page.targets)
     assert all(claim.text in page.text for claim in list_claims(result))
     quotes = page.text.partition("Every citation mark above leads to words")[2]
-    assert all(cited.quote in quotes for cited in list_citations(result))
-    parts = {part for line in re.findall(r"· in: ([^<\n]+)", html) for part in line.strip(" ·").split("; ")}
+    assert all(cited.quote in quotes for cited in list_citations(result, excerpts=False))
+    parts = {part for line in re.findall(r"; in: ([^<\n]+)", html) for part in line.split("; ")}
     headings = re.findall(r"<h2[^>]*>([^<]*)</h2>", html)
     assert {part.strip() for part in parts} <= set(headings)
 
@@ -256,7 +260,7 @@ def test_a_pdf_shows_what_it_cites(result: Result) -> None:
 
     assert [claim.text for claim in list_claims(result) if claim.text not in text] == []
     assert [source.title for source in result.sources if f"[{source.n}] {source.title}" not in text] == []
-    assert [cited.quote for cited in list_citations(result) if f"“{cited.quote}”" not in text] == []
+    assert [cited.quote for cited in list_citations(result, excerpts=False) if f"“{cited.quote}”" not in text] == []
 
 
 @slow
@@ -268,7 +272,8 @@ def test_a_word_document_shows_what_it_cites(result: Result) -> None:
 
     assert [claim.text for claim in list_claims(result) if claim.text not in written.text] == []
     assert [source.title for source in result.sources if f"[{source.n}] {source.title}" not in written.text] == []
-    assert [cited.quote for cited in list_citations(result) if f"“{cited.quote}”" not in written.text] == []
+    quotes = [cited.quote for cited in list_citations(result, excerpts=False)]
+    assert [quote for quote in quotes if f"“{quote}”" not in written.text] == []
     assert written.targets == set(written.bookmarks) == {f"source_{source.n}" for source in result.sources}
 
 
@@ -311,5 +316,5 @@ def test_a_synthesis_of_one_part_is_shown(part: str) -> None:
         ReportDraft(id=RunId("run"), mode="RESEARCH", question="Why?", synthesis=synthesis), STORED
     )
 
-    assert f"**{part.capitalize()}.** It is so. [1]" in render_markdown(result)
+    assert f"### {part.capitalize()}\n\nIt is so. [1]" in render_markdown(result)
     assert "It is so." in render_html(result)

@@ -87,7 +87,7 @@ UNBUILT_TYPES: Final = {
         zipfile.""".split(),
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine.""".split(),
-    "speaks to a server, a process or a terminal": """argparse. httpx.Response jinja2. mcp. multiprocessing. openai.
+    "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. starlette. temporalio. tenure.cli. tenure.models.openai. tenure.sources.search.api_provider.
         tenure.temporal.""".split(),
     "numbers, compressed bytes, or the declaration of a role": """tenure.algorithms.retrieval.pagerank.
@@ -214,7 +214,7 @@ _MARKER: Final = "marker of a text"
 def _holds_marker(value: Any, depth: int = 0) -> bool:
     """Return whether a value, or a value inside it, is the marker."""
     if isinstance(value, str | bytes):
-        return _MARKER.split()[0] in (value if isinstance(value, str) else value.decode())
+        return _MARKER.split()[0] in (value if isinstance(value, str) else value.decode(errors="replace"))
     if depth > 12 or isinstance(value, type | ModuleType | int | float | enum.Enum) or value is None:
         return False
     if isinstance(value, Mapping):

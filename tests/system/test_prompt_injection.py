@@ -18,9 +18,9 @@ from tenure.contracts.base import SourceId
 from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
-from tenure.report.render.limits import list_all_claims
+from tenure.report.layout.limits import list_all_claims
+from tenure.report.layout.marks import TAINTED
 from tenure.report.render.markdown import render_markdown
-from tenure.report.render.marks import TAINTED
 from tenure.sources.parsers.parse import parse_file
 from tests.injection.attacks import ATTACKS, LEAK, Attack
 from tests.injection.gullible import TOPICS, Gullible

@@ -29,6 +29,12 @@ _UNSAFE: Final = re.compile(
 )
 
 
+_LINE_BREAK: Final = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+"""Line breaks that are control characters; they separate words."""
+
+_SPACE: Final = re.compile(r"\s+")
+
+
 def escape_control_characters(text: str) -> str:
     """Return a text with every character that acts on a terminal or is invisible written as an escape."""
     return _UNSAFE.sub(lambda found: found["ordinary"] or _escape_character(found[0]), text)
@@ -38,6 +44,16 @@ def remove_control_characters(text: str) -> str:
     r"""Return a text without these characters, and with `\n` as line break."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSAFE.sub(lambda found: found["ordinary"] or "", text)
+
+
+def collapse_spaces(text: str) -> str:
+    """Return a text without these characters on one line, each run of white space as one space."""
+    return _SPACE.sub(" ", remove_control_characters(_LINE_BREAK.sub(" ", text)))
+
+
+def flatten(text: str) -> str:
+    """Return a text without these characters on one line, and without white space at its ends."""
+    return collapse_spaces(text).strip()
 
 
 def format_json(document: Any) -> str:

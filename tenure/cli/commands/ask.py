@@ -171,7 +171,7 @@ def _print(answer: AskReply, arguments: Namespace) -> None:
     if answer.standalone_question != answer.question:
         print_note(f"understood as: {answer.standalone_question}")
     if answer.status == "answered":
-        from tenure.report.render.answer import render_answer
+        from tenure.report.render.markdown import render_answer
 
         print_markdown(render_answer(answer, Path.cwd()))
     else:

@@ -38,7 +38,8 @@ from tenure.contracts.research.report import RunState
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
-from tenure.report.render.program import render_attempt, to_attempt_records
+from tenure.report.layout.program import set_attempts, to_attempt_records
+from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
 from tenure.settings import Settings
 from tenure.temporal.converter import make_data_converter
@@ -147,8 +148,8 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
         print_line(f"\n“{truncate_line(task.query, 160)}”, step by step")
         for line in render_steps(task.steps, task.answer):
             print_line(line)
-    for line in render_attempt(to_attempt_records(found.attempts)):
-        print_line(f"\n{line}")
+    for block in set_attempts(to_attempt_records(found.attempts)):
+        print_line(f"\n{write_markdown([block])}")
     if progress.error:
         print_line(f"error: {truncate_line(progress.error, 300)}")
     return 0

@@ -21,8 +21,8 @@ from tenure.contracts.result.diff import (
     UnsharedContradiction,
 )
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultContradiction
-from tenure.report.render import program
-from tenure.report.render.layout import SYNTHESIS_PARTS, split_synthesis
+from tenure.report.layout import program
+from tenure.report.layout.synthesis import SYNTHESIS_PARTS, split_synthesis
 
 MIN_OVERLAP = 0.6
 """Minimum share of common stems for two versions of one finding."""

@@ -8,15 +8,17 @@ from tenure.contracts.result.diff import (
     ChangedConclusion,
     ChangedFinding,
     ChangedMetric,
+    CitedSource,
     DiffSide,
     DiffStatement,
     RunDiff,
     UnsharedContradiction,
 )
-from tenure.report.render.escaping import escape
-from tenure.report.render.marks import STATUS_WORDS
-from tenure.report.render.program import format_code_block
-from tenure.report.render.references import render_address
+from tenure.report.layout.marks import STATUS_WORDS
+from tenure.report.layout.references import make_address
+from tenure.report.layout.text import format_words, make_line
+from tenure.report.render.escaping import escape, escape_cell, format_code_block
+from tenure.report.render.markdown import write_line
 
 NO_DIFFERENCE = "The two reports make the same statements from the same sources."
 """Text of an empty difference."""
@@ -87,11 +89,18 @@ def _only(side: DiffSide, base: PurePath | None) -> Iterator[str]:
     lists: tuple[tuple[str, Iterable[str]], ...] = (
         ("Findings", (f"{_statement(said)} *({escape(said.topic)})*" for said in side.findings)),
         ("Contradictions", (_contradiction(one) for one in side.contradictions)),
-        ("Sources", (f"*{escape(source.title)}*, {render_address(source.uri, base)}" for source in side.sources)),
+        (
+            "Sources",
+            (f"*{escape(source.title)}*, {write_line((make_address(source.uri, base),))}" for source in side.sources),
+        ),
     )
     for what, items in lists:
         if lines := "\n".join(f"- {item}" for item in items):
             yield f"## {what} of {escape(side.id)} alone\n\n{lines}"
+
+
+def _source(source: CitedSource, base: PurePath | None) -> str:
+    return write_line(make_line(format_words(source.title), ", ", make_address(source.uri, base)))
 
 
 def _contradiction(one: UnsharedContradiction) -> str:
@@ -106,7 +115,7 @@ def _table(figures: Iterable[ChangedMetric], found: RunDiff) -> str:
 
 
 def _cell(text: str) -> str:
-    return escape(text).replace("|", "\\|")
+    return escape_cell(escape(text))
 
 
 def _number(value: float | None) -> str:

@@ -1,26 +1,32 @@
-"""Render a result document as one self-contained HTML page: no script, font or image is loaded.
+"""Write a document tree as one self-contained HTML page: no script, font or image is loaded.
 
 Jinja escapes all values without their control and invisible characters, and the page's content security policy allows
 only its style sheet, by hash. A script that slipped through would not run, and a style would not be applied.
 """
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
 from functools import cache
 from hashlib import sha256
-from itertools import groupby
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Final
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.result.result import Result
-from tenure.report.render.marks import UNSOURCED, CitationStyle
-from tenure.report.render.page import Remark, ReportPage
-from tenure.report.render.view import build_page
+from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.report import compose_report
 
 TEMPLATES = Path(__file__).parent / "templates"
+
+_PARSER: Final = (
+    MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lheading", "link", "image", "autolink"])
+)
+"""Parser of Markdown of a model, which shows no foreign image, leads nowhere and contains no HTML."""
+_PARSER.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>')
+_PARSER.add_render_rule("table_close", lambda *_: "</table></div>")
 
 
 def render_html(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> str:
@@ -32,29 +38,17 @@ def render_html(result: Result, base: PurePath | None = None, style: CitationSty
         style: format of citation marks.
     """
     sheet = load_sheet()
-    return render_page(
-        make_environment(TEMPLATES).get_template("report.html.jinja"),
-        build_page(result, base, style),
-        style=sheet,
-        policy=build_content_security_policy(sheet),
-    )
-
-
-def render_page(template: Template, page: ReportPage, *, documents: str = "", **values: Any) -> str:
-    """Render the view of a result document with the template of the report, or with one that extends it.
-
-    Args:
-        template: the template.
-        page: the view.
-        documents: path below which a server shows the passages of sources; empty for a page without a server.
-        values: further values of the template.
-    """
-    return template.render(page=page, documents=documents, unsourced=UNSOURCED, **values)
+    template = make_environment(TEMPLATES).get_template("report.html.jinja")
+    report = compose_report(result, base, style)
+    return template.render(report=report, style=sheet, policy=build_content_security_policy(sheet))
 
 
 @cache
 def make_environment(*folders: Path) -> Environment:
-    """Return the environment of templates in folders, in which all values are cleaned and escaped."""
+    """Return the environment of templates in folders, in which all values are cleaned and escaped.
+
+    The value `documents` is the path below which a server shows the passages of sources; empty without a server.
+    """
     environment = Environment(
         loader=FileSystemLoader(folders),
         autoescape=True,
@@ -62,8 +56,26 @@ def make_environment(*folders: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["groupby_kind"] = _group_by_kind
+    environment.globals |= {"documents": "", "unsourced": UNSOURCED}
     return environment
+
+
+def convert_markdown(text: str, level: int) -> Markup:
+    """Return Markdown as HTML without links, images and markup of its own.
+
+    Args:
+        text: the Markdown.
+        level: level of its first headings among those of the page.
+    """
+    tokens = _PARSER.parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + level - 1, 6)}"
+        elif token.type in ("th_open", "td_open"):
+            token.attrs = {}  # the alignment, a style that the policy of the page forbids
+        if token.type in ("heading_open", "paragraph_open", "list_item_open"):
+            token.attrSet("dir", "auto")
+    return Markup(_PARSER.renderer.render(tokens, _PARSER.options, {}))
 
 
 @cache
@@ -81,9 +93,3 @@ def build_content_security_policy(sheet: str) -> str:
 def _clean(value: Any) -> Any:
     """Return a value of a template without characters that act on a terminal or hide words."""
     return type(value)(remove_control_characters(value)) if isinstance(value, str) else value
-
-
-def _group_by_kind(remarks: Iterable[Remark]) -> Iterator[tuple[str, list[Remark]]]:
-    """Yield consecutive remarks of one kind together, as a list needs them."""
-    for kind, alike in groupby(remarks, key=lambda remark: remark.kind):
-        yield kind, list(alike)

@@ -1,6 +1,6 @@
-"""Render a result document as a PDF with Typst, without a browser and without loading anything.
+"""Write a document tree as a PDF with Typst, without a browser and without loading anything.
 
-The report reaches the template as data, never as markup. Letters that the embedded fonts lack are taken from the
+The tree reaches the template as data, never as markup. Letters that the embedded fonts lack are taken from the
 machine's fonts; without a font for a script, boxes are shown.
 """
 
@@ -12,8 +12,8 @@ from pathlib import Path, PurePath
 import typst
 
 from tenure.contracts.result.result import Result
-from tenure.report.render.marks import UNSOURCED, CitationStyle
-from tenure.report.render.view import build_page
+from tenure.report.layout.marks import UNSOURCED, CitationStyle
+from tenure.report.layout.report import compose_report
 
 _TEMPLATE = Path(__file__).parent / "templates" / "report.typ"
 
@@ -26,13 +26,13 @@ def render_pdf(result: Result, base: PurePath | None = None, style: CitationStyl
         base: folder to which paths of sources are shown relative if they are below it.
         style: format of citation marks.
     """
-    inputs = {"report": json.dumps(asdict(build_page(result, base, style)), ensure_ascii=False), "unsourced": UNSOURCED}
-    pdf = typst.compile(_template(), format="pdf", sys_inputs=inputs)
+    report = json.dumps(asdict(compose_report(result, base, style)), ensure_ascii=False)
+    pdf = typst.compile(_read_template(), format="pdf", sys_inputs={"report": report, "unsourced": UNSOURCED})
     if not isinstance(pdf, bytes):
         raise TypeError("Typst set a PDF as several files")
     return pdf
 
 
 @cache
-def _template() -> bytes:
+def _read_template() -> bytes:
     return _TEMPLATE.read_bytes()

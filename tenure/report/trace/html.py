@@ -3,11 +3,16 @@
 from collections import Counter
 from typing import NamedTuple
 
+from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace
-from tenure.report.render.escaping import flatten
-from tenure.report.render.figures import draw_meter
-from tenure.report.render.html import TEMPLATES, build_content_security_policy, load_sheet, make_environment
-from tenure.report.render.view import parse_remarks
+from tenure.report.layout.figures import draw_meter
+from tenure.report.render.html import (
+    TEMPLATES,
+    build_content_security_policy,
+    convert_markdown,
+    load_sheet,
+    make_environment,
+)
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.timeline import draw_timeline, format_seconds, list_bars, measure_seconds
 
@@ -59,7 +64,7 @@ class CallRow(NamedTuple):
 def render_trace_page(trace: Trace) -> str:
     """Render a trace as one HTML page."""
     sheet = load_sheet()
-    story = parse_remarks(render_trace(trace))
+    _, _, story = render_trace(trace).partition("\n\n")  # the page has its own title
     return (
         make_environment(TEMPLATES)
         .get_template("trace.html.jinja")
@@ -74,7 +79,7 @@ def render_trace_page(trace: Trace) -> str:
             kinds=[(kind, _KIND_NAMES[kind]) for kind in _KIND_NAMES if any(call.kind == kind for call in trace.calls)],
             cycles=_list_cycles(trace),
             calls=_list_calls(trace),
-            story=story[1:],
+            story=convert_markdown(story, level=2),
         )
     )
 

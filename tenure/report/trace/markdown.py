@@ -22,8 +22,9 @@ from tenure.contracts.research.trace import (
     TracedTask,
 )
 from tenure.contracts.run.run import PlanStepKind
-from tenure.report.render.escaping import escape
-from tenure.report.render.program import format_code_block, render_attempt, render_code_diff, to_attempt_records
+from tenure.report.layout.program import render_code_diff, set_attempts, to_attempt_records
+from tenure.report.render.escaping import escape, format_code_block
+from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
 
 STRATEGY_DESCRIPTIONS: Mapping[RetrievalStrategy, str] = {
@@ -54,7 +55,7 @@ def render_trace(trace: Trace) -> str:
         *(_cycle(cycle) for cycle in trace.cycles),
         _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.summary}" for one in trace.thoughts)),
         *_generations(trace),
-        _titled("Attempts", render_attempt(to_attempt_records(trace.attempts))),
+        _titled("Attempts", [write_markdown(set_attempts(to_attempt_records(trace.attempts)))]),
         _titled("Feedback", _people(trace)),
         _titled("Decisions", _bullets(trace.decisions)),
         _titled("Kept for later runs", _bullets(trace.memory.kept) if trace.memory else []),

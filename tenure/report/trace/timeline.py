@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace, TracedCall
-from tenure.report.render.escaping import flatten
-from tenure.report.render.figures import format_number
+from tenure.report.layout.figures import format_number
 
 COLOURS: Final[Mapping[CallKind, str]] = {
     "model": "#1f6f8b",

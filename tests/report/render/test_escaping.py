@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from tenure.algorithms.text.printable import flatten
 from tenure.report.render.escaping import (
     escape,
     escape_cell,
-    escape_sentence,
-    flatten,
     format_code_span,
-    split_sentence_spans,
 )
 
 READER = MarkdownIt("commonmark", {"html": True}).enable(["strikethrough", "table"])
@@ -24,6 +22,7 @@ ATTACKS = [
     "[click](javascript:alert(1))",
     "![pixel](https://evil.example/p.png)",
     "[ref]: https://evil.example",
+    "[ ] a task",
     "[a][b] and [^1]",
     "> quoted",
     "- item",
@@ -124,31 +123,6 @@ def test_words_survive_escaping() -> None:
     text = "The [spec](x) says *no* to <b> & to _x_ at 1*2."
 
     assert shown(escape(text)) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "spans", "markdown"),
-    [
-        ("a *b* c", ["a ", "em:b", " c"], "a *b* c"),
-        ("**b `c` d** e", ["strong:b ", "code:c", "strong: d", " e"], "**b `c` d** e"),
-        ("2 * 3 * 4 and 2*3*4", ["2 * 3 * 4 and 2*3*4"], r"2 * 3 * 4 and 2\*3\*4"),
-        ("use @app.task and run()", ["use ", "code:@app.task", " and ", "code:run()"], "use `@app.task` and `run()`"),
-        ("set max_size, --fast", ["set ", "code:max_size", ", ", "code:--fast"], "set `max_size`, `--fast`"),
-        ("ann@example.org", ["ann@example.org"], r"ann\@example.org"),
-        ("*a and **b", ["*a and **b"], r"\*a and \*\*b"),
-        ("**Bold** start", ["strong:Bold", " start"], "**Bold** start"),
-        ("*<b>* [x](y)", ["em:<b>", " [x](y)"], r"*\<b>* [x\](y)"),
-        ("`a * b` *c*", ["code:a * b", " ", "em:c"], "`a * b` *c*"),
-        ("- no list", ["- no list"], r"\- no list"),
-        ("", [], ""),
-    ],
-)
-def test_sentences_may_have_emphasis_and_code(text: str, spans: list[str], markdown: str) -> None:
-    """Emphasis, code spans and names of code are set as such; everything else is shown as it is."""
-    shown = [f"{span.kind}:{span.text}".removeprefix("text:") for span in split_sentence_spans(text)]
-
-    assert shown == spans
-    assert escape_sentence(text) == markdown
 
 
 def test_a_cell_of_a_table_has_no_bare_bar() -> None:

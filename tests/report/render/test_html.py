@@ -13,7 +13,8 @@ from markupsafe import Markup
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.report.assemble import assemble_result
-from tenure.report.render.html import TEMPLATES, make_environment, render_html
+from tenure.report.render.html import TEMPLATES, convert_markdown, make_environment, render_html
+from tests.cli.stub_worker import DRAFT
 from tests.report.render.test_escaping import ATTACKS
 from tests.report.samples import full, hostile, programmed, report, varied
 
@@ -70,7 +71,7 @@ def test_the_page_is_whole() -> None:
     assert {link[1:] for link in page.links if link.startswith("#")} | set(page.targets) <= set(page.ids)
     for part in (
         "Why the sea moves",
-        "Short answer The Moon",
+        "Short answer: The Moon",
         "tide.png, 1,200 bytes, kept as /library/kept/0-tide.png",
         "Contradictions between sources",
         "Severity: medium",
@@ -251,3 +252,25 @@ def test_gaps_and_lead_ins_are_not_counted() -> None:
 
     assert "19 sentences: 18 supported, 1 not checked. 2 sources." in read(render_html(with_gaps)).words
     assert "14 sentences: 14 supported. 2 sources." in read(render_html(without)).words
+
+
+def test_a_draft_has_the_form_of_a_report() -> None:
+    """Headings follow those of the page, marks stay, and a wide table is in a box of its own."""
+    html = convert_markdown(DRAFT + "\n## Baking\n\n- **Hot** `oven` [4]\n", 3)
+
+    assert html.startswith('<h3 dir="auto">Rye rises for two hours [1]</h3>')
+    assert '<h4 dir="auto">Baking</h4>' in html
+    assert '<li dir="auto"><strong>Hot</strong> <code>oven</code> [4]</li>' in html
+    assert '<div class="wide" tabindex="0"><table>' in html and "</table></div>" in html
+
+
+def test_a_draft_loads_and_runs_nothing() -> None:
+    """HTML, links, images and the styles of columns are text or left out."""
+    html = convert_markdown(
+        DRAFT
+        + "\n<script>x</script> <https://example.org> [here](javascript:x) [it][it]\n\n[it]: http://example.org\n",
+        3,
+    )
+
+    assert set(re.findall(r"<(\w+)", html)) == {"h3", "p", "div", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "style=" not in html and "href=" not in html

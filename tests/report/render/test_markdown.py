@@ -19,6 +19,8 @@ EXPECTED = """\
 
 > **Question:** Why are there tides?
 
+6 sentences: 6 supported. 2 sources.
+
 ## Abstract
 
 The Moon pulls the water towards it. [1]
@@ -38,7 +40,8 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 
 - The whole report rests on 2 sources.
 - The newest dated source is of 2024-05-01; 1 of 2 has no date.
-- One file could not be read, so this report lacks its content; the last part gives the reason.
+- One file could not be read, so this report lacks its content; the part “How this report was made” gives \
+the reason.
 
 ## Further Considerations
 
@@ -55,13 +58,27 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 - [1] *The Moon's pull*, <https://moon.example/pull?a=1>, read 2026-11-20.
 - [2] *On tides*, Ann Author, 2024-05-01, `notes/tides.md`, read 2026-11-20.
 
+## Figures
+
+Coverage of each topic, by the number and relevance of the passages found on it; in brackets before the research and \
+after every cycle:
+
+- **The rhythm:** 80% (20%, 60%, 80%)
+- **Weak tides:** 50% (0%, 50%, 50%)
+
+Information gain by cycle: 0.41, 0.12
+
+Budget:
+
+- **Searches:** 3 of 10 searches
+- **Time:** 4.25 seconds, no limit
+
 ## How this report was made
 
 - Run `research/why-tides-1a2b`, ended as *done*.
 - Models: fallbacks without a model (router, report writer); `gpt-5` (report writer)
 - The fallback answered instead of the model in one call of report writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
-- Coverage, by the number and relevance of the passages found on a topic: The rhythm 80%, Weak tides 50%
 - Not read: `/library/notes/locked.pdf` (encrypted)
 - Corpus notes: 2 documents.
 
@@ -70,12 +87,12 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their \
 place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading.
 
-**[1] The Moon's pull**
+### [1] The Moon's pull
 
 - “The Moon pulls the water towards it.” (characters 0–36; in: Abstract; The rhythm; Weak tides; \
 <https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
-**[2] On tides**
+### [2] On tides
 
 - “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
 - “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
@@ -112,7 +129,7 @@ def test_a_report_without_evidence_says_so() -> None:
     assert "**No evidence was found.**" in text
     assert "1 search in the knowledge base, 1 file that could not be read" in text
     assert "`--docs PATH`" in text and "unread files below" in text
-    assert headings(text) == ["Why the sea moves", "Feedback and answers", "How this report was made"]
+    assert headings(text) == ["Why the sea moves", "Feedback and answers", "Figures", "How this report was made"]
 
 
 def test_a_report_without_evidence_leads_to_the_nearest_facts() -> None:
@@ -152,7 +169,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
 
     assert headings(text).count("# Owned") == 0
-    assert len(headings(text)) == 8
+    assert len(headings(text)) == 10
     assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
 
 
@@ -173,7 +190,7 @@ def test_marks_can_name_author_and_year() -> None:
 
     assert "The sea rises twice a day. The sea also falls twice a day. (Author 2024)" in text
     assert "(The Moon's pull n.d.)" in text
-    assert text.index("- Author 2024: *On tides*") < text.index("- The Moon's pull n.d.: *The Moon's pull*")
+    assert text.index("- (Author 2024) *On tides*") < text.index("- (The Moon's pull n.d.) *The Moon's pull*")
     assert "[1]" not in text
 
 
@@ -287,5 +304,5 @@ def test_conclusions_and_gaps_close_the_report() -> None:
         "*Questions that the sources that were read leave open.*\n\nNo source says how old `rise()` is."
     )
     assert headings(text).index("Comparison") < headings(text).index("The rhythm") < headings(text).index("References")
-    assert text.index("**Situation.** The sea rises twice a day. [2]") < text.index("## Quotes")
+    assert text.index("### Situation\n\nThe sea rises twice a day. [2]") < text.index("## Quotes")
     assert "| **Spring** | – | – |" not in text and "| **Neap** |" in text

@@ -53,7 +53,7 @@ def test_a_pdf_holds_the_whole_report() -> None:
 
     for part in (
         "Why the sea moves",
-        "Short answer The Moon [1]",
+        "Short answer: The Moon [1]",
         *SHOWN,
     ):
         assert part in text

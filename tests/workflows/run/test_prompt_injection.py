@@ -5,7 +5,7 @@ from pathlib import Path
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.factory import create_chat_model
 from tenure.models.openai.chat import OpenAIChat
-from tenure.report.render.limits import list_all_claims, list_evidence_limits
+from tenure.report.layout.limits import list_all_claims, list_evidence_limits
 from tenure.settings import Settings
 from tests.conftest import Serving
 from tests.injection.attacks import ATTACKS

@@ -1,0 +1,160 @@
+"""List the limits of the evidence, which a reader should know before relying on the report.
+
+They are computed from the result document, so a report without a model has them as well. The course of the run is
+described in the part `MADE`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from tenure.algorithms.text.dates import normalize_date
+from tenure.algorithms.text.printable import flatten
+from tenure.algorithms.text.sentences import is_non_english
+from tenure.contracts.knowledge.memory import is_personal
+from tenure.contracts.result.result import Result, ResultClaim
+
+MADE = "How this report was made"
+"""Heading of the part on the course of the run."""
+MAX_NAMED_SOURCES = 8
+"""Number of sources with instructions to language models that are named."""
+FOREIGN_LIMIT = (
+    "Without a model, a question that is not in English is compared with the documents by its words alone, since the "
+    "rules and the built-in embedding model are made for English."
+)
+THIN_COVERAGE = 0.4
+"""Coverage below which the evidence on a topic is thin: two good passages of different sources exceed it."""
+MIN_SOURCES = 2
+"""Number of sources below which a report is said to rest on few."""
+BY_JUDGE = "By the verdict of the model"
+"""Beginning of a sentence with a verdict of the model."""
+UNCONFIRMED = ("refuted", "neutral", "missing_citation", "invalid_source")
+"""Statuses of sentences that their quotes do not support."""
+
+
+def list_evidence_limits(result: Result) -> tuple[str, ...]:
+    """Return the limits of a report's evidence, one sentence each; without a report only suspicious texts."""
+    is_written = result.sections or result.abstract_claims
+    return (*_list_suspicious(result), *(_limits(result) if is_written else ()))
+
+
+def describe_no_answer(result: Result) -> str:
+    """Return the remark on a report that a model finds to answer no part of its question; empty for any other one."""
+    evaluation = result.evaluation
+    if not evaluation or not result.sections or result.short_answer:
+        return ""
+    if not evaluation.parts or len(evaluation.missing) < len(evaluation.parts):
+        return ""
+    return f"{BY_JUDGE}, this report does not answer its question. The closest statements follow."
+
+
+BRIEF_NOTE = (
+    "No model wrote this report: it shows the excerpts of the sources that answer each part of the question best, with "
+    "the answering sentences in bold. A model would write them up."
+)
+"""Remark on a report that consists of excerpts."""
+
+
+def describe_brief(result: Result) -> str:
+    """Return the remark on a report that consists of excerpts; empty for any other one."""
+    return BRIEF_NOTE if any(claim.part for claim in _claims(result)) else ""
+
+
+def _list_suspicious(result: Result) -> Iterator[str]:
+    """Yield the texts that give instructions to language models, and the parts of the report they may influence."""
+    named = [flatten(uri) for uri in result.suspicious_sources[:MAX_NAMED_SOURCES]]
+    if more := len(result.suspicious_sources) - len(named):
+        named.append(f"{more} more")
+    if named:
+        gives = "gives" if len(result.suspicious_sources) == 1 else "give"
+        yield f"{join_names(named)} {gives} instructions to language models (prompt injection); they were read as data."
+    if not result.usage.exposed_calls:
+        return
+    if not named:
+        yield "A file, a table or an answer of a tool gave instructions to language models; they were read as data."
+    if result.mode == "CODE":
+        yield "A model read such instructions while it wrote the program: read the program before you use it."
+    else:
+        tainted = sum(claim.tainted for claim in list_all_claims(result))
+        marked = "one sentence is" if tainted == 1 else f"{tainted} sentences are"
+        yield (
+            f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: {marked} "
+            "marked, and title, headings, evaluation and further considerations may be influenced as well."
+        )
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def list_all_claims(result: Result) -> tuple[ResultClaim, ...]:
+    """Return all sentences of a report with citations."""
+    return (
+        *result.abstract_claims,
+        *_claims(result),
+        *(result.reasoning.claims if result.reasoning else ()),
+        *(result.synthesis.claims if result.synthesis else ()),
+    )
+
+
+def _limits(result: Result) -> Iterator[str]:
+    written = [section.topic for section in result.sections]
+    if empty := [topic for topic in result.coverage if topic not in written]:
+        yield f"Nothing was found on {_listed(empty)}."
+    if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
+        yield f"The evidence on {_listed(thin)} is thin."
+    if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
+        yield f"{BY_JUDGE}, nothing here answers {_listed(result.evaluation.missing)}."
+    if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
+        few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
+        yield f"The whole report rests on {few}."
+    personal = {source.n for source in result.sources if is_personal(source.uri)}
+    if rests := sum(any(one.source in personal for one in claim.citations) for claim in list_all_claims(result)):
+        said = "One statement rests" if rests == 1 else f"{rests} statements rest"
+        yield f"{said} on the memory of a person's statement, not on a document."
+    if dates := sorted((source.published for source in result.sources if source.published), key=normalize_date):
+        undated = len(result.sources) - len(dates)
+        also = f"; {undated} of {len(result.sources)} {'has' if undated == 1 else 'have'} no date" if undated else ""
+        yield f"The newest dated source is of {dates[-1]}{also}."
+    if doubtful := [claim for claim in _claims(result) if claim.status in UNCONFIRMED]:
+        said = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
+        yield f"{said} not supported by the cited quotes; the marks show which."
+    if unchecked := [claim for claim in _claims(result) if claim.status == "unverified" and claim.citations]:
+        said = "One sentence was" if len(unchecked) == 1 else f"{len(unchecked)} sentences were"
+        yield f"{said} written by a model and not checked against the cited quotes."
+    if not result.usage.model_calls and is_non_english(result.question):
+        yield FOREIGN_LIMIT
+    if result.usage.embedded_share < 1:
+        yield "Some searches matched words only, because not all passages were embedded yet."
+    yield from list_web_limits(result)
+    if unread := sum(not file.is_picture for file in result.skipped):
+        files, whose = ("One file", "its") if unread == 1 else (f"{unread} files", "their")
+        yield f"{files} could not be read, so this report lacks {whose} content; the part “{MADE}” gives the reason."
+
+
+def list_web_limits(result: Result) -> Iterator[str]:
+    """Yield the limits of the web research; also without evidence, since they may be the reason."""
+    if result.web is None:
+        return
+    if result.web.is_unanswered:
+        why = "; ".join(f"{engine.provider}: {engine.note}" for engine in result.web.providers) or "none is configured"
+        yield f"No search provider answered ({why})."
+    else:
+        for engine in result.web.providers:
+            if engine.configured and (missed := engine.searches - engine.answered):
+                yield f"{engine.provider} did not answer {missed} of {engine.searches} searches ({engine.note})."
+    if lost := sum(page.status in ("refused", "failed") for page in result.web.pages):
+        yield f"{'One page' if lost == 1 else f'{lost} pages'} from search results could not be read."
+    for page in result.web.pages:
+        if "instructions" in page.flaws and page.url not in result.suspicious_sources:
+            yield f"{page.url} contains instructions to its reader; they were treated as text only."
+        elif "paywall" in page.flaws and page.status == "read":
+            yield f"{page.url} shows only its beginning (paywall)."
+
+
+def _claims(result: Result) -> Iterator[ResultClaim]:
+    for section in result.sections:
+        yield from section.claims
+
+
+def _listed(topics: Sequence[str]) -> str:
+    return ", ".join(f"“{topic}”" for topic in topics)

@@ -1,0 +1,113 @@
+"""Define citation marks and the remarks on claims."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
+from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus
+from tenure.contracts.result.result import ResultClaim, SourceEntry
+from tenure.report.layout.blocks import CitedClaim, LayoutBlock, split_into_blocks
+from tenure.report.sources.bibliography import make_author_year_labels
+
+CitationStyle = Literal["numeric", "author-year"]
+"""Format of citation marks: `[1, 2]` or `(Author 2024; Doe 2023)`."""
+
+UNSOURCED = "[unsourced]"
+"""Mark of a sentence without a citation, so that it cannot be mistaken for a cited one."""
+
+
+STATUS_WORDS: Mapping[ClaimStatus, str] = {
+    "supported": "",
+    "unverified": "not checked",
+    "neutral": "not confirmed",
+    "refuted": "contradicted",
+    "missing_citation": "unsourced",
+    "invalid_source": "source does not match",
+}
+"""Remark on a sentence's support; none if it is supported."""
+
+
+STATUS_MEANINGS: Mapping[ClaimStatus, str] = {
+    "neutral": "the check did not find the statement in the quoted words: read the quote before you rely on it",
+    "refuted": "the quoted words say otherwise",
+    "missing_citation": "no passage of a source was named for the statement",
+    "invalid_source": "the named quote is not in its source",
+}
+"""Explanations of the marks of doubtful sentences."""
+
+TAINTED = "a source gives instructions to language models"
+"""Remark on a sentence that such a source may have influenced."""
+
+
+INFERENCE = "i"
+"""Remark on a conclusion or recommendation of the writer."""
+INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
+"""Explanation of the remark on a conclusion."""
+SHARED_MEANING = "A mark also stands for the sentences before it in its paragraph, back to the mark before it."
+"""Explanation of a mark of several sentences."""
+
+
+class CitationMarks(NamedTuple):
+    """Citation marks of a report."""
+
+    label: Callable[[int], str]
+    """Labels of the sources by number."""
+    opening: str
+    """Text before the first label of a mark."""
+    between: str
+    """Text between two labels."""
+    closing: str
+    """Text after the last label."""
+
+    def mark(self, source: int) -> str:
+        """Return the mark of a source."""
+        return f"{self.opening}{self.label(source)}{self.closing}"
+
+
+NUMERIC = CitationMarks(str, "[", ", ", "]")
+"""Numeric marks, which the result document contains."""
+
+
+def make_marks(sources: Sequence[SourceEntry], style: CitationStyle) -> CitationMarks:
+    """Return the citation marks of a report with these sources."""
+    return (
+        NUMERIC if style == "numeric" else CitationMarks(make_author_year_labels(sources).__getitem__, "(", "; ", ")")
+    )
+
+
+def list_sources(block: LayoutBlock) -> tuple[int, ...]:
+    """Return the numbers of the sources of a block."""
+    return tuple(dict.fromkeys(source for one in block.claims for source in one.sources))
+
+
+def describe_excerpt(block: LayoutBlock) -> str:
+    """Return the remarks on an excerpt, each once."""
+    return "; ".join(dict.fromkeys(filter(None, map(describe_status, block.claims))))
+
+
+def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
+    """Return the meanings of the short marks and of the marks of doubt that occur in claims, one line each."""
+    known = list(claims)
+    marked = [claim for claim in known if needs_source(claim)]
+    found = {claim.status for claim in marked}
+    concluded = any(claim.kind == "inference" for claim in marked)
+    shared = any(not one.marked for block in split_into_blocks(known) for one in block.claims)
+    return (
+        *([SHARED_MEANING] if shared else []),
+        *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
+        *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
+    )
+
+
+def needs_source(claim: ResultClaim) -> bool:
+    """Return whether a claim without a source is marked as unsourced; gaps and lead-ins need none."""
+    return claim.kind in KINDS_WITH_SOURCES or claim.status != "unverified"
+
+
+def describe_status(one: CitedClaim, expected: ClaimKind = "fact") -> str:
+    """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
+    claim = one.claim
+    is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
+    status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
+    kind = INFERENCE if claim.kind == "inference" != expected else ""
+    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted else "")))

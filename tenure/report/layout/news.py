@@ -1,0 +1,41 @@
+"""Set the opening of a scheduled question's report: new, changed and no longer supported statements, with quotes."""
+
+from collections.abc import Iterator, Sequence
+
+from tenure.algorithms.text.printable import flatten
+from tenure.contracts.result.changes import CitedStatement, ReportChanges
+from tenure.report.layout.text import format_words, make_code, make_line
+from tenure.report.layout.tree import BlockNode, ListNode, ParagraphNode
+
+
+def set_news(changes: ReportChanges | None) -> Iterator[BlockNode]:
+    """Yield the changes since the last report; nothing for the first report."""
+    if changes is None or not changes.since:
+        return
+    day = f" of {changes.since_at[:10]}" if changes.since_at else ""
+    counts = f"{len(changes.new)} new, {len(changes.changed)} changed, {len(changes.withdrawn)} no longer supported"
+    yield ParagraphNode(
+        make_line(
+            "The last report is ",
+            make_code(changes.since),
+            f"{day}. Statements: {counts}; {changes.unchanged} statements of the last report are still supported.",
+        )
+    )
+    revised = [f"{_describe(one.after)}; before: {_describe(one.before)}" for one in changes.changed]
+    withdrawn = [f"{_describe(one)} (no longer in the source)" for one in changes.withdrawn]
+    yield from _list_statements("New", [_describe(one) for one in changes.new])
+    yield from _list_statements("Changed", revised)
+    yield from _list_statements("No longer supported", withdrawn)
+
+
+def _list_statements(label: str, statements: Sequence[str]) -> Iterator[BlockNode]:
+    if statements:
+        yield ParagraphNode(format_words(label, "strong"))
+        yield ListNode(tuple(map(make_line, statements)))
+
+
+def _describe(one: CitedStatement) -> str:
+    """Return a statement and its quotes; a statement in the words of its first quote is not repeated."""
+    quotes = "; ".join(f"“{flatten(words.quote)}” ({flatten(words.title)})" for words in one.quotes)
+    is_quote = bool(one.quotes) and flatten(one.text) == flatten(one.quotes[0].quote)
+    return " — ".join(filter(None, ("" if is_quote else flatten(one.text), quotes)))

@@ -1,0 +1,175 @@
+"""Build and set the result of the coding path."""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from tenure.algorithms.text.printable import flatten, remove_control_characters
+from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, ProgramVerification, SourceFile
+from tenure.contracts.result.result import Result, ResultAttempt
+from tenure.contracts.sandbox import ProofLevel
+from tenure.report.layout.text import format_words, make_code, make_line
+from tenure.report.layout.tree import BlockNode, CodeNode, Line, ListNode, ParagraphNode, PartNode
+
+_LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "sh": "sh", "json": "json", "md": "markdown"}
+_MAX_FAILURES_SHOWN = 8
+_AUTHORS = {
+    "person": "the given tests",
+    "test_writer": "tests that were made from the request before the program; what they leave out is not checked",
+    "coder": "the requested tests, run against the given code",
+    "none": "running it to its end, without tests",
+}
+
+
+_PROOFS: Final[Mapping[ProofLevel, str]] = {
+    "none": "",
+    "exit_code": "Only the exit code of the program is known.",
+    "tests_in_same_process": (
+        "Level of proof: the tests ran in the same process as the program, which can influence them there."
+    ),
+    "tests_in_other_process": "Level of proof: the tests ran in another process than the program.",
+    "values_compared_outside": "Level of proof: the values were compared outside of the sandbox.",
+}
+
+
+def build_program_result(draft: CodeDraft) -> dict[str, Any]:
+    """Return the fields of a result document for a program."""
+    return {
+        "code": as_text(draft.files),
+        "files": draft.files,
+        "specification": draft.specification,
+        "tests": draft.tests,
+        "verification": draft.verification,
+        "attempts": to_attempt_records(draft.attempts),
+        "artifacts": draft.artifacts,
+    }
+
+
+def to_attempt_records(attempts: Sequence[Attempt]) -> tuple[ResultAttempt, ...]:
+    """Return attempts as the result document contains them."""
+    return tuple(_attempt(attempt) for attempt in attempts)
+
+
+def _attempt(attempt: Attempt) -> ResultAttempt:
+    shared = ResultAttempt.model_fields.keys() & Attempt.model_fields.keys()
+    return ResultAttempt(
+        **{name: getattr(attempt, name) for name in shared}, code=as_text(attempt.files), error=attempt.error
+    )
+
+
+def as_text(files: Sequence[SourceFile]) -> str:
+    """Return a program as one text: a single file unchanged, several files below their names."""
+    if len(files) == 1:
+        return files[0].text
+    return "\n".join(f"# --- {file.path} ---\n{file.text.rstrip()}\n" for file in files)
+
+
+def render_code_diff(before: str, after: str) -> str:
+    """Return the changes between two texts as a unified diff without file names."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
+    return "\n".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+
+
+def set_code(text: str, language: str = "") -> CodeNode:
+    """Return untrusted text as code."""
+    return CodeNode(remove_control_characters(text).rstrip("\n"), language)
+
+
+def set_program(result: Result) -> Iterator[BlockNode]:
+    """Yield the parts of a report on a program: its test result, the program, its attempts, its files."""
+    if result.verification and result.attempts:
+        yield PartNode("test-result", "Test result", tuple(_set_verification(result.verification)))
+    yield from _set_files(result)
+    if result.specification:
+        lines = tuple(make_line(line) for line in result.specification.splitlines() if line.strip())
+        yield PartNode("specification", "Specification", (ListNode(lines),))
+    if result.tests:
+        yield PartNode("tests", "The tests", tuple(_set_sources(result.tests)))
+    if len(result.attempts) > 1 or any(attempt.error for attempt in result.attempts):
+        yield PartNode("attempts", "The attempts", tuple(set_attempts(result.attempts)))
+    if result.artifacts:
+        yield PartNode("files", "Files", (ListNode(tuple(list_files(result))),))
+
+
+def list_files(result: Result) -> Iterator[Line]:
+    """Yield the files that a program made with their paths."""
+    for one in result.artifacts:
+        yield make_line(make_code(one.name), f", {one.bytes:,} bytes, kept as ", make_code(one.path))
+
+
+def _set_files(result: Result) -> Iterator[BlockNode]:
+    if not result.attempts:
+        yield ParagraphNode(
+            make_line(
+                format_words("There is no program.", "strong"),
+                " No program was found or written that could be tested. "
+                "Without a model, only code from documents and given files is tried, with small edits.",
+            )
+        )
+        return
+    accepted = (one for one in reversed(result.attempts) if not one.error)
+    run = next((one for one in accepted if one.entry and one.stdout.strip()), None)
+    output = tuple(_set_output(run)) if run else ()
+    if result.files:
+        what = "tests" if result.verification and result.verification.test_author == "coder" else "program"
+        yield PartNode("program", f"The {what}", (*_set_sources(result.files), *output))
+    else:
+        yield from output
+
+
+def _set_output(run: ResultAttempt) -> Iterator[BlockNode]:
+    command = ("Run with ", make_code(run.command), ", it") if run.command else ("It",)
+    yield ParagraphNode(make_line(*command, " printed:"))
+    yield set_code(run.stdout)
+
+
+def _set_sources(files: Sequence[SourceFile]) -> Iterator[BlockNode]:
+    for file in files:
+        yield ParagraphNode(make_line(make_code(file.path)))
+        yield set_code(file.text, _LANGUAGES.get(file.path.rsplit(".", 1)[-1], ""))
+
+
+def _set_verification(proof: ProgramVerification) -> Iterator[BlockNode]:
+    counted = f"{_count_tests(proof.passed, proof.total)} passed in the sandbox" if proof.total else "No test was run"
+    yield ParagraphNode(
+        make_line(f"{counted}. Judged by {_AUTHORS[proof.test_author]}. {_PROOFS[proof.proof]}".rstrip())
+    )
+    yield from _set_notes(proof.notes)
+    if proof.failures:
+        yield ParagraphNode(format_words("Failing:", "strong"))
+        yield ListNode(tuple(map(_describe_failure, proof.failures[:_MAX_FAILURES_SHOWN])))
+
+
+def _set_notes(notes: Sequence[str]) -> Iterator[BlockNode]:
+    """Yield the notes as a list for a person who wants to trust the result."""
+    if notes:
+        warning = format_words("Look at the program before you trust this result.", "strong")
+        yield ParagraphNode(make_line(warning, " What could influence its tests:"))
+        yield ListNode(tuple(map(make_line, notes)))
+
+
+def _count_tests(passed: int, total: int) -> str:
+    return f"{passed} of {total} test{'' if total == 1 else 's'}"
+
+
+def _describe_failure(failure: AttemptFailure) -> Line:
+    return make_line(*((make_code(failure.test), ": ") if failure.test else ()), failure.error)
+
+
+def set_attempts(attempts: Sequence[ResultAttempt]) -> Iterator[BlockNode]:
+    """Yield every attempt with its changes from the previous one."""
+    before = ""
+    for attempt in attempts:
+        how = "accepted" if attempt.error is None else f"failed: {attempt.error}"
+        tests = f"{_count_tests(attempt.passed, attempt.total)}, " if attempt.total else ""
+        title = format_words(f"Attempt {attempt.n}", "strong")
+        yield ParagraphNode(make_line(title, f" ({tests}{attempt.seconds:.2f} s) {how}"))
+        if attempt.approach:
+            yield ParagraphNode(make_line(attempt.approach))
+        yield from _set_notes(attempt.notes)
+        if before and attempt.code and before != attempt.code:
+            yield set_code(render_code_diff(before, attempt.code), "diff")
+        if lesson := attempt.reflection:
+            learned = f" {flatten(lesson.cause)} {flatten(lesson.change)}"
+            yield ParagraphNode(make_line(format_words("Learned:"), learned))
+        before = attempt.code or before

@@ -1,0 +1,101 @@
+"""Set the references of a report, and the quotes by which a reader checks its citations.
+
+The list of references is short; the quotes follow source by source, in the order of the source, each with its place and
+the parts of the report that use it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from tenure.algorithms.text.printable import flatten
+from tenure.contracts.knowledge.memory import is_personal
+from tenure.contracts.result.result import SourceEntry
+from tenure.report.layout.marks import CitationMarks
+from tenure.report.layout.text import format_words, make_code, make_line
+from tenure.report.layout.tree import (
+    AnchorNode,
+    Line,
+    LinkNode,
+    ListNode,
+    PartNode,
+    QuoteContext,
+    TextSpan,
+    list_citations,
+)
+from tenure.report.sources.links import choose_base, format_path, is_web
+
+QUOTES_NOTE = (
+    "Every citation mark above leads to words of its source, quoted here verbatim (except for white space) with their "
+    "place: in the file, if it is text and unchanged, else in the text that was read from it; and the nearest heading."
+)
+"""Remark before the quotes."""
+
+
+def list_references(sources: Sequence[SourceEntry], marks: CitationMarks, base: PurePath | None) -> tuple[Line, ...]:
+    """Return the sources with their labels: title, author, date, path or URL, day of reading.
+
+    Args:
+        sources: the sources, in the order of the list.
+        marks: format of the labels.
+        base: folder to which paths are shown relative if they are below it.
+    """
+    base = choose_base([source.uri for source in sources], base)
+    return tuple(
+        make_line(AnchorNode(source.n, marks.mark(source.n)), " ", describe_source(source, base)) for source in sources
+    )
+
+
+def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
+    """Return a source's title, author, date, path or URL, and day of reading; a memory has its day in the title."""
+    title, address = format_words(source.title), make_address(source.uri, base)
+    if is_personal(source.uri):
+        return make_line(title, ", ", address, ".")
+    origin = ", ".join(flatten(part) for part in (source.author, source.published) if part.strip())
+    return make_line(
+        title,
+        f", {origin}, " if origin else ", ",
+        address,
+        f", read {source.accessed[:10]}",
+        ", gives instructions to language models" if source.suspicious else "",
+        ", no longer available when the report was finished" if source.link == "dead" else "",
+        *((", archived at ", make_address(source.archived)) if source.archived else ()),
+        ".",
+    )
+
+
+def make_address(uri: str, base: PurePath | None = None) -> LinkNode | TextSpan:
+    """Return the location of a source: a URL as a link to itself, anything else as a literal path."""
+    return LinkNode(uri, uri) if is_web(uri) else make_code(format_path(uri, base))
+
+
+def sort_sources(sources: Sequence[SourceEntry], marks: CitationMarks) -> list[SourceEntry]:
+    """Return the sources in the order of their labels: by number or alphabetically."""
+    return list(sources) if marks.label is str else sorted(sources, key=lambda one: marks.label(one.n).casefold())
+
+
+def list_quotes(sources: Sequence[SourceEntry], marks: CitationMarks, parts: Sequence[PartNode]) -> Iterator[PartNode]:
+    """Yield the quotes of each source with their places and the parts of the report that use them."""
+    uses = _collect_uses(parts)
+    for source in sources:
+        if places := uses.get(source.n):
+            items = (_set_quote(*places[span]) for span in sorted(places))
+            yield PartNode("", f"{marks.mark(source.n)} {flatten(source.title)}", (ListNode(tuple(items)),))
+
+
+def _collect_uses(parts: Sequence[PartNode]) -> Mapping[int, Mapping[tuple[int, int], tuple[QuoteContext, list[str]]]]:
+    """Return the quotes of each source by their offsets, with the headings of the parts that use them."""
+    uses: dict[int, dict[tuple[int, int], tuple[QuoteContext, list[str]]]] = {}
+    for part in parts:
+        quotes = (quote for node in list_citations(part) for mark in node.marks for quote in mark.quotes)
+        for quote in quotes:
+            _, headings = uses.setdefault(quote.source, {}).setdefault(quote.span, (quote, []))
+            if part.heading not in headings:
+                headings.append(part.heading)
+    return uses
+
+
+def _set_quote(quote: QuoteContext, headings: Sequence[str]) -> Line:
+    words = make_code(quote.words) if quote.is_code else f"“{quote.words}”"
+    link = ("; ", LinkNode(quote.link, "open the page at these words")) if quote.link else ()
+    place = TextSpan(f"({quote.place}; in: {'; '.join(headings)}", "quiet")
+    return make_line(words, " ", place, *link, TextSpan(")", "quiet"))

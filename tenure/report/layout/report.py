@@ -1,0 +1,232 @@
+"""Compose a report: the only place that decides which parts a report has, their order and their content.
+
+The text comes first, then its references, then how it was made, and last the quotes. To add a part, add a line to
+`_list_blocks` and a function that yields its blocks; every format shows it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from tenure.algorithms.text.printable import flatten
+from tenure.contracts.evidence.passages import ClaimKind
+from tenure.contracts.result.result import Result, ResultClaim, ResultStatus
+from tenure.contracts.run.run import FeedbackRecord
+from tenure.report.layout.claims import ClaimLayout
+from tenure.report.layout.disputes import DisputeLayout
+from tenure.report.layout.figures import set_figures
+from tenure.report.layout.limits import (
+    MADE,
+    describe_brief,
+    describe_no_answer,
+    list_all_claims,
+    list_evidence_limits,
+    list_web_limits,
+)
+from tenure.report.layout.marks import (
+    STATUS_WORDS,
+    CitationMarks,
+    CitationStyle,
+    explain_marks,
+    make_marks,
+    needs_source,
+)
+from tenure.report.layout.news import set_news
+from tenure.report.layout.program import list_files, set_program
+from tenure.report.layout.provenance import list_provenance
+from tenure.report.layout.reasoning import set_reasoning
+from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, sort_sources
+from tenure.report.layout.synthesis import (
+    CLOSING_NOTES,
+    COMPARISON,
+    NOT_KNOWN,
+    WHAT_FOLLOWS,
+    SynthesisLayout,
+    order_synthesis,
+)
+from tenure.report.layout.text import format_words, make_line
+from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
+
+STATUS_LINES: Mapping[ResultStatus, str] = {
+    "done": "",
+    "finished_early": "The run ended before it was complete, at a limit or because a person asked for the report.",
+    "cancelled": "The run was cancelled; these are the results up to then.",
+    "no_evidence": "",
+    "failing_tests": "No program passed its tests; this is the best of them.",
+    "unsupported": f"This kind of task is not supported; the part “{MADE}” gives the reason.",
+    "failed": "The run failed; these are the results up to then.",
+}
+"""First remark of a report, by the status of the run."""
+
+CONSIDERATIONS_NOTE = "Thoughts of the model, not statements of a source; they are not cited."
+"""Remark before thoughts that no source supports."""
+
+FILES_NOTE = "A program made these files from the tables; its code is in the source with its output."
+"""Remark before the files of a report."""
+
+_MODEL_ADVICE = (
+    "Connect a model: without one, a question in other words than the documents, or in another language than English, "
+    "is compared with them by its words alone."
+)
+_UNREAD_ADVICE = "Check the list of unread files below."
+_ADVICE = (
+    "Ask again in the words of the documents.",
+    "Name the files or folders that contain the answer with `--docs PATH`.",
+    "Lower `TENURE_MIN_RELEVANCE` if the documents mention the subject only briefly.",
+)
+
+
+def compose_report(result: Result, base: PurePath | None = None, style: CitationStyle = "numeric") -> ReportTree:
+    """Compose the tree of a result document.
+
+    Args:
+        result: the result document.
+        base: folder to which paths of sources are shown relative if they are below it.
+        style: format of citation marks.
+    """
+    marks = make_marks(result.sources, style)
+    claims = ClaimLayout({source.n: source for source in result.sources}, marks)
+    blocks = tuple(_list_blocks(result, claims, marks, base))
+    parts = [block for block in blocks if isinstance(block, PartNode)]
+    quotes = tuple(list_quotes(sort_sources(result.sources, marks), marks, parts))
+    note = ParagraphNode(make_line(QUOTES_NOTE))
+    fold = "All quotes, source by source"
+    closing = _set_part("quotes", "Quotes", [note, *quotes] if quotes else [], fold)
+    return ReportTree(flatten(result.title), tuple(_set_head(result)), (*blocks, *closing))
+
+
+def _list_blocks(
+    result: Result, claims: ClaimLayout, marks: CitationMarks, base: PurePath | None
+) -> Iterator[BlockNode]:
+    """Yield the blocks of a report in their order, except the head and the quotes, which close it."""
+    synthesis = order_synthesis(result.synthesis)
+    is_program = result.mode == "CODE"
+    yield from _set_part("news", "Since the last report", set_news(result.changes))
+    if is_program:
+        yield from set_program(result)
+    elif result.status == "no_evidence":
+        yield from explain_no_evidence(result)
+    yield from _set_remark(format_words(describe_no_answer(result), "strong"), "remark")
+    if result.short_answer:
+        answer = claims.set_sentence(result.short_answer)
+        yield ParagraphNode(make_line(format_words("Short answer:", "strong"), " ", answer), "answer")
+    yield from _set_part("abstract", "Abstract", claims.set_claims(result.abstract_claims))
+    yield from _set_list(map(make_line, explain_marks(list_all_claims(result))), "note")
+    yield from _set_part("comparison", COMPARISON, claims.set_claims(synthesis.comparison))
+    yield from _set_remark(format_words(describe_brief(result)), "remark")
+    for n, section in enumerate(result.sections, 1):
+        yield PartNode(f"section-{n}", flatten(section.topic), claims.set_claims(section.claims))
+    yield from _set_part("synthesis", "Synthesis", _set_synthesis(synthesis.parts, claims))
+    if result.artifacts and not is_program:
+        yield from _set_noted("files", "Figures and files", FILES_NOTE, [ListNode(tuple(list_files(result)))])
+    yield from _set_disputes(result, claims)
+    yield from _set_closing(synthesis, claims)
+    yield from _set_part("limits", "Limits of the evidence", _set_list(map(make_line, list_evidence_limits(result))))
+    thoughts = _set_list(map(make_line, result.further_considerations))
+    yield from _set_noted("further", "Further Considerations", CONSIDERATIONS_NOTE, thoughts)
+    yield from _set_part("feedback", "Feedback and answers", _set_list(map(_describe_feedback, result.feedback)))
+    references = list_references(sort_sources(result.sources, marks), marks, base)
+    yield from _set_part("references", "References", _set_list(references))
+    reasoning = tuple(set_reasoning(result.reasoning, claims)) if result.reasoning else ()
+    background = _set_synthesis(synthesis.background, claims)
+    yield from _set_part("reasoning", "Reasoning", (*reasoning, *background), "How the conclusions were reached")
+    yield from _set_part("figures", "Figures", set_figures(result))
+    yield from _set_part("made", MADE, _set_list(list_provenance(result)))
+
+
+def _set_head(result: Result) -> Iterator[BlockNode]:
+    """Yield the question, unless it differs from the title only in punctuation and case, counts, and the status."""
+    question, title = (re.findall(r"\w+", text.casefold()) for text in (result.question, result.title))
+    if question != title:
+        label = format_words("Task:" if result.mode == "CODE" else "Question:", "strong")
+        yield ParagraphNode(make_line(label, " ", flatten(result.question)), "question")
+    yield from _set_remark(make_line(_count_sentences(result)), "summary")
+    # The remark on a report that ended early has the reason and what is missing.
+    is_explained = result.status == "finished_early" and result.mode == "RESEARCH" and result.decisions
+    status = result.decisions[-1] if is_explained else STATUS_LINES[result.status]
+    yield from _set_remark(format_words(status), "remark")
+
+
+def _count_sentences(result: Result) -> str:
+    """Count the excerpts of a brief, or the sentences that need sources by their status."""
+    claims = list_all_claims(result)
+    if excerpts := sum(claim.begins == "excerpt" for claim in claims):
+        sources = len({citation.source for claim in claims if claim.part for citation in claim.citations})
+        return f"{_count(excerpts, 'excerpt')} of {_count(sources, 'source')}."
+    times = Counter(claim.status for claim in claims if needs_source(claim) and not claim.part)
+    counted = ", ".join(f"{number} {STATUS_WORDS[status] or 'supported'}" for status, number in times.most_common())
+    return f"{_count(times.total(), 'sentence')}: {counted}. {_count(len(result.sources), 'source')}." if times else ""
+
+
+def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
+    """Yield the note that nothing was found, with the searches made and advice."""
+    gaps = order_synthesis(result.synthesis).closing.get(NOT_KNOWN, ())
+    is_near = any(claim.citations for claim in gaps)
+    nearest = f"; the nearest facts are under “{NOT_KNOWN}”" if is_near else ", so this report makes no claims"
+    title, note = format_words("No evidence was found.", "strong"), " No passage that answers the question was found"
+    yield ParagraphNode(make_line(title, f"{note}{nearest}."))
+    unread = len(result.skipped)
+    searches = f"{_count(result.usage.searches, 'search', 'searches')} in the knowledge base"
+    files = f", {_count(unread, 'file')} that could not be read" if unread else ""
+    topics = f"; topics: {', '.join(result.coverage)}" if result.coverage else ""
+    limits = "".join(f"; {limit}" for limit in list_web_limits(result))
+    yield ParagraphNode(make_line(format_words("Searched:", "strong"), f" {searches}{files}{topics}{limits}."))
+    yield ParagraphNode(format_words("What to try:", "strong"))
+    advice = (*_ADVICE, *([_UNREAD_ADVICE] if unread else []), *([] if result.usage.model_calls else [_MODEL_ADVICE]))
+    yield ListNode(tuple(map(make_line, advice)))
+
+
+def _set_synthesis(parts: Mapping[str, Sequence[ResultClaim]], claims: ClaimLayout) -> tuple[PartNode, ...]:
+    return tuple(PartNode("", heading, claims.set_claims(of_part)) for heading, of_part in parts.items())
+
+
+def _set_disputes(result: Result, claims: ClaimLayout) -> Iterator[PartNode]:
+    disputes = DisputeLayout(result, claims)
+    positions = (block for one in result.positions for block in disputes.set_position(one))
+    yield from _set_part("positions", "For and against", positions)
+    contradictions = (block for one in result.contradictions for block in disputes.set_contradiction(one))
+    yield from _set_part("disagreements", "Contradictions between sources", contradictions)
+
+
+def _set_closing(synthesis: SynthesisLayout, claims: ClaimLayout) -> Iterator[PartNode]:
+    """Yield the conclusions and the gaps, whose headings explain their kinds of claims."""
+    expected: ClaimKind
+    for heading, of_part in synthesis.closing.items():
+        id_, expected = ("follows", "inference") if heading == WHAT_FOLLOWS else ("unknown", "gap")
+        yield from _set_noted(id_, heading, CLOSING_NOTES[heading], claims.set_claims(of_part, expected))
+
+
+def _describe_feedback(word: FeedbackRecord) -> Line:
+    """Return a piece of feedback with its outcome."""
+    about = f" (on {flatten(word.topic)})" if word.topic else ""
+    at = word.at[:16].replace("T", " ")
+    return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(word.outcome)}")
+
+
+def _set_part(id_: str, heading: str, blocks: Iterable[BlockNode], fold: str = "") -> Iterator[PartNode]:
+    """Yield a part unless it is empty."""
+    if content := tuple(blocks):
+        yield PartNode(id_, heading, content, fold)
+
+
+def _set_noted(id_: str, heading: str, note: str, blocks: Iterable[BlockNode]) -> Iterator[PartNode]:
+    """Yield a part with a remark below its heading unless it is empty."""
+    if content := tuple(blocks):
+        yield PartNode(id_, heading, (ParagraphNode(format_words(note), "note"), *content))
+
+
+def _set_list(items: Iterable[Line], style: ParagraphStyle = "") -> Iterator[ListNode]:
+    """Yield a list unless it is empty."""
+    if lines := tuple(items):
+        yield ListNode(lines, style=style)
+
+
+def _set_remark(line: Line, style: ParagraphStyle) -> Iterator[ParagraphNode]:
+    """Yield a paragraph unless it is empty."""
+    if line:
+        yield ParagraphNode(line, style)
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
