@@ -19,11 +19,12 @@ def compose_answer(answer: AskReply, base: PurePath | None = None) -> tuple[Bloc
         base: folder to which paths of sources are shown relative if they are below it.
     """
     claims = ClaimLayout({source.n: source for source in answer.sources})
-    cited = {(c.source, c.start, flatten(c.quote)): None for claim in answer.claims for c in claim.citations}
+    sentences = (claim for claim in answer.claims if not claim.part)  # excerpts are quotes themselves
+    cited = {(c.source, c.start, flatten(c.quote)) for claim in sentences for c in claim.citations}
+    quotes = tuple(make_line(f"{NUMERIC.mark(source)} “{quote}”") for source, _, quote in sorted(cited))
     return (
         *claims.set_claims(answer.claims),
         ParagraphNode(format_words("Sources", "strong")),
         ListNode(list_references(answer.sources, NUMERIC, base)),
-        ParagraphNode(format_words("Quotes", "strong")),
-        ListNode(tuple(make_line(f"{NUMERIC.mark(source)} “{quote}”") for source, _, quote in sorted(cited))),
+        *([ParagraphNode(format_words("Quotes", "strong")), ListNode(quotes)] if quotes else []),
     )

@@ -29,3 +29,19 @@ def test_an_answer_shows_its_sources_and_their_words() -> None:
     assert "It is hot." in text and text.endswith("[3]")
     assert sources.startswith("- [3] *") and "\\<b>" in sources and "2026-01-02" in sources
     assert quotes.count("[3]") == 1 and "*oven*" not in quotes
+
+
+def test_excerpts_of_an_answer_are_not_quoted_again() -> None:
+    """An answer without a model shows its sources after its excerpts, which are quotes themselves."""
+    cited = ResultCitation(source=3, start=0, end=9, quote="It is hot.")
+    source = SourceEntry(n=3, id=SourceId("s"), uri="b.md", title="Bread", accessed="2026-01-02T00:00:00+00:00")
+    claim = ResultClaim(
+        text="It is hot.", status="supported", citations=(cited,), begins="excerpt", part="paragraph", answers=True
+    )
+    answer = AskReply(
+        run=RunId("r"), question="?", standalone_question="?", status="answered", claims=(claim,), sources=(source,)
+    )
+    text = render_answer(answer)
+
+    assert "> **It is hot.**" in text and "- [3] *Bread*" in text
+    assert "**Quotes**" not in text
