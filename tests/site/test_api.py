@@ -80,7 +80,7 @@ async def test_a_report_is_read_while_it_is_written(site: Site) -> None:
         later = (await client.get("/runs/site-scribble/live")).text
 
     assert drafts[-1] == DRAFT
-    assert "<h3>Rye rises for two hours [1]</h3>" in page
+    assert '<h3 dir="auto">Rye rises for two hours [1]</h3>' in page
     assert (ended["draft"], "Draft" in later) == ("", False)
 
 

@@ -2,9 +2,13 @@
 
 from typing import Any
 
+from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
-from tenure.site.messages import RunDetails
+from tenure.contracts.result.ask import AskReply
+from tenure.report.assemble import assemble_result
+from tenure.site.messages import RunConversation, RunDetails
 from tenure.site.pages import _render
+from tests.report.samples import SOURCES, report
 
 
 def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
@@ -33,3 +37,22 @@ def test_page_of_a_run_shows_the_embedding_that_it_waits_for() -> None:
     assert b"embedding: 120 of 400 chunks" in page
     assert b'max="400" value="120"' in page
     assert b"files" not in page
+
+
+def test_an_answer_is_shown_as_a_report_is() -> None:
+    """Citation marks open their quotes and lead to the sources below the answer."""
+    result = assemble_result(report(), SOURCES)
+    reply = AskReply(
+        run=RunId("one"),
+        question="<b>Why?",
+        standalone_question="Why?",
+        status="answered",
+        claims=result.sections[0].claims,
+        sources=result.sources,
+    )
+    conversation = RunConversation(exchanges=(), latest=reply)
+    page = bytes(_render("conversation.html.jinja", run_id="one", conversation=conversation).body).decode()
+
+    assert 'popovertarget="cite-1"' in page and "<mark>The sea rises twice a day.</mark>" in page
+    assert '<a href="#source-2">' in page and 'id="source-2">[2]</span> <em>On tides</em>' in page
+    assert "<b>Why" not in page

@@ -26,5 +26,5 @@ def compose_answer(answer: AskReply, base: PurePath | None = None) -> tuple[Bloc
         *claims.set_claims(answer.claims),
         ParagraphNode(format_words("Sources", "strong")),
         ListNode(list_references(answer.sources, NUMERIC, base)),
-        *([ParagraphNode(format_words("Quotes", "strong")), ListNode(quotes)] if quotes else []),
+        *((ParagraphNode(format_words("Quotes", "strong")), ListNode(quotes)) if quotes else ()),
     )

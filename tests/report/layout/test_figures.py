@@ -1,9 +1,12 @@
-"""Test the SVG figures."""
+"""Test the figures of a report and their SVG images."""
 
+from collections.abc import Iterable
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from tenure.report.layout.figures import draw_bars, draw_line, draw_meter
+from tenure.report.layout.figures import draw_bars, draw_line, draw_meter, set_figures
+from tenure.report.layout.tree import BlockNode, DefinitionsNode, FigureNode, ParagraphNode
+from tests.report.samples import full
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -58,3 +61,27 @@ def test_a_meter_is_never_more_than_full() -> None:
 def test_words_in_a_figure_are_escaped() -> None:
     """A name with signs of markup cannot leave its attribute."""
     assert read(draw_meter(0.5, '"><script>')).get("aria-label") == '"><script>'
+
+
+def list_figures(blocks: Iterable[BlockNode]) -> list[FigureNode]:
+    """Return the figures of paragraphs and definitions."""
+    lines = [
+        line
+        for block in blocks
+        for line in ([block.line] if isinstance(block, ParagraphNode) else [])
+        + ([meaning for _, meaning in block.items] if isinstance(block, DefinitionsNode) else [])
+    ]
+    return [node for line in lines for node in line if isinstance(node, FigureNode)]
+
+
+def test_figures_state_their_numbers() -> None:
+    """Coverage has a course from three values on, a limited resource has a meter, and each has its numbers in words."""
+    figures = list_figures(set_figures(full()))
+
+    assert [(figure.words, bool(figure.svg)) for figure in figures] == [
+        ("80% (20%, 60%, 80%)", True),
+        ("50% (0%, 50%, 50%)", True),
+        ("Information gain by cycle: 0.41, 0.12", False),
+        ("3 of 10 searches", True),
+        ("4.25 seconds, no limit", False),
+    ]
