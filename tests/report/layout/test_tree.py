@@ -18,7 +18,7 @@ LINES = tuple((TextSpan(note), CitationNode(note, "supported", ())) for note in 
 
 
 def test_citations_are_found_in_every_block() -> None:
-    """Paragraphs, lists, terms, cells, captions of code and sub-parts have citations; excerpts are quotes themselves."""
+    """Paragraphs, lists, terms, cells, captions and sub-parts have citations; excerpts are quotes themselves."""
     a, b, c, d, e, f, g = LINES
     part = PartNode(
         "x",
