@@ -22,7 +22,9 @@ from tenure.report.layout.report import compose_report
 TEMPLATES = Path(__file__).parent / "templates"
 
 _PARSER: Final = (
-    MarkdownIt("commonmark", {"html": False}).enable("table").disable(["lheading", "link", "image", "autolink"])
+    MarkdownIt("commonmark", {"html": False})
+    .enable("table")
+    .disable(["lheading", "link", "image", "autolink", "reference"])
 )
 """Parser of Markdown of a model, which shows no foreign image, leads nowhere and contains no HTML."""
 _PARSER.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>')
@@ -75,7 +77,8 @@ def convert_markdown(text: str, level: int) -> Markup:
             token.attrs = {}  # the alignment, a style that the policy of the page forbids
         if token.type in ("heading_open", "paragraph_open", "list_item_open"):
             token.attrSet("dir", "auto")
-    return Markup(_PARSER.renderer.render(tokens, _PARSER.options, {}))
+    html = _PARSER.renderer.render(tokens, _PARSER.options, {})
+    return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # wide code is scrolled by keyboard
 
 
 @cache

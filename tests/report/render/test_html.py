@@ -256,12 +256,13 @@ def test_gaps_and_lead_ins_are_not_counted() -> None:
 
 def test_a_draft_has_the_form_of_a_report() -> None:
     """Headings follow those of the page, marks stay, and a wide table is in a box of its own."""
-    html = convert_markdown(DRAFT + "\n## Baking\n\n- **Hot** `oven` [4]\n", 3)
+    html = convert_markdown(DRAFT + "\n## Baking\n\n- **Hot** `oven` [4]\n\n```\n<pre>\n```\n", 3)
 
     assert html.startswith('<h3 dir="auto">Rye rises for two hours [1]</h3>')
     assert '<h4 dir="auto">Baking</h4>' in html
     assert '<li dir="auto"><strong>Hot</strong> <code>oven</code> [4]</li>' in html
     assert '<div class="wide" tabindex="0"><table>' in html and "</table></div>" in html
+    assert '<pre tabindex="0"><code>&lt;pre&gt;' in html
 
 
 def test_a_draft_loads_and_runs_nothing() -> None:
