@@ -31,9 +31,9 @@ from benchmarks.retrieval import HALVES, Bench, file_name, kept_or_thrown_away
 from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection, key, rows
 from benchmarks.support.environment import stage
 from tenure.contracts.base import RunId
+from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.roles.writing import report_writer

@@ -30,9 +30,9 @@ from temporalio.client import Client
 from benchmarks.start import environment, run_worker
 from benchmarks.support.columns import format_columns
 from benchmarks.support.scripted_model import ScriptedModel
+from tenure.runs.messages import StartRequest
+from tenure.runs.service import Service, open_service
 from tenure.settings import Settings
-from tenure.site.messages import StartRequest
-from tenure.site.service import Service, open_service
 from tenure.temporal.stack import record as stack_record
 
 _ROOT = Path(__file__).resolve().parents[1]

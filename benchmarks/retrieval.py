@@ -25,8 +25,9 @@ from typing import NamedTuple, get_args
 from pydantic import ValidationError
 
 from benchmarks.support.datasets import Collection, Question, UnknownFormat, collection
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.corpora import IngestProgress, IngestRequest
-from tenure.contracts.evidence.passages import SearchMode, SearchRequest
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM

@@ -6,11 +6,20 @@ The names of the Python interface are imported when they are first used, since t
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tenure.python_api import RunHandle, open_run, research, research_sync, start
+    from tenure.python_api import InvalidRequest, RunHandle, TenureError, open_run, research, research_sync, start
 
 __version__ = "0.1.0"
 
-__all__ = ["RunHandle", "__version__", "open_run", "research", "research_sync", "start"]
+__all__ = [
+    "InvalidRequest",
+    "RunHandle",
+    "TenureError",
+    "__version__",
+    "open_run",
+    "research",
+    "research_sync",
+    "start",
+]
 
 
 def __getattr__(name: str) -> Any:

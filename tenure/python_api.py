@@ -4,86 +4,71 @@ It calls the functions behind the page and the HTTP API, so that a run is the sa
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from os import PathLike
+import logging
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import wraps
+from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import ValidationError
-
-from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.terminal import print_note
-from tenure.contracts.evidence.passages import SearchMode
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
-from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import RunMode
+from tenure.contracts.run.options import get_option
 from tenure.local_models.choice import choose_model
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.messages import (
+    AskBody,
+    CitationFormat,
+    OperationRequest,
+    ReportFormat,
+    RunDetails,
+    StartRequest,
+    validate_request,
+)
+from tenure.runs.options import PathName, RunOptions
+from tenure.runs.service import Service, open_service
 from tenure.settings import Settings
-from tenure.site.api import describe_fault
-from tenure.site.messages import AskBody, CitationFormat, ReportFormat, RunDetails, StartRequest
-from tenure.site.service import Service, open_service
 
-PathName = str | PathLike[str]
+__all__ = ["InvalidRequest", "RunHandle", "TenureError", "open_run", "research", "research_sync", "start"]
+
+logger = logging.getLogger(__name__)
 
 
-class RunOptions(TypedDict, total=False):
-    """Conditions of a run; those that are not given are those of the settings.
+class StartOptions(RunOptions, OperationRequest):
+    """Conditions of a run, and where it runs."""
 
-    Attributes:
-        id: name of the run; made from the question by default.
-        mode: `research`, `code`, or `auto` to let the run decide.
-        docs: files and folders to read.
-        files: files that a program reads or changes.
-        tests: files with tests that a program must pass.
-        include_secrets: whether files that contain keys, passwords or tokens are read as well.
-        corpora: existing corpora to read.
-        databases: databases to query.
-        web: whether the web is read.
-        providers: search providers of the web.
-        domains: domains to read, or never to read with a leading minus.
-        filters: conditions on passages, such as `published>=2020`.
-        memory: whether memories of earlier runs are used and new ones are kept.
-        effort: amount of work.
-        search_mode: search mode of every search.
-        language: language of the report.
-        max_cycles: maximum number of research cycles.
-        max_sections: maximum number of sections.
-        max_searches: maximum number of searches.
-        max_seconds: maximum duration.
-        max_tokens: maximum number of tokens.
-        max_cost_usd: maximum cost in US dollars.
-        max_calls: maximum number of model calls.
-        approve_plan: whether the run waits until its plan is approved.
-        interactive: whether the run asks questions.
-    """
+    home: PathName | None = None
+    """Folder of all state; that of the settings by default."""
 
-    id: str
-    mode: RunMode
-    docs: Sequence[PathName]
-    files: Sequence[PathName]
-    tests: Sequence[PathName]
-    include_secrets: bool
-    corpora: Sequence[str]
-    databases: Sequence[str]
-    web: bool
-    providers: Sequence[str]
-    domains: Sequence[str]
-    filters: Sequence[str]
-    memory: bool
-    effort: Complexity
-    search_mode: SearchMode
-    language: str
-    max_cycles: int
-    max_sections: int
-    max_searches: int
-    max_seconds: float
-    max_tokens: int
-    max_cost_usd: float
-    max_calls: int
-    approve_plan: bool
-    interactive: bool
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _take_options(
+    options: Callable[P, StartOptions],
+) -> Callable[[Callable[[str, StartOptions], T]], Callable[Concatenate[str, P], T]]:
+    """Give a function the options as keyword arguments, with their types, and list them in its documentation."""
+
+    def decorate(function: Callable[[str, StartOptions], T]) -> Callable[Concatenate[str, P], T]:
+        @wraps(function)
+        def call(question: str, /, *args: P.args, **given: P.kwargs) -> T:
+            return function(question, validate_request(StartOptions, given))
+
+        fields = [(name, field, get_option(field.metadata)) for name, field in StartOptions.model_fields.items()]
+        parameters = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=field.default, annotation=field.annotation)
+            for name, field, _ in fields
+        ]
+        question = Parameter("question", Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
+        returned = signature(function).return_annotation
+        words = [f"    {name}: {option.description if option else field.description}" for name, field, option in fields]
+        call.__signature__ = Signature([question, *parameters], return_annotation=returned)  # type: ignore[attr-defined]  # what `inspect` shows
+        call.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(words)
+        return call
+
+    return decorate
 
 
 class RunHandle:
@@ -114,9 +99,9 @@ class RunHandle:
         """Wait for the end, also across an outage of the server, and return the result document.
 
         Raises:
-            CommandError: the run failed, or the server was away for too long.
+            TenureError: the run failed, or the server was away for too long.
         """
-        return await self._service.wait(self.id, print_note)
+        return await self._service.wait(self.id, logger.warning)
 
     async def report(self, format: ReportFormat = "md", citations: CitationFormat = "numeric") -> bytes:
         """Return the report of an ended run in a format."""
@@ -126,13 +111,13 @@ class RunHandle:
         """Ask a follow-up question and wait for its answer.
 
         Raises:
-            CommandError: the question cannot be answered.
+            TenureError: the question cannot be answered.
         """
         await self._service.ask(self.id, AskBody(question=question, search_again=search_again, new=new))
         async for conversation in self._service.follow_conversation(self.id):
             if conversation.latest is not None:
                 return conversation.latest
-        raise CommandError(conversation.failure)
+        raise TenureError(conversation.failure)
 
     async def feedback(self, text: str, topic: str | None = None) -> str:
         """Send feedback on a section or the whole report, and return its effect."""
@@ -190,25 +175,17 @@ class RunHandle:
         return await self._service.steer(self.id, command)
 
 
-async def start(question: str, *, home: PathName | None = None, **options: Unpack[RunOptions]) -> RunHandle:
+@_take_options(StartOptions)
+async def start(question: str, options: StartOptions) -> RunHandle:
     """Start a run, and the local stack if it is needed and not running.
 
-    Args:
-        question: question or task.
-        home: folder of all state; that of the settings by default.
-        **options: conditions of the run.
-
     Raises:
-        CommandError: the run cannot be started.
+        TenureError: the run cannot be started.
     """
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in ("docs", "files", "tests"):
-        if name in given:
-            given[name] = _make_absolute(given[name])
-    try:
-        request = StartRequest.model_validate({"question": question} | given)
-    except ValidationError as error:
-        raise UsageError(describe_fault(error)) from error
+    given = _get_given(options)
+    home = given.pop("home", None)
+    paths = {name: _make_absolute(given[name]) for name in ("docs", "files", "tests") if name in given}
+    request = validate_request(StartRequest, given | paths | {"question": question})
     service = await open_service(_load_settings(home))
     return RunHandle(service, (await service.start(request)).id)
 
@@ -221,50 +198,40 @@ async def open_run(run_id: str, *, home: PathName | None = None) -> RunHandle:
         home: folder of all state; that of the settings by default.
 
     Raises:
-        CommandError: there is no such run.
+        TenureError: there is no such run.
     """
     service = await open_service(_load_settings(home))
     return RunHandle(service, (await service.describe(run_id)).id)
 
 
-async def research(question: str, *, home: PathName | None = None, **options: Unpack[RunOptions]) -> Result:
+@_take_options(StartOptions)
+async def research(question: str, options: StartOptions) -> Result:
     """Run a question to its end and return the result document.
 
-    Args:
-        question: question or task.
-        home: folder of all state; that of the settings by default.
-        **options: conditions of the run.
-
     Raises:
-        CommandError: the run cannot be started, or failed.
+        TenureError: the run cannot be started, or failed.
     """
-    return await (await start(question, home=home, **options)).wait()
+    run = await start(question, **_get_given(options))
+    return await run.wait()
 
 
-def research_sync(question: str, *, home: PathName | None = None, **options: Unpack[RunOptions]) -> Result:
+@_take_options(StartOptions)
+def research_sync(question: str, options: StartOptions) -> Result:
     """Run a question to its end from a program without an event loop, and return the result document.
 
-    Args:
-        question: question or task.
-        home: folder of all state; that of the settings by default.
-        **options: conditions of the run.
-
     Raises:
-        CommandError: the run cannot be started, or failed.
+        TenureError: the run cannot be started, or failed.
     """
-    return asyncio.run(research(question, home=home, **options))
+    return asyncio.run(research(question, **_get_given(options)))
 
 
 def _load_settings(home: PathName | None) -> Settings:
     return choose_model(Settings() if home is None else Settings(home=Path(home).expanduser()))
 
 
-def _make_absolute(paths: object) -> list[str]:
-    """Return paths relative to the current folder as absolute ones.
+def _get_given(options: StartOptions) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in options.model_fields_set}
 
-    Raises:
-        UsageError: they are no list of paths.
-    """
-    if isinstance(paths, str | PathLike) or not isinstance(paths, Sequence):
-        raise UsageError("docs, files and tests are lists of paths")
+
+def _make_absolute(paths: Sequence[PathName]) -> list[str]:
     return [str(Path(path).expanduser().absolute()) for path in paths]

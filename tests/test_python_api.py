@@ -1,6 +1,7 @@
 """Test the Python interface against a real Temporal server and a stub worker, and the examples of its page."""
 
 import asyncio
+import inspect
 import os
 import re
 import subprocess
@@ -15,10 +16,10 @@ from unittest.mock import patch
 import pytest
 
 import tenure
-from tenure.cli.errors import CommandError, MissingRun, UsageError
 from tenure.contracts.run.control import OutlineTopic
-from tenure.python_api import RunHandle, RunOptions, open_run, research, research_sync, start
-from tenure.site.messages import StartRequest
+from tenure.python_api import RunHandle, open_run, research, research_sync, start
+from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
+from tenure.runs.messages import StartRequest
 from tests.cli.conftest import ROOT, CommandLine, running
 from tests.support.homes import Home, home
 from tests.support.tiers import slow
@@ -57,10 +58,11 @@ def test_names_are_those_that_are_announced() -> None:
 
 def test_options_are_the_fields_of_a_request() -> None:
     """Every condition that HTTP takes is an option, with a description."""
-    options = set(typing.get_type_hints(RunOptions))
+    for function in (start, research, research_sync):
+        parameters = inspect.signature(function).parameters
 
-    assert options == StartRequest.model_fields.keys() - {"question"}
-    assert all(f"{name}: " in (RunOptions.__doc__ or "") for name in options)
+        assert parameters.keys() == StartRequest.model_fields.keys() | {"home"}
+        assert all(f"    {name}: " in (function.__doc__ or "") for name in parameters if name != "question")
 
 
 async def test_a_run_is_started_followed_steered_and_read(stack: CommandLine) -> None:
@@ -133,13 +135,13 @@ async def test_relative_paths_and_homes_are_those_of_the_program(
 
 async def test_errors_are_those_of_the_commands(stack: CommandLine) -> None:
     """Wrong options, unknown runs and failed runs raise the error that a command would print."""
-    with pytest.raises(UsageError, match="max_sections: "):
+    with pytest.raises(InvalidRequest, match="max_sections: "):
         await start("Why?", max_sections=99)
-    with pytest.raises(UsageError, match="lists of paths"):
+    with pytest.raises(InvalidRequest, match="docs: "):
         await start("Why?", docs="notes.txt")
     with pytest.raises(MissingRun):
         await open_run("none")
-    with pytest.raises(CommandError, match="told to fail"):
+    with pytest.raises(TenureError, match="told to fail"):
         await research("fail now")
 
 

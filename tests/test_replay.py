@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 from temporalio.workflow import _Definition
 
-from tenure.contracts.evidence.reasoning import ReasoningStrategy
+from tenure.contracts.choices import ReasoningStrategy
 from tenure.roles.registry import list_role_names
 from tests.histories import storage
 from tests.histories.facts import collect_facts, get_type

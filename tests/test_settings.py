@@ -8,6 +8,7 @@ from pydantic_settings import SettingsError
 
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.run import RunLimits
+from tenure.reference.settings import describe_field
 from tenure.settings import RoleSettings, Settings, describe_settings_error
 
 
@@ -115,7 +116,7 @@ def test_values_out_of_range_are_rejected(name: str, value: str, monkeypatch: py
 
 def test_every_setting_has_a_description() -> None:
     """The settings page consists of these descriptions."""
-    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+    assert [name for name, field in Settings.model_fields.items() if not describe_field(field)] == []
 
 
 def test_limits_have_the_same_defaults_in_settings_and_requests() -> None:

@@ -29,7 +29,8 @@ from tenure.algorithms.retrieval.relations import extract_cooccurrences
 from tenure.algorithms.text.entities import extract_named_entities
 from tenure.algorithms.text.passage import Vectors
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.evidence.passages import SearchMode, SearchRequest
+from tenure.contracts.choices import SearchMode
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph.graph import build_mention_row, refresh_graph
 from tenure.knowledge.store import catalogue

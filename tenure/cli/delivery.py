@@ -3,11 +3,8 @@
 import webbrowser
 from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tenure.algorithms.text.printable import format_json
-from tenure.cli.errors import Unreachable, UsageError
 from tenure.cli.terminal import (
     check_writable,
     print_json,
@@ -19,9 +16,8 @@ from tenure.cli.terminal import (
     write_file,
 )
 from tenure.contracts.result.result import Result, ResultStatus
-
-if TYPE_CHECKING:
-    from tenure.report.layout.marks import CitationStyle
+from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.runs.reading import render_content
 
 UNPROVED = 3
 EXIT_CODES: dict[ResultStatus, int] = {
@@ -50,11 +46,11 @@ def check_delivery(arguments: Namespace) -> None:
     """Check, before anything runs, that a report can be delivered as the arguments ask.
 
     Raises:
-        UsageError: it cannot.
+        InvalidRequest: it cannot.
     """
     check_writable(arguments.output)
     if arguments.output is None and arguments.format in _BINARY:
-        raise UsageError(f"{_BINARY[arguments.format]} goes into a file: add -o FILE")
+        raise InvalidRequest(f"{_BINARY[arguments.format]} goes into a file: add -o FILE")
 
 
 def deliver(result: Result, arguments: Namespace) -> int:
@@ -79,11 +75,11 @@ def check_opening(arguments: Namespace) -> None:
     """Check, before anything runs, that a report can be opened as the arguments ask.
 
     Raises:
-        UsageError: it cannot.
+        InvalidRequest: it cannot.
     """
     kind = "html" if arguments.output is None and not arguments.json else _format(arguments)
     if kind not in _SHOWN_BY_BROWSERS or arguments.format not in (None, kind):
-        raise UsageError("--open shows an HTML page: leave --format and --json out, or write a .html or .pdf file")
+        raise InvalidRequest("--open shows an HTML page: leave --format and --json out, or write a .html or .pdf file")
 
 
 def open_report(result: Result, arguments: Namespace, home: Path) -> None:
@@ -119,33 +115,3 @@ def _format(arguments: Namespace) -> str:
     if arguments.output is not None:
         return _SUFFIXES.get(arguments.output.suffix.lower(), "md")
     return "json" if arguments.json else "md"
-
-
-def render_content(result: Result, kind: str, style: "CitationStyle") -> bytes:
-    """Render a result; the modules of a format are imported only for it."""
-    base = Path.cwd()
-    if kind == "json":
-        return (format_json(result.model_dump(mode="json")) + "\n").encode()
-    if kind == "pdf":
-        from tenure.report.render.pdf import render_pdf
-
-        return render_pdf(result, base, style)
-    if kind == "docx":
-        from tenure.report.render.docx import render_docx
-
-        return render_docx(result, base, style)
-    return _text(result, kind, base, style).encode()
-
-
-def _text(result: Result, kind: str, base: Path, style: "CitationStyle") -> str:
-    if kind == "html":
-        from tenure.report.render.html import render_html
-
-        return render_html(result, base, style)
-    if kind in ("bibtex", "csl"):
-        from tenure.report.sources.bibliography import render_bibtex, render_csl_json
-
-        return (render_bibtex if kind == "bibtex" else render_csl_json)(result.sources, base)
-    from tenure.report.render.markdown import render_markdown
-
-    return render_markdown(result, base, style)

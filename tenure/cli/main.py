@@ -11,8 +11,10 @@ import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 
-from tenure.cli.errors import CommandError, MissingRun
+from tenure.cli.command_parser import CommandParser
+from tenure.cli.errors import get_exit_code
 from tenure.cli.parser import build_parser
+from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
 
 _NAMING_MODEL = frozenset({"start", "ask", "fork", "schedule", "up", "doctor"})
 """Commands that print which model was chosen."""
@@ -31,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except MissingRun as error:
-        from tenure.cli.session.nearest_run import suggest_run
+        from tenure.cli.nearest_run import suggest_run
 
-        return _tell(suggest_run(error), error.exit_code)
-    except CommandError as error:
-        return _tell(error, error.exit_code)
+        return _tell(suggest_run(error), get_exit_code(error))
+    except TenureError as error:
+        return _tell(error, get_exit_code(error), _name_option(parser, arguments, error))
     except KeyboardInterrupt as error:
         return _tell(error, 130, "interrupted")
     except BrokenPipeError as error:
@@ -69,6 +71,13 @@ def _run(arguments: Namespace) -> int:
     code = handler(arguments, settings)
     sys.stdout.flush()
     return code
+
+
+def _name_option(parser: CommandParser, arguments: Namespace, error: TenureError) -> str:
+    """Return the message of an error, with the option or the argument of the command in place of a field's name."""
+    if not isinstance(error, InvalidRequest) or not error.field:
+        return str(error)
+    return f"{parser.find_argument(arguments.command, error.field)}: {error.message}"
 
 
 def _explain(error: Exception) -> tuple[int, str]:

@@ -1,7 +1,8 @@
 """Define the command line's grammar; imports nothing slow, so that `--help` and usage errors are fast."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import tenure
 from tenure.cli.argument_types import (
@@ -14,9 +15,12 @@ from tenure.cli.argument_types import (
     parse_text,
 )
 from tenure.cli.command_parser import CommandParser
-from tenure.contracts.run.limits import LIMITS, MODEL_BUDGET, OTHER_BUDGETS, Limit, OptionType
+from tenure.contracts.choices import ListedStatus
+from tenure.contracts.run.limits import BudgetFields, ModelBudget
+from tenure.contracts.run.options import Option, list_options
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import IS_PACKAGED, PROGRAM
+from tenure.runs.options import AskOptions, ForkOptions, RunOptions, SearchOptions, SecretOptions, TableOptions
 from workflows.research.strategies import list_search_strategies
 
 EPILOG = """\
@@ -42,20 +46,8 @@ All commands: {PROGRAM} --help
 MAX_COUNT = 10**12
 """Largest value of a count without a maximum of its own."""
 
-STATUSES = (
-    "running",
-    "waiting",
-    "paused",
-    "done",
-    "finished_early",
-    "cancelled",
-    "no_evidence",
-    "failing_tests",
-    "unsupported",
-    "failed",
-    "terminated",
-)
-"""Statuses of a run in `list`; the last one is known to the server only."""
+STATUSES = get_args(ListedStatus)
+"""Statuses of a run in `list`."""
 
 
 def build_parser() -> CommandParser:
@@ -135,87 +127,55 @@ def _add_start(commands: "Commands[CommandParser]") -> None:
     start.add_argument(
         "--parallel", type=IntegerRange(1, 50), metavar="N", help="with --batch: concurrent runs (default: 4)"
     )
-    start.add_argument("--id", type=parse_text, metavar="ID", help="name of the run (default: made from the question)")
     start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     _add_verbosity(start)
-    _add_asking(start)
+    _add_options(start, RunOptions)
     _add_output(start)
 
 
-def _add_asking(start: argparse.ArgumentParser) -> None:
-    """Add options for answering a question."""
-    start.add_argument("--mode", choices=["auto", "research", "code"], default="auto", help="path (default: auto)")
-    start.add_argument(
-        "--docs", action="append", default=[], metavar="PATH", help="read this file or folder; may be repeated"
-    )
-    _add_include_secrets(start)
-    start.add_argument(
-        "--corpus", action="append", default=[], metavar="NAME", help="read an existing corpus; may be repeated"
-    )
-    _add_database(start)
-    _add_web(start)
-    _add_mcp(start)
-    start.add_argument(
-        "--tests", action="append", default=[], metavar="FILE", help="tests that a program must pass; may be repeated"
-    )
-    start.add_argument(
-        "--files", nargs="+", action="extend", default=[], metavar="PATH", help="files that a program reads or changes"
-    )
-    _add_limits(start, ("candidates", "max_code_attempts"))
-    _add_filter(start)
-    _add_turn(start, "3")
-    _add_limits(
-        start, ("effort", "length", "language", "max_cycles", "subagents", "max_replans", "strategy", "search_mode")
-    )
-    start.add_argument(
-        "--memory",
-        action=argparse.BooleanOptionalAction,
-        help="use memories of earlier runs and keep memories for later ones (default: TENURE_MEMORY)",
-    )
-    _add_limits(start, ("reasoning", "max_sections", "max_report_revisions"))
-    _add_limits(start, (*MODEL_BUDGET, *OTHER_BUDGETS, "approve_plan", "interactive", "answer_seconds", "fresh"))
+def _add_options(
+    command: argparse.ArgumentParser, declaration: type, *, without: Iterable[str] = (), prefix: str = ""
+) -> None:
+    """Add the options that a class declares; `prefix` precedes their help."""
+    for name, annotation, option in list_options(declaration):
+        if name not in without:
+            details = _describe_value(name, annotation, option)
+            if not hasattr(declaration, name):
+                details["required"] = True
+            command.add_argument(option.flag, dest=name, help=prefix + _describe_option(annotation, option), **details)
 
 
-def _add_filter(command: argparse.ArgumentParser) -> None:
-    """Add the option for conditions on passages."""
-    command.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="CONDITION",
-        help="read only passages that match, such as published>=2020 or suffix=.md,.rst; may be repeated",
-    )
+def _describe_option(annotation: Any, option: Option) -> str:
+    """Return the help of an option: its own, or its description as a phrase."""
+    if option.help:
+        return option.help.format(providers=", ".join(list_extensions(SEARCH_PROVIDERS)))
+    phrase = (option.description[0].lower() + option.description[1:].rstrip(".")).replace("`", "")
+    return f"{phrase}; may be repeated" if get_origin(annotation) is Sequence else phrase
 
 
-def _add_include_secrets(command: argparse.ArgumentParser) -> None:
-    """Add the option for files that contain secrets."""
-    command.add_argument(
-        "--include-secrets",
-        action="store_true",
-        help="also read files that contain keys, passwords or tokens (default: skip them with a note)",
-    )
+def _describe_value(name: str, annotation: Any, option: Option) -> dict[str, Any]:
+    """Return how the value of an option is read, by the type of its field."""
+    given = [kind for kind in get_args(annotation) if kind is not type(None)]
+    kind = given[0] if type(None) in get_args(annotation) else annotation
+    kind = getattr(kind, "__origin__", kind) if get_origin(kind) is Annotated else kind
+    if name == "strategy":
+        return {"choices": list_search_strategies()}
+    if get_origin(kind) is Literal:
+        return {"choices": get_args(kind)}
+    if get_origin(kind) is Sequence:
+        many = {"nargs": "+", "action": "extend"} if option.kind == "paths" else {"action": "append"}
+        return {**many, "metavar": option.metavar}
+    if kind is bool:
+        either = argparse.BooleanOptionalAction if type(None) in get_args(annotation) else "store_true"
+        return {"action": either, "default": None}
+    return {"type": _value_parser(kind, option), "metavar": option.metavar}
 
 
-def _add_limits(command: argparse.ArgumentParser, names: Iterable[str], prefix: str = "") -> None:
-    """Add the options of limits; `prefix` precedes their help."""
-    for name in names:
-        limit = LIMITS[name]
-        assert limit.option is not None
-        flag, about, kind, metavar, choices = limit.option
-        help = prefix + about
-        if kind == "switch":
-            command.add_argument(flag, dest=name, action="store_true", default=None, help=help)
-        elif kind == "choice":
-            command.add_argument(flag, dest=name, choices=choices or list_search_strategies(), help=help)
-        else:
-            command.add_argument(flag, dest=name, type=_value_parser(kind, limit), metavar=metavar, help=help)
-
-
-def _value_parser(kind: OptionType, limit: Limit) -> Callable[[str], float | str]:
-    """Return the function that reads the value of a limit."""
-    if kind == "integer":
-        return IntegerRange(int(limit.minimum or 0), int(limit.maximum or MAX_COUNT))
-    return {"amount": parse_money, "duration": parse_duration}.get(kind, parse_language)
+def _value_parser(kind: type, option: Option) -> Callable[[str], object]:
+    """Return the function that reads a value."""
+    if kind is int:
+        return IntegerRange(int(option.minimum or 0), int(option.maximum or MAX_COUNT))
+    return {"amount": parse_money, "duration": parse_duration, "language": parse_language}.get(option.kind, parse_text)
 
 
 def _add_schedule(commands: "Commands[CommandParser]") -> None:
@@ -255,69 +215,7 @@ def _add_schedule(commands: "Commands[CommandParser]") -> None:
     schedule.add_argument(
         "--to", dest="end", type=parse_datetime, metavar="TIME", help="with backfill: up to when (default: now)"
     )
-    _add_asking(schedule)
-
-
-def _add_turn(command: argparse.ArgumentParser, default: str) -> None:
-    """Add options for owner and priority."""
-    command.add_argument(
-        "--owner",
-        type=parse_text,
-        metavar="NAME",
-        help="owner of the run; workers share their capacity fairly between owners",
-    )
-    command.add_argument(
-        "--priority",
-        type=IntegerRange(1, 5),
-        metavar="N",
-        help=f"1 is the highest priority, 5 the lowest (default: {default})",
-    )
-
-
-def _add_database(command: argparse.ArgumentParser) -> None:
-    """Add options for databases."""
-    command.add_argument(
-        "--database", action="append", default=[], metavar="NAME", help="query this database; may be repeated"
-    )
-
-
-def _add_web(command: argparse.ArgumentParser) -> None:
-    """Add options for the web."""
-    command.add_argument(
-        "--web",
-        action=argparse.BooleanOptionalAction,
-        help="read the web (default: TENURE_WEB, else no; never with --docs alone)",
-    )
-    command.add_argument(
-        "--provider",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help=f"with --web: search with this provider; may be repeated ({', '.join(list_extensions(SEARCH_PROVIDERS))}, "
-        "or a name from TENURE_OPENSEARCH or TENURE_MCP_SERVERS)",
-    )
-    command.add_argument(
-        "--domain",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="with --web: read only this domain, or never if it begins with a minus; may be repeated",
-    )
-    command.add_argument(
-        "--since", choices=["day", "week", "month", "year"], help="with --web: maximum age of a page (default: any)"
-    )
-    command.add_argument("--pages", type=IntegerRange(1, 30), metavar="N", help="with --web: pages read for one search")
-
-
-def _add_mcp(command: argparse.ArgumentParser) -> None:
-    """Add options for MCP servers."""
-    command.add_argument(
-        "--mcp",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="use the tools and resources of this server of TENURE_MCP_SERVERS; may be repeated",
-    )
+    _add_options(schedule, RunOptions, without=("id",))
 
 
 def _add_looking(commands: "Commands[CommandParser]") -> None:
@@ -368,26 +266,13 @@ def _add_going_on(commands: "Commands[CommandParser]") -> None:
     ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
     ask.add_argument("id", metavar="ID")
     ask.add_argument("question", type=parse_text, metavar="QUESTION")
-    ask.add_argument(
-        "--search-again", action="store_true", help="search again for missing evidence, on the web if the run may"
-    )
-    ask.add_argument("--new", action="store_true", help="start a new conversation")
     _add_verbosity(ask)
-    _add_limits(ask, ("search_mode", *MODEL_BUDGET, "fresh"))
+    _add_options(ask, AskOptions)
     fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
     fork.add_argument("origin", metavar="ID")
-    fork.add_argument(
-        "--cycle", type=IntegerRange(1, 100), required=True, metavar="N", help="the last cycle to take over"
-    )
-    fork.add_argument("--feedback", type=parse_text, metavar="TEXT", help="feedback for the new run")
-    fork.add_argument(
-        "--id", type=parse_text, metavar="ID", help="name of the new run (default: made from the old one)"
-    )
     fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
     _add_verbosity(fork)
-    _add_limits(fork, ("max_cycles",), "including those taken over: ")
-    _add_turn(fork, "as the old run")
-    _add_limits(fork, ("search_mode", *MODEL_BUDGET, "fresh"))
+    _add_options(fork, ForkOptions)
     _add_output(fork)
     diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
     diff.add_argument("a", metavar="A")
@@ -423,7 +308,7 @@ def _add_steering(commands: "Commands[CommandParser]") -> None:
         metavar="FILE",
         help="file with the new outline: one topic per line, or a JSON list",
     )
-    _add_limits(steering["budget"], (*MODEL_BUDGET, *OTHER_BUDGETS))
+    _add_options(steering["budget"], BudgetFields)
     steering["cancel"].add_argument("--discard", action="store_true", help="deliver no report")
 
 
@@ -435,30 +320,16 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     ingest.add_argument(
         "--every", type=parse_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
     )
-    _add_include_secrets(ingest)
+    _add_options(ingest, SecretOptions)
     _add_verbosity(ingest)
     sql = _add(commands, "sql", "tenure.cli.commands.sql:run_sql", "run SQL over tables in documents and databases")
     sql.add_argument("sql", type=parse_text, metavar="SELECT")
-    sql.add_argument("--docs", action="append", default=[], metavar="PATH", help="tables of this file or folder")
-    _add_include_secrets(sql)
-    sql.add_argument("--corpus", action="append", default=[], metavar="NAME", help="tables of an existing corpus")
-    _add_database(sql)
+    _add_options(sql, TableOptions)
     search = _add(
         commands, "search", "tenure.cli.commands.corpora:search", "search corpora and print the best passages"
     )
-    search.add_argument("query", type=parse_text, metavar="WORDS")
-    search.add_argument(
-        "--corpus",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="search this one; may be repeated (default: all)",
-    )
-    search.add_argument(
-        "--limit", type=IntegerRange(1, 50), default=8, metavar="N", help="passages to show (default: 8)"
-    )
-    _add_filter(search)
-    _add_limits(search, ("search_mode",))
+    search.add_argument("words", type=parse_text, metavar="WORDS")
+    _add_options(search, SearchOptions)
     corpus = _add(
         commands,
         "corpus",
@@ -471,7 +342,7 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
     corpus.add_argument(
         "--most", type=IntegerRange(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
     )
-    _add_limits(corpus, MODEL_BUDGET, "with `relate`: ")
+    _add_options(corpus, ModelBudget, prefix="with `relate`: ")
 
 
 def _add_memory(commands: "Commands[CommandParser]") -> None:
@@ -495,6 +366,7 @@ def _add_memory(commands: "Commands[CommandParser]") -> None:
     )
     memory.add_argument(
         "--kind",
+        dest="kinds",
         action="append",
         default=[],
         choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
@@ -510,7 +382,9 @@ def _add_memory(commands: "Commands[CommandParser]") -> None:
     memory.add_argument(
         "--source", type=parse_text, metavar="ID", help="with `forget`: memories that only this source supports"
     )
-    memory.add_argument("--all", action="store_true", help="with `forget`: all memories of the owner")
+    memory.add_argument(
+        "--all", dest="all_memories", action="store_true", help="with `forget`: all memories of the owner"
+    )
     memory.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="with `export`: write into a file")
 
 
@@ -554,7 +428,7 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
     serve = _add(
         commands,
         "serve",
-        "tenure.site.command:serve",
+        "tenure.cli.serve:serve",
         "print the link of the page that asks, follows, steers and reads runs, or serve it if the stack does not",
     )
     serve.add_argument(
@@ -564,7 +438,7 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
     mcp = _add(
         commands,
         "mcp",
-        "tenure.mcp_server.command:serve_mcp",
+        "tenure.cli.mcp:serve_mcp",
         "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP",
     )
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tenure.algorithms.text.printable import escape_control_characters, escape_json, format_json
-from tenure.cli.errors import CommandError, UsageError
+from tenure.runs.errors import InvalidRequest, TenureError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from tenure.runs.session.server_target import ServerTarget
 
 
 def make_stderr_console() -> "Console":
@@ -48,6 +50,16 @@ def print_status(line: str, verbosity: str) -> None:
     """Print a line about the course of a command on standard error, unless the command is quiet."""
     if verbosity != "quiet":
         print_note(line)
+
+
+def print_notes(place: "ServerTarget", verbosity: str = "normal") -> None:
+    """Print the notes of starting the server, and its links unless the command is quiet."""
+    for note in place.notes:
+        print_note(note)
+    if place.started:
+        print_status(f"local stack is up, web UI: {place.build_link(place.ui)}", verbosity)
+        if place.page:
+            print_status(f"page: {place.page}", verbosity)
 
 
 def print_json(document: Any) -> None:
@@ -89,17 +101,17 @@ def check_writable(path: Path | None) -> None:
     """Check, before anything runs, that a file can be written.
 
     Raises:
-        UsageError: it cannot.
+        InvalidRequest: it cannot.
     """
     if path is None:
         return
     is_stream = _is_stream(path)
     target = path.absolute() if is_stream else Path(os.path.realpath(path))
     if not target.parent.is_dir():
-        raise UsageError(f"{target.parent} is not a folder: create it, or choose another path")
+        raise InvalidRequest(f"{target.parent} is not a folder: create it, or choose another path")
     written = [target] if is_stream else [each for each in (target.parent, target) if os.path.lexists(each)]
     if target.is_dir() or not all(os.access(each, os.W_OK) for each in written):
-        raise UsageError(f"{path} cannot be written: name a file in a folder you can write")
+        raise InvalidRequest(f"{path} cannot be written: name a file in a folder you can write")
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
@@ -109,7 +121,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
     A device, a pipe and the file of standard output are written into.
 
     Raises:
-        CommandError: the system refuses.
+        TenureError: the system refuses.
     """
     try:
         if _is_stream(path):
@@ -118,7 +130,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
         else:
             _replace_file(Path(os.path.realpath(path)), content, private=private)
     except OSError as error:
-        raise CommandError(f"{path} cannot be written ({error.strerror}): choose another file with -o") from error
+        raise TenureError(f"{path} cannot be written ({error.strerror}): choose another file with -o") from error
 
 
 def _is_stream(path: Path) -> bool:

@@ -9,9 +9,9 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
-from tenure.cli.errors import CommandError, UsageError
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.service import Service, open_service
 from tenure.settings import Settings
-from tenure.site.service import Service, open_service
 
 McpContext = ServerRequestContext[Any, Any]
 """Context of a request of a client."""
@@ -33,7 +33,7 @@ class LazyHome:
         """Return the functions of the home.
 
         Raises:
-            CommandError: the local stack cannot be started.
+            TenureError: the local stack cannot be started.
         """
         async with self._opening:
             if self._service is None:
@@ -50,6 +50,6 @@ def convert_errors() -> Iterator[None]:
     """
     try:
         yield
-    except CommandError as error:
-        code = INVALID_PARAMS if isinstance(error, UsageError) else INTERNAL_ERROR
+    except TenureError as error:
+        code = INVALID_PARAMS if isinstance(error, InvalidRequest) else INTERNAL_ERROR
         raise MCPError(code=code, message=str(error)) from error

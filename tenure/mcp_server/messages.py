@@ -1,21 +1,17 @@
 """Arguments of the tools, and their structured results."""
 
-from pydantic import Field
+from collections.abc import Collection
+from typing import Any
+
+from pydantic import Field, create_model
 
 from tenure.contracts.base import Contract
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.run.control import BudgetBounds, CommandName, InputRequest, OutlineTopic
+from tenure.contracts.run.limits import ModelBudget
 from tenure.contracts.run.run import Question
-from tenure.site.messages import (
-    MAX_PATHS,
-    ApiRequest,
-    BudgetBody,
-    Name,
-    PathText,
-    QuestionBody,
-    RunRow,
-)
-from tenure.site.service import MAX_LISTED
+from tenure.runs.messages import OperationRequest, RunRow, StartRequest
+from tenure.runs.options import AskOptions, Name
 
 DEFAULT_WAIT_SECONDS = 50.0
 """Time that a call waits for the end of a run, below the usual minute after which clients give up."""
@@ -23,7 +19,7 @@ DEFAULT_WAIT_SECONDS = 50.0
 MAX_WAIT_SECONDS = 3_600.0
 
 
-class Waiting(ApiRequest):
+class Waiting(OperationRequest):
     """Arguments of a call that may wait."""
 
     wait_seconds: float = Field(default=DEFAULT_WAIT_SECONDS, ge=0, le=MAX_WAIT_SECONDS)
@@ -37,42 +33,33 @@ class Starting(Waiting):
     """Whether another run starts although the same request is running; without it, a repeated call joins that run."""
 
 
-class ResearchArguments(QuestionBody, Starting):
-    """Arguments of `research`.
-
-    A model chooses them, so files with secrets are never read; a person names them on the command line.
-    """
-
-
-class CodeArguments(BudgetBody, Starting):
-    """Arguments of `code`."""
-
-    question: Question
-    """Task: the program to write or to repair."""
-    id: Name | None = None
-    """Name of the run; null to make it from the task."""
-    files: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
-    """Absolute paths of files that the program reads, or that are to be repaired."""
-    tests: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
-    """Absolute paths of files with tests that the program must pass."""
-    docs: tuple[PathText, ...] = Field(default=(), max_length=MAX_PATHS)
-    """Absolute paths of documents to read first."""
+def _derive_arguments(name: str, offered: Collection[str]) -> type[Starting]:
+    """Return the arguments of a tool that starts a run: fields of the request, with their words and bounds."""
+    fields: dict[str, Any] = {
+        field: (details.annotation, details) for field, details in StartRequest.model_fields.items() if field in offered
+    }
+    return create_model(name, __base__=Starting, __doc__=f"Arguments of `{name}`.", **fields)
 
 
-class AskArguments(BudgetBody, Waiting):
+_PROGRAM = {"files", "tests", "candidates", "max_code_attempts"}
+
+# A model chooses the arguments, so files with secrets are never read; a person names them on the command line.
+ResearchArguments = _derive_arguments(
+    "research", StartRequest.model_fields.keys() - _PROGRAM - {"mode", "include_secrets"}
+)
+CodeArguments = _derive_arguments("code", {"question", "id", "docs", *_PROGRAM, *ModelBudget.__annotations__})
+
+
+class AskArguments(AskOptions, Waiting):
     """Arguments of `ask`."""
 
     run: Name
     """Id of the run."""
     question: Question | None = None
     """Follow-up question; null to return the answer to the latest question."""
-    search_again: bool = False
-    """Whether missing evidence is searched for again."""
-    new: bool = False
-    """Whether a new conversation starts."""
 
 
-class StatusArguments(ApiRequest):
+class StatusArguments(OperationRequest):
     """Arguments of `status`."""
 
     run: Name | None = None
@@ -81,11 +68,11 @@ class StatusArguments(ApiRequest):
     """Time to wait for the end of the run."""
     words: str = Field(default="", max_length=1_000)
     """For a list: words of the ids and questions of the runs."""
-    limit: int = Field(default=20, ge=1, le=MAX_LISTED)
+    limit: int = Field(default=20, ge=1, le=200)
     """For a list: maximum number of runs."""
 
 
-class SteerArguments(ApiRequest):
+class SteerArguments(OperationRequest):
     """Arguments of `steer`."""
 
     run: Name

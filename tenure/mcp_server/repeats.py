@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from temporalio.client import WorkflowExecutionStatus
 
-from tenure.cli.commands.start import REQUEST_MEMO, UsedRunId, make_id
-from tenure.cli.errors import UsageError
-from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals
-from tenure.cli.session.run_records import RunRecord, find_run, open_run
 from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest, UsedRunId
+from tenure.runs.messages import StartRequest
+from tenure.runs.run_ids import check_run
+from tenure.runs.service import Service
+from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals
+from tenure.runs.session.run_records import RunRecord, find_run, open_run
+from tenure.runs.start import REQUEST_MEMO, make_id
 from tenure.settings import Settings
-from tenure.site.messages import StartRequest
-from tenure.site.service import Service
 
 _ID_DIGITS = 12
 """Length of the part of a digest that an id contains."""
@@ -54,8 +54,8 @@ async def start_or_join(service: Service, requested: RequestedRun) -> StartedRun
     A chosen id returns its run also after the end; without one, only a running run is joined.
 
     Raises:
-        UsageError: the chosen id belongs to a run with another request.
-        CommandError: the run cannot be started.
+        InvalidRequest: the chosen id belongs to a run with another request.
+        TenureError: the run cannot be started.
     """
     digest = compute_digest(requested.request, service.place.settings)
     if requested.request.id is not None:
@@ -64,11 +64,12 @@ async def start_or_join(service: Service, requested: RequestedRun) -> StartedRun
 
 
 def compute_digest(request: StartRequest, settings: Settings) -> str:
-    """Return the digest of a request without the id; fields with default values do not change it.
+    """Return the digest of a request without the id; fields that are not given or empty do not change it.
 
     Ids are never encrypted, so the secrets of the settings are the key: without them, no question can be tried.
     """
-    content = request.model_dump(mode="json", exclude={"id"}, exclude_defaults=True)
+    given = request.model_dump(mode="json", exclude={"id"}, exclude_unset=True)
+    content = {name: value for name, value in given.items() if value not in (None, "", [])}
     secrets = (settings.encryption_keys, settings.owner_token)
     key = "\n".join(secret.get_secret_value() for secret in secrets if secret is not None)
     return hmac.new(key.encode(), json.dumps(content, sort_keys=True).encode(), hashlib.sha256).hexdigest()
@@ -86,9 +87,9 @@ async def _start_named(service: Service, requested: RequestedRun, digest: str) -
         except UsedRunId:
             record = await open_run(service.place, name, await service.connect())
     if requested.is_new:
-        raise UsageError(f"the id {name} is in use: leave out `new` to continue with its run, or choose another id")
+        raise InvalidRequest(f"the id {name} is in use: leave out `new` to continue with its run, or choose another id")
     if not await _is_repeated(record, digest):
-        raise UsageError(
+        raise InvalidRequest(
             f"the id {name} is in use by a run with another question or other arguments: choose another id, "
             f"or read that run with the tool status or `{PROGRAM} report {name}`"
         )

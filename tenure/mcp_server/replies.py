@@ -5,12 +5,12 @@ from urllib.parse import quote
 
 from mcp.types import CallToolResult, ContentBlock, ResourceLink, TextContent
 
-from tenure.cli.progress.lines import describe_phase, describe_usage
 from tenure.contracts.base import Contract
 from tenure.contracts.run.run import RunProgress
 from tenure.mcp_server.messages import RunReply, StatusReply
-from tenure.site.messages import RunDetails
-from tenure.site.service import Service
+from tenure.runs.messages import RunDetails
+from tenure.runs.service import Service
+from tenure.runs.session.progress_lines import describe_phase, describe_usage
 
 RUNS_URI = "tenure://runs"
 """URI of the list of runs; a run is below it."""

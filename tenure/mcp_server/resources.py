@@ -13,10 +13,10 @@ from mcp.types import (
     TextResourceContents,
 )
 
-from tenure.cli.errors import UsageError
 from tenure.mcp_server.replies import RUNS_URI, build_report_uri
-from tenure.site.messages import RunList
-from tenure.site.service import Service
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.messages import RunFilter, RunList
+from tenure.runs.service import Service
 
 MARKDOWN, JSON = "text/markdown", "application/json"
 
@@ -52,9 +52,9 @@ async def list_resources(service: Service) -> ListResourcesResult:
     """Return the list of runs and the reports of the latest ones that have ended.
 
     Raises:
-        CommandError: the runs cannot be listed.
+        TenureError: the runs cannot be listed.
     """
-    runs = [run for run in await service.list_runs(limit=MAX_REPORTS) if run.status in _WITH_REPORT]
+    runs = [run for run in await service.list_runs(RunFilter(limit=MAX_REPORTS)) if run.status in _WITH_REPORT]
     return ListResourcesResult(
         resources=[
             Resource(uri=RUNS_URI, name="runs", description="Latest runs", mime_type=JSON),
@@ -70,7 +70,7 @@ async def read_resource(service: Service, uri: str) -> ReadResourceResult:
     """Return a resource.
 
     Raises:
-        CommandError: there is no such resource, or it cannot be read.
+        TenureError: there is no such resource, or it cannot be read.
     """
     text, media = await _read(service, uri)
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=media, text=text)])
@@ -82,10 +82,10 @@ async def read_version(service: Service, uri: str) -> str:
     A run changes with its phase, its cycle, what it waits for, its failures and its end, but not with every call.
 
     Raises:
-        CommandError: there is no such resource, or it cannot be read.
+        TenureError: there is no such resource, or it cannot be read.
     """
     if uri == RUNS_URI:
-        return repr([(run.id, run.status) for run in await service.list_runs(limit=MAX_REPORTS)])
+        return repr([(run.id, run.status) for run in await service.list_runs(RunFilter(limit=MAX_REPORTS))])
     run_id, part = _parse_uri(uri)
     if part == "/questions":
         return (await service.read_conversation(run_id)).model_dump_json()
@@ -102,18 +102,18 @@ def _parse_uri(uri: str) -> tuple[str, str]:
     """Return the run of a URI, and the suffix of a part of it, which is empty for its state.
 
     Raises:
-        UsageError: there is no such resource.
+        InvalidRequest: there is no such resource.
     """
     found = _RUN.fullmatch(uri)
     part = (found[2] or "") if found else ""
     if found is None or all(part != suffix for suffix, *_ in TEMPLATES):
-        raise UsageError(f"there is no resource {uri[:200]}")
+        raise InvalidRequest(f"there is no resource {uri[:200]}")
     return unquote(found[1]), part
 
 
 async def _read(service: Service, uri: str) -> tuple[str, str]:
     if uri == RUNS_URI:
-        return RunList(runs=await service.list_runs()).model_dump_json(), JSON
+        return RunList(runs=await service.list_runs(RunFilter())).model_dump_json(), JSON
     run_id, part = _parse_uri(uri)
     match part:
         case "":

@@ -27,14 +27,14 @@ from mcp.types import (
 from starlette.types import ASGIApp
 
 import tenure
-from tenure.cli.errors import CommandError
 from tenure.installation import PROGRAM
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
 from tenure.mcp_server.replies import build_error
 from tenure.mcp_server.resources import list_resources, list_templates, read_resource
 from tenure.mcp_server.subscriptions import Subscriptions, open_subscriptions
 from tenure.mcp_server.tasks import TaskState, create_task, register_tasks, supports_tasks
-from tenure.mcp_server.tools import TOOLS, InvalidArguments, call_tool
+from tenure.mcp_server.tools import TOOLS, call_tool
+from tenure.runs.errors import TenureError
 from tenure.site.access import AccessGate
 from tenure.temporal.gate.access import AccessPolicy, load_key
 
@@ -131,7 +131,7 @@ async def _call(home: LazyHome, context: McpContext, params: CallToolRequestPara
         service = await home.open()
         if tool.starts is not None and supports_tasks(context):
             return await create_task(service, tool.starts(arguments))
-    except (InvalidArguments, CommandError) as error:
+    except TenureError as error:
         return build_error(str(error))
     return await call_tool(service, tool, arguments, report)
 

@@ -17,10 +17,10 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-from tenure.cli.errors import CommandError
 from tenure.mcp_server.home import LazyHome, McpContext
 from tenure.mcp_server.replies import RUNS_URI
 from tenure.mcp_server.resources import read_version
+from tenure.runs.errors import TenureError
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ class Subscriptions:
         try:
             # The list of resources changes with the list of runs.
             version = await read_version(await self._home.open(), RUNS_URI if key == LIST else key)
-        except CommandError as error:
+        except TenureError as error:
             reason = str(error)
         except Exception as error:  # a subscription outlives each failure, and the next look may succeed
             reason = f"{type(error).__name__}: {error}"

@@ -25,8 +25,8 @@ from tenure.contracts.run.control import InputRequest, OutlineTopic, RunCommand
 from tenure.mcp_server.home import LazyHome, McpContext, convert_errors
 from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_run_result, describe_request, describe_state
-from tenure.site.messages import RunDetails
-from tenure.site.service import Service
+from tenure.runs.messages import RunDetails
+from tenure.runs.service import Service
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 """Identifier of the extension."""
@@ -70,7 +70,7 @@ async def create_task(service: Service, requested: RequestedRun) -> TaskState:
     """Start or join a run and return it as a task.
 
     Raises:
-        CommandError: the run cannot be started.
+        TenureError: the run cannot be started.
     """
     started = await start_or_join(service, requested)
     details = await service.describe(started.id)

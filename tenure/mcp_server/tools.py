@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp.types import CallToolResult, Tool, ToolAnnotations
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from tenure.cli.errors import CommandError
 from tenure.contracts.base import Contract
+from tenure.contracts.choices import RunMode
 from tenure.contracts.run.control import RunCommand
-from tenure.contracts.run.run import RunMode
 from tenure.mcp_server.messages import (
     AnswerReply,
     AskArguments,
@@ -27,9 +26,9 @@ from tenure.mcp_server.messages import (
 from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
 from tenure.report.render.markdown import render_answer
-from tenure.site.api import describe_fault
-from tenure.site.messages import AskBody, PassageList, RunDetails, SearchBody, StartRequest
-from tenure.site.service import Service
+from tenure.runs.errors import TenureError
+from tenure.runs.messages import AskBody, PassageList, RunDetails, RunFilter, SearchBody, StartRequest, validate_request
+from tenure.runs.service import Service
 
 SendProgress = Callable[[str], Awaitable[None]]
 """Function that informs the client about the progress of its call in one line."""
@@ -70,23 +69,16 @@ class ServedTool:
         """Return the arguments of a call.
 
         Raises:
-            InvalidArguments: they do not fit the model.
+            InvalidRequest: they do not fit the model.
         """
-        try:
-            return self.arguments.model_validate(arguments)
-        except ValidationError as error:
-            raise InvalidArguments(describe_fault(error)) from error
-
-
-class InvalidArguments(Exception):
-    """Arguments of a call do not fit the tool; the message is one line."""
+        return validate_request(self.arguments, arguments)
 
 
 async def call_tool(service: Service, tool: ServedTool, arguments: BaseModel, report: SendProgress) -> CallToolResult:
     """Perform a call; a refusal is a result that the model can read."""
     try:
         return await tool.handler(service, arguments, report)
-    except CommandError as error:
+    except TenureError as error:
         return build_error(str(error))
 
 
@@ -104,17 +96,20 @@ async def wait_for_run(service: Service, run_id: str, seconds: float, report: Se
     return last
 
 
-def _request_research(arguments: ResearchArguments) -> RequestedRun:
+def _request_research(arguments: Starting) -> RequestedRun:
     return _build_request("research", arguments)
 
 
-def _request_program(arguments: CodeArguments) -> RequestedRun:
+def _request_program(arguments: Starting) -> RequestedRun:
     return _build_request("code", arguments)
 
 
 def _build_request(mode: RunMode, arguments: Starting) -> RequestedRun:
     own = set(Starting.model_fields)
-    return RequestedRun(StartRequest(mode=mode, **arguments.model_dump(exclude=own)), is_new=arguments.new)
+    return RequestedRun(
+        validate_request(StartRequest, {"mode": mode} | arguments.model_dump(exclude=own, exclude_unset=True)),
+        is_new=arguments.new,
+    )
 
 
 def _make_starter(build: Callable[[Any], RequestedRun]) -> ToolHandler:
@@ -131,7 +126,10 @@ def _make_starter(build: Callable[[Any], RequestedRun]) -> ToolHandler:
 
 async def _ask(service: Service, arguments: AskArguments, report: SendProgress) -> CallToolResult:
     if arguments.question is not None:
-        await service.ask(arguments.run, AskBody(**arguments.model_dump(exclude={"run", "wait_seconds"})))
+        await service.ask(
+            arguments.run,
+            validate_request(AskBody, arguments.model_dump(exclude={"run", "wait_seconds"}, exclude_unset=True)),
+        )
     conversation = await service.read_conversation(arguments.run)
     try:
         async with (
@@ -155,7 +153,7 @@ async def _status(service: Service, arguments: StatusArguments, report: SendProg
         return await build_run_result(
             service, await wait_for_run(service, arguments.run, arguments.wait_seconds, report)
         )
-    runs = await service.list_runs(arguments.words, limit=arguments.limit)
+    runs = await service.list_runs(RunFilter(words=arguments.words, limit=arguments.limit))
     lines = [f"{run.id}: {run.status}, {run.question}" for run in runs] or ["There is no such run."]
     return build_result(StatusReply(runs=runs), "\n".join(lines))
 

@@ -4,7 +4,7 @@ Each setting is described only once, so that the page cannot differ from the cod
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
@@ -12,12 +12,21 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from tenure.contracts.evidence.rerank import RerankOptions
-from tenure.contracts.run.limits import CODING_LIMITS, RESEARCH_LIMITS
+from tenure.contracts.run.limits import BudgetFields, FixedLimits, ModelBudget, StartLimits
+from tenure.contracts.run.options import Option, get_option
 from tenure.settings import Settings, get_environment_variable
 from workflows.research.strategies import list_search_strategies
 
 PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 """File of the page."""
+
+_CODING_LIMITS: Final = (
+    *("max_code_attempts", "candidates", "program_seconds", "program_memory_mib", "repair_seconds"),
+    "sandbox_wait_seconds",
+)
+_LIMITS: Final = [
+    name for kind in (StartLimits, ModelBudget, BudgetFields, FixedLimits) for name in kind.__annotations__
+]
 
 GROUPS: Final = {
     "Home, ports and knowledge base": (
@@ -82,9 +91,9 @@ GROUPS: Final = {
         "question, so a run keeps the limits it was started with. Two limits bound improvements: "
         "`max_report_revisions` counts the versions of a report, and `max_code_attempts` (below) the generations of a "
         "program whose tests fail.",
-        (*RESEARCH_LIMITS, "rerank"),
+        (*(name for name in _LIMITS if name not in _CODING_LIMITS), "rerank"),
     ),
-    "Programs": ("Programs have limits of their own, which the client reads in the same way.", tuple(CODING_LIMITS)),
+    "Programs": ("Programs have limits of their own, which the client reads in the same way.", _CODING_LIMITS),
     "Sandbox": (
         "These settings define the sandbox of programs and its content. The worker reads them when it starts.",
         ("sandbox", "sandbox_python", "sandbox_cgroup", "sandbox_image", "sandbox_runtime"),
@@ -170,9 +179,15 @@ def _render_group(title: str, about: str, names: tuple[str, ...]) -> str:
 
 def _render_row(name: str, field: FieldInfo) -> str:
     """Render one setting as a row of its table."""
-    meaning = re.sub(r"`(\w+)`", _replace_name, " ".join((field.description or "").split()))
+    meaning = re.sub(r"`(\w+)`", _replace_name, " ".join(describe_field(field).split()))
     cells = (f"`{get_environment_variable(name)}`", meaning, _describe_values(field), _render_default(field.default))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def describe_field(field: FieldInfo) -> str:
+    """Return the meaning of a setting."""
+    option = get_option(field.metadata)
+    return option.description if option else field.description or ""
 
 
 def _replace_name(match: re.Match[str]) -> str:
@@ -212,9 +227,15 @@ def _is_of_type(annotation: Any, wanted: type) -> bool:
 def _describe_bounds(field: FieldInfo) -> Iterator[str]:
     """Yield the bounds of a number in words, the lower one first."""
     for attribute, words in _BOUNDS.items():
-        for constraint in field.metadata:
+        for constraint in _expand(field.metadata):
             if (bound := getattr(constraint, attribute, None)) is not None:
                 yield words.format(f"{bound:,.12g}")
+
+
+def _expand(metadata: Sequence[Any]) -> Iterator[Any]:
+    """Yield the parts of metadata, and in place of an option its bounds."""
+    for part in metadata:
+        yield from part if isinstance(part, Option) else (part,)
 
 
 def _render_default(value: object) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, get_args
 
-from tenure.contracts.evidence.passages import SearchMode
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.research.spiral import ActionKind, PlannedAction
 from tenure.roles.base import RoleOutput
 from tenure.roles.entries import Entry, join_lines, split_entries

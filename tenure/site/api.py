@@ -4,22 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from tenure.cli.errors import CommandError, MissingRun, Unreachable, UsageError
-from tenure.cli.parser import STATUSES
+from tenure.contracts.choices import ListedStatus
 from tenure.contracts.evidence.corpora import StoredPassage
 from tenure.contracts.research.report import RunState
 from tenure.contracts.research.trace import Trace
 from tenure.contracts.result.diff import RunDiff
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.control import RunCommand
-from tenure.site.messages import (
+from tenure.runs.errors import InvalidRequest, MissingRun, TenureError, Unreachable
+from tenure.runs.messages import (
     AskBody,
     CitationFormat,
     CorpusList,
@@ -28,19 +28,22 @@ from tenure.site.messages import (
     ForgetBody,
     ForkBody,
     IngestBody,
+    MemoryFilter,
     MemoryList,
     PassageList,
     RememberBody,
     ReportFormat,
     RunConversation,
     RunDetails,
+    RunFilter,
     RunList,
     SearchBody,
     StartReply,
     StartRequest,
     SteerReply,
+    validate_request,
 )
-from tenure.site.service import MAX_LISTED, Service
+from tenure.runs.service import Service
 
 PREFIX = "/api/v1"
 
@@ -56,6 +59,8 @@ MEDIA_TYPES: dict[ReportFormat, tuple[str, str]] = {
 """Media type and file name suffix of every format of a report."""
 
 STYLES: tuple[CitationFormat, ...] = ("numeric", "author-year")
+
+STATUSES: tuple[str, ...] = get_args(ListedStatus)
 
 KEEP_ALIVE_SECONDS = 15.0
 """Longest silence of a stream of events."""
@@ -95,13 +100,8 @@ async def _start(service: Service, request: Request, body: StartRequest) -> Base
 
 async def _list(service: Service, request: Request, body: None) -> BaseModel:
     query = request.query_params
-    status = query.get("status", "")
-    if status and status not in STATUSES:
-        raise UsageError(f"status is one of {', '.join(STATUSES)}")
-    limit = query.get("limit", "50")
-    if not limit.isdecimal() or not 1 <= int(limit) <= MAX_LISTED:
-        raise UsageError(f"limit is a whole number from 1 to {MAX_LISTED}")
-    return RunList(runs=await service.list_runs(query.get("q", ""), status, int(limit)))
+    values = {"words": query.get("q"), "status": query.get("status"), "limit": query.get("limit")}
+    return RunList(runs=await service.list_runs(validate_request(RunFilter, values)))
 
 
 async def _describe(service: Service, request: Request, body: None) -> BaseModel:
@@ -138,7 +138,7 @@ async def _stream(service: Service, run_id: str) -> AsyncIterator[str]:
                 return
             yield f"event: state\ndata: {details.model_dump_json()}\n\n"
             following = asyncio.ensure_future(anext(states, None))
-    except CommandError as error:
+    except TenureError as error:
         yield f"event: problem\ndata: {ErrorReply(error=str(error)).model_dump_json()}\n\n"
     finally:
         following.cancel()
@@ -151,7 +151,7 @@ async def _steer(service: Service, request: Request, body: RunCommand) -> BaseMo
 async def _report(service: Service, request: Request, body: None) -> Response:
     kind, style = request.query_params.get("format", "json"), request.query_params.get("citations", "numeric")
     if kind not in MEDIA_TYPES or style not in STYLES:
-        raise UsageError(f"format is one of {', '.join(MEDIA_TYPES)}, and citations one of {', '.join(STYLES)}")
+        raise InvalidRequest(f"format is one of {', '.join(MEDIA_TYPES)}, and citations one of {', '.join(STYLES)}")
     run_id = request.path_params["run"]
     content = await service.render_report(run_id, kind, style)
     media, suffix = MEDIA_TYPES[kind]
@@ -171,11 +171,11 @@ def read_span(request: Request) -> tuple[int, int]:
     """Return the offsets in the query of a request.
 
     Raises:
-        UsageError: one of them is missing.
+        InvalidRequest: one of them is missing.
     """
     given = request.query_params.get("start", ""), request.query_params.get("end", "")
     if not all(text.isdecimal() and len(text) <= 12 for text in given):
-        raise UsageError("start and end are offsets in the text of the source")
+        raise InvalidRequest("start and end are offsets in the text of the source")
     return int(given[0]), int(given[1])
 
 
@@ -209,7 +209,7 @@ async def _ingest(service: Service, request: Request, body: IngestBody) -> BaseM
 
 
 async def _memories(service: Service, request: Request, body: None) -> BaseModel:
-    return await service.list_memories(request.query_params.get("q", ""))
+    return await service.list_memories(MemoryFilter(words=request.query_params.get("q", ""), limit=100))
 
 
 async def _remember(service: Service, request: Request, body: RememberBody) -> BaseModel:
@@ -361,7 +361,7 @@ def _build_endpoint(service: Service, operation: ApiOperation) -> Callable[[Requ
         try:
             body = await _read_body(request, operation.body)
             found = await operation.handler(service, request, body)
-        except CommandError as error:
+        except TenureError as error:
             return JSONResponse(ErrorReply(error=str(error)).model_dump(), get_status(error))
         if isinstance(found, Response):
             return found
@@ -374,29 +374,22 @@ async def _read_body(request: Request, kind: type[BaseModel] | None) -> BaseMode
     """Return the body of a request.
 
     Raises:
-        UsageError: it is not JSON, or does not fit the model.
+        InvalidRequest: it is not JSON, or does not fit the model.
     """
     if kind is None:
         return None
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise UsageError("the body must be of the type application/json")
+        raise InvalidRequest("the body must be of the type application/json")
     try:
         return kind.model_validate_json(await request.body())
     except ValidationError as error:
-        raise UsageError(describe_fault(error)) from error
+        raise InvalidRequest.explain(error) from error
 
 
-def describe_fault(error: ValidationError) -> str:
-    """Return the first fault of a request in one line."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = ".".join(map(str, first["loc"]))
-    return f"{field}: {first['msg']}" if field else first["msg"]
-
-
-def get_status(error: CommandError) -> HTTPStatus:
+def get_status(error: TenureError) -> HTTPStatus:
     """Return the HTTP status of an error of a command."""
     if isinstance(error, MissingRun):
         return HTTPStatus.NOT_FOUND
-    if isinstance(error, UsageError):
+    if isinstance(error, InvalidRequest):
         return HTTPStatus.UNPROCESSABLE_ENTITY
     return HTTPStatus.SERVICE_UNAVAILABLE if isinstance(error, Unreachable) else HTTPStatus.CONFLICT

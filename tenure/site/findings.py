@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from tenure.cli.errors import CommandError
 from tenure.contracts.evidence.corpora import StoredPassage
 from tenure.contracts.research.trace import Trace
-from tenure.site.service import MAX_PASSAGES, Service
+from tenure.runs.errors import TenureError
+from tenure.runs.service import MAX_PASSAGES, Service
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ async def list_findings(service: Service, trace: Trace) -> FoundPassages:
     latest = found[::-1][:MAX_PASSAGES]
     try:
         stored = {one.chunk: one for one in await service.read_passages([finding.passage for _, finding in latest])}
-    except CommandError as error:
+    except TenureError as error:
         return FoundPassages((), len(found), str(error))
     return FoundPassages(
         tuple(

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from tenure.runs.messages import ErrorReply
 from tenure.site.api import OPERATIONS, PREFIX, ApiOperation
-from tenure.site.messages import ErrorReply
 
 VERSION = "1"
 

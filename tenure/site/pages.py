@@ -6,29 +6,38 @@ from functools import cache
 from hashlib import sha256
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment
-from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.formatting import format_duration, truncate_line
-from tenure.cli.parser import STATUSES
-from tenure.cli.progress.lines import describe_phase, describe_usage
-from tenure.cli.run_ids import check_run
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
 from tenure.report.layout.answer import compose_answer
 from tenure.report.layout.report import compose_report
 from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
-from tenure.site.api import describe_fault, get_status, read_span
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.messages import (
+    AskBody,
+    ForgetBody,
+    ForkBody,
+    IngestBody,
+    MemoryFilter,
+    RememberBody,
+    RunDetails,
+    RunFilter,
+    StartRequest,
+    validate_request,
+)
+from tenure.runs.run_ids import check_run
+from tenure.runs.service import Service
+from tenure.runs.session.progress_lines import describe_phase, describe_usage
+from tenure.site.api import STATUSES, get_status, read_span
 from tenure.site.findings import list_findings
-from tenure.site.messages import AskBody, ForgetBody, ForkBody, IngestBody, RememberBody, RunDetails, StartRequest
-from tenure.site.service import Service
 
 FOLDER = Path(__file__).parent
 STATIC = {
@@ -40,7 +49,6 @@ STATIC = {
 
 _YEAR = 365 * 24 * 3600
 
-T = TypeVar("T", bound=BaseModel)
 Form = dict[str, str]
 PageHandler = Callable[[Service, Request], Awaitable[Response]]
 
@@ -52,7 +60,7 @@ def build_routes(service: Service) -> list[Route]:
         async def answer(request: Request) -> Response:
             try:
                 return await handler(service, request)
-            except CommandError as error:
+            except TenureError as error:
                 return render_error(str(error), get_status(error))
 
         return Route(path, answer, methods=[method])
@@ -90,9 +98,7 @@ def render_error(words: str, status: HTTPStatus) -> Response:
 
 async def _show_start(service: Service, request: Request) -> Response:
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
-    if status and status not in STATUSES:
-        raise UsageError(f"status is one of {', '.join(STATUSES)}")
-    found = await service.list_runs(words, status)
+    found = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
     return _render("start.html.jinja", runs=found, words=words, status=status, statuses=STATUSES)
 
 
@@ -115,7 +121,7 @@ async def _start_run(service: Service, request: Request) -> Response:
     values |= {name: form.get(name) == "on" for name in ("include_secrets", "approve_plan", "interactive")}
     values |= {"web": True} if form.get("web") == "on" else {}
     values |= {"memory": True} if form.get("memory") == "on" else {}
-    started = await service.start(_validate(StartRequest, values))
+    started = await service.start(validate_request(StartRequest, values))
     return _redirect(get_run_path(started.id))
 
 
@@ -145,8 +151,8 @@ async def _steer_run(service: Service, request: Request) -> Response:
         values["outline"] = tuple(OutlineTopic.model_validate(line) for line in _split_lines(form.get("outline", "")))
     if name == "budget":
         bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
-        values["budget"] = _validate(BudgetBounds, bounds)
-    effect = await service.steer(run_id, _validate(RunCommand, values))
+        values["budget"] = validate_request(BudgetBounds, bounds)
+    effect = await service.steer(run_id, validate_request(RunCommand, values))
     return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(effect, 300)})}")
 
 
@@ -177,7 +183,7 @@ async def _show_conversation(service: Service, request: Request) -> Response:
 async def _ask_question(service: Service, request: Request) -> Response:
     run_id, form = request.path_params["run"], await _read_form(request)
     values = _drop_empty(form) | {name: form.get(name) == "on" for name in ("new", "search_again")}
-    await service.ask(run_id, _validate(AskBody, values))
+    await service.ask(run_id, validate_request(AskBody, values))
     return _redirect(f"{get_run_path(run_id)}/questions")
 
 
@@ -189,14 +195,14 @@ async def _show_fork(service: Service, request: Request) -> Response:
 
 async def _fork_run(service: Service, request: Request) -> Response:
     run_id, form = request.path_params["run"], await _read_form(request)
-    started = await service.fork(run_id, _validate(ForkBody, _drop_empty(form)))
+    started = await service.fork(run_id, validate_request(ForkBody, _drop_empty(form)))
     return _redirect(get_run_path(started.id))
 
 
 async def _show_diff(service: Service, request: Request) -> Response:
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
     found = await service.compare(a, b) if a and b else None
-    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=await service.list_runs())
+    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=await service.list_runs(RunFilter()))
 
 
 async def _show_corpora(service: Service, request: Request) -> Response:
@@ -210,22 +216,24 @@ async def _show_ingestions(service: Service, request: Request) -> Response:
 async def _ingest(service: Service, request: Request) -> Response:
     form = await _read_form(request)
     values = _drop_empty(form) | _split(form, "paths") | {"include_secrets": form.get("include_secrets") == "on"}
-    await service.ingest(_validate(IngestBody, values))
+    await service.ingest(validate_request(IngestBody, values))
     return _redirect("/corpora")
 
 
 async def _show_memories(service: Service, request: Request) -> Response:
     words = request.query_params.get("q", "")
-    return _render("memories.html.jinja", listed=await service.list_memories(words), words=words)
+    return _render(
+        "memories.html.jinja", listed=await service.list_memories(MemoryFilter(words=words, limit=100)), words=words
+    )
 
 
 async def _remember(service: Service, request: Request) -> Response:
-    await service.remember(_validate(RememberBody, _drop_empty(await _read_form(request))))
+    await service.remember(validate_request(RememberBody, _drop_empty(await _read_form(request))))
     return _redirect("/memories")
 
 
 async def _forget(service: Service, request: Request) -> Response:
-    await service.forget(_validate(ForgetBody, _split(await _read_form(request), "ids")))
+    await service.forget(validate_request(ForgetBody, _split(await _read_form(request), "ids")))
     return _redirect("/memories")
 
 
@@ -251,14 +259,14 @@ async def _read_form(request: Request) -> Form:
     """Return the fields of a form.
 
     Raises:
-        UsageError: the body is no form.
+        InvalidRequest: the body is no form.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise UsageError("the body must be a form")
+        raise InvalidRequest("the body must be a form")
     try:
         text = (await request.body()).decode()
     except UnicodeDecodeError:
-        raise UsageError("the form is not valid UTF-8") from None
+        raise InvalidRequest("the form is not valid UTF-8") from None
     return dict(parse_qsl(text, keep_blank_values=True))
 
 
@@ -274,18 +282,6 @@ def _split(form: Form, *names: str) -> dict[str, Sequence[str]]:
 
 def _split_lines(text: str) -> tuple[str, ...]:
     return tuple(line.strip() for line in text.splitlines() if line.strip())
-
-
-def _validate(kind: type[T], values: Mapping[str, Any]) -> T:
-    """Return a request from the values of a form.
-
-    Raises:
-        UsageError: a value does not fit.
-    """
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        raise UsageError(describe_fault(error)) from error
 
 
 def _redirect(path: str) -> Response:

@@ -155,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return PageSupervisor(listener).run()
         end_with_parent(arguments.lifeline)
         # Only now: a stack without visitors does not pay for the page.
-        from tenure.site.command import serve_stack_page
+        from tenure.site.server import serve_stack_page
 
         serve_stack_page(listener)
     return 0

@@ -18,16 +18,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tenure.cli.errors import Unreachable
-from tenure.cli.session.server_target import ServerTarget
+from tenure.runs.errors import Unreachable
+from tenure.runs.messages import ErrorReply
+from tenure.runs.service import Service
+from tenure.runs.session.server_target import ServerTarget, locate_server
+from tenure.settings import Settings
 from tenure.site import api, pages
 from tenure.site.access import HINT, AccessGate
-from tenure.site.messages import ErrorReply
 from tenure.site.openapi import build_description
-from tenure.site.service import Service
 from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
 from tenure.temporal.gate.http_server import Timeouts
-from tenure.temporal.gate.listeners import listen
+from tenure.temporal.gate.listeners import listen, restrict_users
 
 MAX_BODY_BYTES = 1_000_000
 """Maximum size of a request."""
@@ -159,3 +160,13 @@ async def _explain_refusal(request: Request, error: Exception) -> Response:
     if request.url.path.startswith(api.PREFIX):
         return JSONResponse(ErrorReply(error=words).model_dump(), status)
     return pages.render_error(words, HTTPStatus(status))
+
+
+def serve_stack_page(listener: socket.socket) -> None:
+    """Serve the page of the home of the settings on a socket until the process is asked to stop."""
+    asyncio.run(_serve_until_stopped(locate_server(Settings()), restrict_users(listener)))
+
+
+async def _serve_until_stopped(place: ServerTarget, listener: socket.socket) -> None:
+    async with serve(place, listener) as running:
+        await running

@@ -40,7 +40,15 @@ WORLD = {
 """Packages that do I/O or render results."""
 
 APPLICATION = {
-    *("tenure.cli", "tenure.site", "tenure.python_api", "tenure.mcp_server", "tenure.temporal", "tenure.reference"),
+    *(
+        "tenure.runs",
+        "tenure.cli",
+        "tenure.site",
+        "tenure.python_api",
+        "tenure.mcp_server",
+        "tenure.temporal",
+        "tenure.reference",
+    ),
     "tenure.__main__",
 }
 """Faces of the product, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
@@ -90,27 +98,42 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     # Activity classes for their names only.
     "workflows": {*PURE, "activities", "tenure.extensions", "tenure.ownership", "tenure.metrics", "tenure.tracing"},
+    # Operations on runs, corpora and memories; the faces below parse into their requests and show their results.
+    "tenure.runs": {
+        *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
+        *("tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership", "tenure.installation"),
+        "tenure.local_models",
+    },
     "tenure.cli": {
+        *("tenure.runs", "tenure.site", "tenure.mcp_server"),
         *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "workflows"),
         *("tenure.extensions", "tenure.files", "tenure.algorithms", "tenure.document_roots", "tenure.ownership"),
         *("tenure.installation", "tenure.local_models", "tenure.logs"),
     },
     "tenure.__main__": {"tenure.cli", "tenure.installation"},
-    # Calls what the commands call, so that the page does nothing in a second way.
     "tenure.site": {
-        *("tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings", "tenure.prices", "tenure.cli"),
-        *("tenure.installation", "tenure.local_models"),
+        *("tenure.runs", "tenure.contracts", "tenure.report", "tenure.temporal", "tenure.settings"),
+        "tenure.installation",
     },
-    # These call the functions behind the page, for the same reason.
-    "tenure.python_api": {"tenure.contracts", "tenure.settings", "tenure.cli", "tenure.site", "tenure.local_models"},
+    "tenure.python_api": {"tenure.runs", "tenure.contracts", "tenure.settings", "tenure.local_models"},
+    # Over HTTP it has the access control and the server of the site.
     "tenure.mcp_server": {
-        *("tenure.contracts", "tenure.settings", "tenure.temporal", "tenure.report", "tenure.cli", "tenure.site"),
+        *("tenure.runs", "tenure.contracts", "tenure.settings", "tenure.temporal", "tenure.report", "tenure.site"),
         "tenure.installation",
     },
 }
 """Packages that each layer may import besides itself."""
 
-PURE_LIBRARIES = {"pydantic", "pydantic_core", "numpy", "sentencex", "Stemmer", "idna", "markdown_it"}
+PURE_LIBRARIES = {
+    "pydantic",
+    "pydantic_core",
+    "annotated_types",
+    "numpy",
+    "sentencex",
+    "Stemmer",
+    "idna",
+    "markdown_it",
+}
 """Third-party packages that compute and nothing else."""
 
 IMPURE_STANDARD = {
@@ -247,15 +270,32 @@ def test_pure_parts_import_nothing_that_reaches_out() -> None:
 @pytest.mark.parametrize("module", modules_of(*PURE))
 def test_pure_parts_open_no_file(module: str) -> None:
     """No pure module calls the built-ins that touch a file, a terminal or code as text."""
-    path = ROOT / Path(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     called = {
         node.func.id
-        for node in ast.walk(parsed(file))
+        for node in ast.walk(parsed(_locate(module)))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
 
     assert called & {"open", "print", "input", "exec", "eval", "compile"} == set()
+
+
+def test_the_operations_neither_parse_words_nor_print() -> None:
+    """Every face has the operations: they know no command line, and leave output to the face."""
+    loud = {
+        f"{module} calls {node.func.id}"
+        for module in modules_of("tenure.runs")
+        for node in ast.walk(parsed(_locate(module)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("print", "input")
+    }
+    reached = {imported for module in modules_of("tenure.runs") for imported in imports(module)}
+
+    assert loud == set()
+    assert not reached & {"argparse", "rich", "logging", "structlog"}
+
+
+def _locate(module: str) -> Path:
+    path = ROOT / Path(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def test_the_client_knows_the_command_line_only() -> None:

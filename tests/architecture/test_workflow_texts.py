@@ -16,7 +16,7 @@ from tenure.contracts.result.batch import BatchItem
 from tenure.contracts.run.run import MAX_QUESTION_CHARACTERS, RunRequest
 from tenure.mcp_server.messages import AskArguments, CodeArguments, ResearchArguments
 from tenure.roles.registry import load_roles
-from tenure.site.messages import AskBody, StartRequest
+from tenure.runs.messages import AskBody, StartRequest
 from tests.architecture.test_layers import ROOT, imports, modules_of, parsed
 
 ANALYSIS_LIBRARIES: Final = frozenset(("re", "difflib", "sentencex", "Stemmer"))

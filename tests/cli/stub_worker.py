@@ -16,6 +16,7 @@ from temporalio.worker import Worker
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner, SandboxRestrictions
 
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.choices import RunStatus
 from tenure.contracts.evidence.corpora import (
     CacheStats,
     CorpusReply,
@@ -59,7 +60,7 @@ from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
 from tenure.contracts.run.control import InputRequest, RunCommand, RunCommandReply
 from tenure.contracts.run.role_calls import CallProgress
-from tenure.contracts.run.run import Feedback, FeedbackRecord, RunProgress, RunRequest, RunStatus, TopicProgress, Usage
+from tenure.contracts.run.run import Feedback, FeedbackRecord, RunProgress, RunRequest, TopicProgress, Usage
 from tenure.settings import Settings
 from tenure.temporal import connection
 

@@ -117,7 +117,7 @@ def test_run_is_steered_from_outside(running: CommandLine) -> None:
     assert json.loads(started.stdout)["id"] == "steered"
     assert (again.returncode, error_line(again.stderr)) == (
         2,
-        "error: the id steered is in use: see it with `python client.py report steered`, or choose another --id",
+        "error: --id: steered is in use: see it with `python client.py report steered`, or choose another",
     )
     assert (early.returncode, "is still running" in early.stderr) == (1, True)
     assert [step.returncode for step in steps] == [0] * 5

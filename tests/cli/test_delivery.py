@@ -9,10 +9,10 @@ import docx
 import pytest
 
 from tenure.cli.delivery import check_delivery, check_opening, deliver, open_report
-from tenure.cli.errors import Unreachable, UsageError
 from tenure.contracts.base import RunId
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
+from tenure.runs.errors import InvalidRequest, Unreachable
 from tests.report.samples import full
 
 FAILED = Result(
@@ -74,7 +74,7 @@ def test_citations_have_the_requested_style(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize("kind", ["pdf", "docx"])
 def test_a_binary_format_without_a_file_is_refused(tmp_path: Path, kind: str) -> None:
     """Before anything runs, a PDF or a Word document for standard output is refused with what to do instead."""
-    with pytest.raises(UsageError, match="add -o FILE"):
+    with pytest.raises(InvalidRequest, match="add -o FILE"):
         check_delivery(asked(kind=kind))
     check_delivery(asked(tmp_path / f"r.{kind}", kind))
 
@@ -160,7 +160,7 @@ def test_a_machine_without_a_browser_is_told_where_the_report_is(
 @pytest.mark.parametrize("wrong", [{"format": "md"}, {"json": True}, {"output": Path("r.docx")}])
 def test_only_pages_can_be_opened(wrong: dict[str, object]) -> None:
     """Formats that a browser does not show are refused before anything runs."""
-    with pytest.raises(UsageError, match="--open shows an HTML page"):
+    with pytest.raises(InvalidRequest, match="--open shows an HTML page"):
         check_opening(Namespace(**(vars(asked()) | wrong)))
     check_opening(asked())
     check_opening(asked(Path("r.pdf")))

@@ -15,19 +15,22 @@ from temporalio.envconfig import ClientConfigProfile
 from tenure.cli import main as client
 from tenure.cli.commands.batches import run_batch
 from tenure.cli.commands.schedule import build_schedule
-from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.ownership import override_ownership, parse_ownership
 from tenure.cli.parser import build_parser
-from tenure.cli.session.connection import explain_refusals
-from tenure.cli.session.server_target import ServerTarget
+from tenure.cli.requests import parse_request
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.messages import ForkBody, StartRequest
+from tenure.runs.session.connection import explain_refusals
+from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.start import build_priority, plan_run
 from tenure.settings import Settings, describe_settings_error
 from tenure.temporal.connection import get_namespace
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 from tenure.temporal.stack.fingerprint import build_worker_environment
 from tests.conftest import Serving
+from tests.runs.command_lines import parse
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from workflows.runtime.search_attributes import OWNER
@@ -37,30 +40,31 @@ ASKED = ["start", "Why?", "--owner", "ann", "--priority", "2"]
 
 def test_an_owner_is_a_fairness_key() -> None:
     """An owner is a fairness key; without arguments the server's defaults apply."""
-    assert parse_ownership(build_parser().parse_args(ASKED)) == Priority(priority_key=2, fairness_key="ann")
-    assert parse_ownership(build_parser().parse_args(["start", "Why?"])) == Priority()
+    assert build_priority(parse(StartRequest, *ASKED)) == Priority(priority_key=2, fairness_key="ann")
+    assert build_priority(parse(StartRequest, "start", "Why?")) == Priority()
 
 
 def test_a_fork_overrides_owner_and_priority() -> None:
     """Arguments of a fork override the owner and priority of its origin; the others are kept."""
     before = Priority(priority_key=2, fairness_key="ann")
-    told = build_parser().parse_args(["fork", "r", "--cycle", "1", "--owner", "bob"])
+    told = parse(ForkBody, "fork", "r", "--cycle", "1", "--owner", "bob")
 
-    assert override_ownership(told, before) == Priority(priority_key=2, fairness_key="bob")
-    assert override_ownership(build_parser().parse_args(["fork", "r", "--cycle", "1"]), before) == before
-    assert override_ownership(told, Priority()) == Priority(fairness_key="bob")
+    assert build_priority(told, before) == Priority(priority_key=2, fairness_key="bob")
+    assert build_priority(parse(ForkBody, "fork", "r", "--cycle", "1"), before) == before
+    assert build_priority(told, Priority()) == Priority(fairness_key="bob")
 
 
 def test_a_name_that_the_server_does_not_take_is_refused() -> None:
     """Sixty-four bytes are the most, and letters may have several."""
-    with pytest.raises(UsageError, match="64 bytes"):
-        parse_ownership(build_parser().parse_args(["start", "Why?", "--owner", "ä" * 33]))
+    with pytest.raises(InvalidRequest, match="64 bytes"):
+        build_priority(parse(StartRequest, "start", "Why?", "--owner", "ä" * 33))
 
 
 def test_a_scheduled_question_has_an_owner() -> None:
     """Its runs are started with owner and priority."""
     arguments = build_parser().parse_args(["schedule", "Why?", "--cron", "@daily", *ASKED[2:]])
-    wanted = build_schedule(arguments, RunRequest(question="Why?", scheduled=True), "s-1")
+    planned = plan_run(parse_request(StartRequest, arguments, {"question": "Why?"}), Settings(_env_file=None))
+    wanted = build_schedule(arguments, planned)
 
     assert getattr(wanted.action, "priority", None) == Priority(priority_key=2, fairness_key="ann")
 
@@ -74,12 +78,12 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
         limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
     request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
-    arguments = Namespace(json=True, detach=False, verbosity="normal", owner="ann", priority=2)
+    arguments = Namespace(json=True, detach=False, verbosity="normal")
     name = f"test-batch-{uuid4().hex[:8]}"
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     found: list[SentPriority] = []
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        await run_batch(arguments, place, stage.client, request, name)
+        await run_batch(arguments, place, stage.client, request, name, Priority(priority_key=2, fairness_key="ann"))
         for run in (name, f"{name}-1", f"{name}-1/research"):
             history = await stage.client.get_workflow_handle(run).fetch_history()
             found.append(history.events[0].workflow_execution_started_event_attributes.priority)
@@ -144,9 +148,9 @@ def test_a_worker_is_not_given_the_token_of_a_client() -> None:
 
 def test_what_belongs_to_another_owner_is_one_line() -> None:
     """A history that cannot be decrypted, an encrypted refusal and a client without keys each end in one line."""
-    with pytest.raises(CommandError, match="belongs to the owner 'ann'"), explain_refusals("run"):
+    with pytest.raises(TenureError, match="belongs to the owner 'ann'"), explain_refusals("run"):
         raise DecryptionError("this belongs to the owner 'ann'")
-    with pytest.raises(CommandError, match="keys of this client are not those of its worker"), explain_refusals("run"):
+    with pytest.raises(TenureError, match="keys of this client are not those of its worker"), explain_refusals("run"):
         raise WorkflowQueryFailedError("Encoded failure")
     sealed = EncryptionCodec({"new": bytes(32)}).encrypt(Payload(data=b"1"))
     with pytest.raises(DecryptionError) as refused:

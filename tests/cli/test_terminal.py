@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.errors import CommandError, UsageError
 from tenure.cli.terminal import check_writable, write_file
+from tenure.runs.errors import InvalidRequest, TenureError
 from tests.support.screen import run_on_terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +46,7 @@ import json, sys
 from rich.table import Table
 from rich.text import Text
 from tenure.cli.progress.display import choose_display
-from tenure.cli.progress.snapshot import PendingFailure, RunSnapshot
+from tenure.runs.session.snapshot import PendingFailure, RunSnapshot
 from tenure.cli.parser import build_parser
 from tenure.cli.terminal import *
 from tenure.cli.terminal import make_stderr_console
@@ -117,9 +117,9 @@ def test_a_loop_of_links_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
 
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(InvalidRequest, match="cannot be written"):
         check_writable(tmp_path / "a")
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(TenureError, match="cannot be written"):
         write_file(tmp_path / "a", b"new")
     assert (tmp_path / "a").is_symlink() and (tmp_path / "b").is_symlink()
 
@@ -181,7 +181,7 @@ def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     target = tmp_path / "report.md"
     target.mkdir()
 
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(TenureError, match="cannot be written"):
         write_file(target, b"new")
     assert list(tmp_path.iterdir()) == [target]
 
@@ -191,9 +191,9 @@ def test_unwritable_output_is_found_before_anything_runs(tmp_path: Path) -> None
     check_writable(None)
     check_writable(tmp_path / "report.md")
 
-    with pytest.raises(UsageError, match="is not a folder"):
+    with pytest.raises(InvalidRequest, match="is not a folder"):
         check_writable(tmp_path / "no" / "report.md")
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(InvalidRequest, match="cannot be written"):
         check_writable(tmp_path)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.errors import Unreachable
+from tenure.cli.errors import get_exit_code
+from tenure.runs.errors import Unreachable
 from tenure.temporal.stack.server import find_binary
 from tests.cli.conftest import ROOT, no_stack
 from tests.manual.pages import list_commands, read_manual
@@ -24,7 +25,7 @@ from tests.test_tutorial import build_pattern
 MEMORY_ID = "026af961a8050dce9599fe66"
 """Id of a memory in the manual."""
 
-UNREACHABLE = Unreachable.exit_code
+UNREACHABLE = get_exit_code(Unreachable())
 
 FILES = {
     "policies/retention.md": "# Retention\n\n## Retention period\n\nThe retention period of invoices is seven years. "

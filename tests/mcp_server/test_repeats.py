@@ -17,8 +17,8 @@ from pydantic import SecretStr
 from tenure.mcp_server.home import LazyHome
 from tenure.mcp_server.repeats import compute_digest
 from tenure.mcp_server.server import build_server
+from tenure.runs.messages import StartRequest
 from tenure.settings import Settings
-from tenure.site.messages import StartRequest
 from tests.cli.conftest import CommandLine
 from tests.mcp_server.conftest import on_stdio, over_http
 from tests.mcp_server.task_client import Tasks, call_as_task, get_task, wait_for_task

@@ -15,13 +15,13 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp.types import EmptyResult, Request, RequestParams, ResourceUpdatedNotification
 
-from tenure.cli.errors import Unreachable
 from tenure.mcp_server import subscriptions
 from tenure.mcp_server.home import LazyHome
 from tenure.mcp_server.replies import RUNS_URI
 from tenure.mcp_server.resources import read_version
 from tenure.mcp_server.server import build_server
 from tenure.mcp_server.subscriptions import MAX_RESOURCES, Subscriptions, open_subscriptions
+from tenure.runs.errors import Unreachable
 from tests.cli.conftest import CommandLine
 from tests.mcp_server.conftest import on_stdio, over_http
 from tests.support.tiers import slow

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.choices import ReasoningStrategy
 from tenure.contracts.evidence.disputes import Contradiction
 from tenure.contracts.evidence.passages import (
     Block,
@@ -23,7 +24,7 @@ from tenure.contracts.evidence.passages import (
     Draft,
     SynthesisDraft,
 )
-from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, ReasoningStrategy, RejectedThought
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought
 from tenure.contracts.research.report import ReportDraft, SectionDraft
 from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.changes import CitedStatement, QuotedSource, ReportChanges, RevisedStatement

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tenure.cli.session.server_target import ServerTarget, locate_server
+from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener, serve
 from tenure.temporal.gate.access import load_key

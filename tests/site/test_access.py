@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tenure.cli.serve import OPEN_FILE, open_link
 from tenure.site import server
 from tenure.site.access import CONTENT_SECURITY_POLICY
-from tenure.site.command import OPEN_FILE, open_link
 from tests.site.conftest import Site
 
 STATIC = "/static/site.css"

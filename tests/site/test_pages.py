@@ -6,7 +6,7 @@ from tenure.contracts.base import RunId
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.result.ask import AskReply
 from tenure.report.assemble import assemble_result
-from tenure.site.messages import RunConversation, RunDetails
+from tenure.runs.messages import RunConversation, RunDetails
 from tenure.site.pages import _render
 from tests.report.samples import SOURCES, report
 

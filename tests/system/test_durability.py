@@ -17,9 +17,9 @@ from temporalio.api.enums.v1 import PendingActivityState
 from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
+from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.result.result import Result
-from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer

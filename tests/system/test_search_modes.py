@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from tenure.contracts.evidence.passages import SearchMode
+from tenure.contracts.choices import SearchMode
 from tests.knowledge.search.test_search_modes import PAGES, QUESTION, write_pages
 from tests.support.homes import Home, home
 from tests.support.tiers import RUN_ALL, slow

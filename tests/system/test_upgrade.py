@@ -29,9 +29,9 @@ from benchmarks.durability.upgrade import (
     write_documents,
 )
 from benchmarks.durability.upgrade import UpgradedRun as Ended
-from tenure.cli.session.versions import list_code_versions
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunRequest
+from tenure.runs.session.versions import list_code_versions
 from tenure.temporal.deployment import read_current_build_id
 from tenure.temporal.stack.record import load
 from tenure.temporal.stack.source import BUILD_ID_VARIABLE

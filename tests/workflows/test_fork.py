@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowHandle
 
-from tenure.cli.errors import UsageError
-from tenure.cli.session.run_request import read_origin
 from tenure.contracts.knowledge.memory import MemorySearchReply
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.roles.prompting import PREFERENCES_RULE
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.session.run_request import read_origin
 from tenure.temporal.histories import ServerHistories
 from tests.conftest import Serving, Stage
 from tests.support.tiers import exhaustive, slow
@@ -156,7 +156,7 @@ async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
-        with pytest.raises(UsageError, match="has no cycle 2 to continue from: it has completed cycle 1 alone"):
+        with pytest.raises(InvalidRequest, match="has no cycle 2 to continue from: it has completed cycle 1 alone"):
             await read_origin(ServerHistories(stage.client), run.id, 2)
         again, second = await read_origin(ServerHistories(stage.client), fork.id, 2)
 

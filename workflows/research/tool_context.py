@@ -19,8 +19,9 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.observations import format_claims, list_cited_chunks, truncate_lines
     from tenure.algorithms.text.questions import shorten
     from tenure.contracts.base import ChunkId, RunId, SourceId
+    from tenure.contracts.choices import SearchMode
     from tenure.contracts.evidence.filters import Filter
-    from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchMode, SearchRequest
+    from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
     from tenure.contracts.evidence.tables import ColumnInfo, TableInfo
     from tenure.contracts.evidence.web import WebScope
     from tenure.contracts.research.spiral import SubagentRequest

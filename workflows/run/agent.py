@@ -51,6 +51,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.retrieval.query_type import choose_query_type
     from tenure.algorithms.writing.manuscript import add_new_passages
     from tenure.contracts.base import RunId
+    from tenure.contracts.choices import Complexity
     from tenure.contracts.evidence.corpora import IngestReport, SkippedFile
     from tenure.contracts.evidence.passages import PassageRef, SearchRequest
     from tenure.contracts.research.fork import (
@@ -68,7 +69,6 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
     from tenure.contracts.run.control import BudgetBounds
-    from tenure.contracts.run.limit_fields import Complexity
     from tenure.contracts.run.limits import MAX_RETRIEVED_PASSAGES
     from tenure.contracts.run.run import Feedback, QueryType, RunProgress, RunRequest, TaskMode, Usage, WorkflowUsage
     from tenure.roles.research import router

@@ -30,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.research.outline_edits import revise_outline
     from tenure.algorithms.research.research_state import append_log
+    from tenure.contracts.choices import RunStatus
     from tenure.contracts.run.control import (
         BudgetBounds,
         CommandName,
@@ -38,7 +39,7 @@ with workflow.unsafe.imports_passed_through():
         RunCommand,
         RunCommandReply,
     )
-    from tenure.contracts.run.run import Feedback, RunStatus
+    from tenure.contracts.run.run import Feedback
 
 COMMAND_REFUSED = "Refused"
 """Type of the error for a refused command; its message is one line for the person."""

@@ -24,10 +24,10 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.control.steering import apply_bounds, is_exhausted_limit_raised, merge_bounds
     from tenure.algorithms.research.effort import choose_effort, choose_effort_bounds, compute_unasked_amounts
+    from tenure.contracts.choices import Complexity
     from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.run.budget import BudgetAmounts, BudgetGrant, BudgetRequest, BudgetResource
     from tenure.contracts.run.control import BudgetBounds, BudgetRevision
-    from tenure.contracts.run.limit_fields import Complexity
     from tenure.contracts.run.run import RunLimits, Usage
 
 

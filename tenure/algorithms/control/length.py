@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from tenure.contracts.run.limit_fields import ReportLength
+from tenure.contracts.choices import ReportLength
 
 SECTION_FACTORS: Final[Mapping[ReportLength, float]] = {"short": 0.5, "standard": 1.0, "long": 1.5}
 """Number of sections of a report of each length, relative to that of a standard report."""

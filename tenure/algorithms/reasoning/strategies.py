@@ -9,16 +9,9 @@ from tenure.algorithms.retrieval.decomposition import decompose_question
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.algorithms.text.sentences import normalize_sentence, split_words, stem_words
 from tenure.contracts.base import SourceId
+from tenure.contracts.choices import Complexity, ReasoningChoice, ReasoningStrategy
 from tenure.contracts.evidence.passages import Block, Claim, Draft, PassageRef
-from tenure.contracts.evidence.reasoning import (
-    MAX_REASONING_STEPS,
-    Reasoning,
-    ReasoningChoice,
-    ReasoningStep,
-    ReasoningStrategy,
-    RejectedThought,
-)
-from tenure.contracts.run.limit_fields import Complexity
+from tenure.contracts.evidence.reasoning import MAX_REASONING_STEPS, Reasoning, ReasoningStep, RejectedThought
 from tenure.contracts.run.run import QueryType
 
 STRATEGY_BY_QUERY_TYPE: Final[Mapping[QueryType, ReasoningStrategy]] = {

@@ -31,8 +31,8 @@ from tenure.algorithms.text.sentences import normalize_sentence, split_words, st
 from tenure.algorithms.writing.chains import Chain, ChainPassage, SentencePosition, find_chains
 from tenure.algorithms.writing.pieces import ExcerptPiece, split_pieces
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.choices import ReportLength
 from tenure.contracts.evidence.passages import Block, Claim
-from tenure.contracts.run.limit_fields import ReportLength
 
 TARGET_WORDS, MAX_WORDS = 60, 90
 """Length of an excerpt in words at which it is long enough, and the maximum. With 110 and 150 words reports

@@ -11,16 +11,16 @@ from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.errors import CommandError, Unreachable
-from tenure.cli.formatting import format_count
-from tenure.cli.paths import end_reading
-from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import describe_missing_run, explain_refusals, open_session
-from tenure.cli.session.run_records import explain_archive_errors, find_run
-from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_line, write_file
 from tenure.document_roots import make_run_scope
 from tenure.installation import PROGRAM
+from tenure.runs.errors import TenureError, Unreachable
+from tenure.runs.formatting import format_count
+from tenure.runs.paths import end_reading
+from tenure.runs.run_ids import check_run
+from tenure.runs.session.connection import describe_missing_run, explain_refusals, open_session
+from tenure.runs.session.run_records import explain_archive_errors, find_run
+from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
 from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
@@ -80,13 +80,13 @@ async def _export_from_server(run_id: str, place: ServerTarget) -> bytes:
     """Return the archive of an ended run that is not archived yet.
 
     Raises:
-        CommandError: it is still running.
+        TenureError: it is still running.
     """
     record = await find_run(place, run_id)
     if record is None:
         raise describe_missing_run(run_id)
     if record.is_running:
-        raise CommandError(f"run {run_id} is still running and can be exported at its end: `{PROGRAM} watch {run_id}`")
+        raise TenureError(f"run {run_id} is still running and can be exported at its end: `{PROGRAM} watch {run_id}`")
     client = await open_session(place)
     with explain_refusals(run_id):
         described = await client.get_workflow_handle(run_id).describe()
@@ -97,14 +97,14 @@ async def _delete_on_server(run_id: str, place: ServerTarget) -> set[str]:
     """Delete the histories of a run and of its children on the server, and return their workflow ids.
 
     Raises:
-        CommandError: it is still running.
+        TenureError: it is still running.
         Unreachable: the server does not answer, so that the run would be archived again.
     """
     client = await open_session(place)
     with explain_refusals(run_id):
         found = [(found.id, found.run_id) async for found in client.list_workflows(_build_query(run_id))]
         if await _is_running(client, run_id):
-            raise CommandError(f"run {run_id} is still running: `{PROGRAM} cancel {run_id} --discard` ends it first")
+            raise TenureError(f"run {run_id} is still running: `{PROGRAM} cancel {run_id} --discard` ends it first")
         for id, run in found:
             await _request_deletion(client, id, run)
         waiting, until = list(found), time.monotonic() + DELETION_TIMEOUT_SECONDS

@@ -3,9 +3,9 @@
 from argparse import Namespace
 from pathlib import Path
 
-from tenure.cli.errors import CommandError
 from tenure.cli.terminal import print_json, print_line, print_note
 from tenure.installation import PROGRAM
+from tenure.runs.errors import TenureError
 from tenure.settings import Settings
 from tenure.temporal.stack.backup import Backup, BackupError, create_backup, restore_backup
 
@@ -15,7 +15,7 @@ def back_up(arguments: Namespace, settings: Settings) -> int:
     try:
         backup = create_backup(settings.home.absolute(), arguments.folder.absolute())
     except BackupError as error:
-        raise CommandError(str(error)) from error
+        raise TenureError(str(error)) from error
     _print(arguments, backup, f"{settings.home} copied to {arguments.folder}")
     if not Path(settings.knowledge_uri).is_relative_to(settings.home.absolute()):
         print_note(f"the knowledge base is outside of the home and was not copied: {settings.knowledge_uri}")
@@ -27,7 +27,7 @@ def restore(arguments: Namespace, settings: Settings) -> int:
     try:
         backup = restore_backup(arguments.folder.absolute(), settings.home.absolute())
     except BackupError as error:
-        raise CommandError(str(error)) from error
+        raise TenureError(str(error)) from error
     _print(arguments, backup, f"{arguments.folder} restored to {settings.home}; `{PROGRAM} up` continues its runs")
     return 0
 

@@ -26,23 +26,8 @@ from temporalio.service import RPCError
 
 from tenure.cli.argument_types import parse_duration
 from tenure.cli.delivery import UNPROVED
-from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.formatting import format_count, truncate_line
-from tenure.cli.ownership import parse_ownership
+from tenure.cli.follow import follow_with_reports
 from tenure.cli.progress.display import ProgressDisplay, choose_display
-from tenure.cli.run_ids import slugify
-from tenure.cli.session.connection import (
-    BATCH_WORKFLOW,
-    QUERY_TIMEOUT,
-    explain_ended_query,
-    explain_refusals,
-    open_session,
-)
-from tenure.cli.session.follow import follow_with_reports
-from tenure.cli.session.monitor import is_lost
-from tenure.cli.session.run_query import RunQuery
-from tenure.cli.session.run_records import RunRecord, find_run
-from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_status, print_table
 from tenure.contracts.result.batch import (
     ANSWERED_STATUSES,
@@ -53,6 +38,20 @@ from tenure.contracts.result.batch import (
     BatchRequest,
 )
 from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.run_ids import slugify
+from tenure.runs.session.connection import (
+    BATCH_WORKFLOW,
+    QUERY_TIMEOUT,
+    explain_ended_query,
+    explain_refusals,
+    open_session,
+)
+from tenure.runs.session.monitor import is_lost
+from tenure.runs.session.run_query import RunQuery
+from tenure.runs.session.run_records import RunRecord, find_run
+from tenure.runs.session.server_target import ServerTarget
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 DEFAULT_PARALLEL_RUNS = 4
@@ -74,20 +73,20 @@ def read_batch(path: Path) -> tuple[BatchItem, ...]:
     """Read the questions of a file: JSON lines, CSV with a column `question`, or one question per line.
 
     Raises:
-        UsageError: the file cannot be read, or a line is invalid.
+        InvalidRequest: the file cannot be read, or a line is invalid.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {truncate_line(str(error), 150)}") from error
+        raise InvalidRequest(f"{path} cannot be read: {truncate_line(str(error), 150)}") from error
     items = [_parse_item(path, number, row) for number, row in _read_rows(path, text)]
     if not items:
-        raise UsageError(f"{path} contains no question")
+        raise InvalidRequest(f"{path} contains no question")
     twice = [key for key, number in Counter(item.key for item in items).items() if number > 1]
     if twice:
-        raise UsageError(f"{path} has the id {twice[0]!r} twice: every question needs its own")
+        raise InvalidRequest(f"{path} has the id {twice[0]!r} twice: every question needs its own")
     if sum(len(item.model_dump_json()) for item in items) > MAX_BATCH_BYTES:
-        raise UsageError(f"{path} is too long for one batch, {format_count(len(items), 'question')}: split it")
+        raise InvalidRequest(f"{path} is too long for one batch, {format_count(len(items), 'question')}: split it")
     return tuple(items)
 
 
@@ -98,11 +97,16 @@ def make_batch_id(path: Path, items: tuple[BatchItem, ...]) -> str:
 
 
 async def run_batch(
-    arguments: Namespace, place: ServerTarget, client: Client, request: BatchRequest, chosen: str
+    arguments: Namespace,
+    place: ServerTarget,
+    client: Client,
+    request: BatchRequest,
+    chosen: str,
+    priority: Priority,
 ) -> int:
     """Start or continue a batch, follow it to its end and print the summary."""
     with explain_refusals(chosen):
-        handle = await _start_or_continue(client, place, request, chosen, parse_ownership(arguments))
+        handle = await _start_or_continue(client, place, request, chosen, priority)
     link = f", web UI: {place.build_run_link(chosen)}" if place.ui else ""
     print_status(f"batch {chosen}{link}", arguments.verbosity)
     if not arguments.detach:
@@ -134,7 +138,7 @@ async def _read_report(place: ServerTarget, record: RunRecord) -> BatchReport:
     if record.is_completed:
         return await record.read_result(BatchReport)
     if record.is_archived:
-        raise CommandError(f"batch {record.id} has ended without a report; its runs are in `{PROGRAM} list`")
+        raise TenureError(f"batch {record.id} has ended without a report; its runs are in `{PROGRAM} list`")
     handle = get_batch_handle(await open_session(place), record.id)
     with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
         report: BatchReport = await handle.query("progress", result_type=BatchReport, rpc_timeout=QUERY_TIMEOUT)
@@ -164,12 +168,12 @@ async def _start_or_continue(
     """Start the batch, continue the running one, or retry the failed questions of a finished one.
 
     Raises:
-        UsageError: the id belongs to another kind of workflow.
+        InvalidRequest: the id belongs to another kind of workflow.
     """
     found = await find_run(place, chosen, client)
     if found is not None:
         if found.workflow_type != BATCH_WORKFLOW:
-            raise UsageError(f"the id {chosen} is in use by a {found.workflow_type}: choose another --id")
+            raise InvalidRequest(f"the id {chosen} is in use by a {found.workflow_type}: choose another --id")
         if found.is_running:
             print_note(f"batch {chosen} is running: following it")
             return get_batch_handle(client, chosen)
@@ -219,15 +223,15 @@ def _read_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the questions of a file with their line numbers.
 
     Raises:
-        UsageError: a line is invalid.
+        InvalidRequest: a line is invalid.
     """
     if path.suffix.lower() == ".csv":
         reader = csv.DictReader(io.StringIO(text), skipinitialspace=True)
         if "question" not in (reader.fieldnames or ()):
-            raise UsageError(f"{path} has no column `question` in its first line")
+            raise InvalidRequest(f"{path} has no column `question` in its first line")
         for row in reader:
             if None in row:
-                raise UsageError(f"{path}, line {reader.line_num}: there are more fields than columns")
+                raise InvalidRequest(f"{path}, line {reader.line_num}: there are more fields than columns")
             yield reader.line_num, {name: value for name, value in row.items() if value}
         return
     for number, line in enumerate(text.splitlines(), start=1):
@@ -243,16 +247,16 @@ def _parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
     """Parse a line of JSON: an object, or a question as a string.
 
     Raises:
-        UsageError: it is neither.
+        InvalidRequest: it is neither.
     """
     try:
         found = json.loads(line)
     except ValueError as error:
-        raise UsageError(f"{path}, line {number}: {truncate_line(str(error), 150)}") from error
+        raise InvalidRequest(f"{path}, line {number}: {truncate_line(str(error), 150)}") from error
     if isinstance(found, str):
         return {"question": found}
     if not isinstance(found, dict):
-        raise UsageError(f"{path}, line {number}: expected an object with a `question`")
+        raise InvalidRequest(f"{path}, line {number}: expected an object with a `question`")
     return found
 
 
@@ -260,22 +264,22 @@ def _parse_item(path: Path, number: int, row: dict[str, Any]) -> BatchItem:
     """Parse a line into a question of the batch.
 
     Raises:
-        UsageError: it has an unknown or invalid field.
+        InvalidRequest: it has an unknown or invalid field.
     """
     known = {"question", "id", "max_tokens", "max_cost", "max_calls", "max_searches", "deadline"}
     if unknown := sorted(row.keys() - known):
-        raise UsageError(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")
+        raise InvalidRequest(f"{path}, line {number}: {unknown[0]!r} is not one of {', '.join(sorted(known))}")
     fields = {_NAMES.get(name, name): value for name, value in row.items()}
     try:
         if "max_seconds" in fields:
             fields["max_seconds"] = parse_duration(str(fields["max_seconds"]))
         return BatchItem.model_validate({"key": f"{number:03}", **fields})
     except ArgumentTypeError as error:
-        raise UsageError(f"{path}, line {number}: deadline {error}") from error
+        raise InvalidRequest(f"{path}, line {number}: deadline {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         wrong = "id" if first["loc"][-1:] == ("key",) else first["loc"][-1] if first["loc"] else "the line"
-        raise UsageError(f"{path}, line {number}: {wrong}: {first['msg'].lower()}") from error
+        raise InvalidRequest(f"{path}, line {number}: {wrong}: {first['msg'].lower()}") from error
 
 
 def _build_table(outcomes: tuple[BatchOutcome, ...]) -> Table:

@@ -10,13 +10,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from tenure.cli.errors import CommandError
-from tenure.cli.formatting import format_count, truncate_bytes, truncate_line
+from tenure.cli.follow import follow_with_reports
 from tenure.cli.progress.display import ProgressDisplay, choose_display
-from tenure.cli.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
-from tenure.cli.session.follow import follow_with_reports
-from tenure.cli.session.run_query import RunQuery
-from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note
 from tenure.contracts.knowledge.graph import (
     CO_OCCURRENCE,
@@ -27,6 +22,11 @@ from tenure.contracts.knowledge.graph import (
     RelateRequest,
 )
 from tenure.contracts.run.run import RunLimits
+from tenure.runs.errors import TenureError
+from tenure.runs.formatting import format_count, truncate_bytes, truncate_line
+from tenure.runs.session.connection import GRAPH_WORKFLOW, RELATE_WORKFLOW, explain_refusals, open_session
+from tenure.runs.session.run_query import RunQuery
+from tenure.runs.session.server_target import ServerTarget
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(minutes=6)
@@ -58,7 +58,7 @@ async def relate(arguments: Namespace, place: ServerTarget) -> int:
                 static_summary=truncate_bytes(f"extract relations from {corpus}"),
             )
     except WorkflowAlreadyStartedError as error:
-        raise CommandError(
+        raise TenureError(
             f"relations are already being extracted from {corpus}: {workflow_id} in the web UI"
         ) from error
     with choose_display(make_stderr_console(), arguments.verbosity) as display:

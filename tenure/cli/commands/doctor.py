@@ -17,11 +17,6 @@ from rich.table import Table
 from rich.text import Text
 from temporalio.service import RPCError
 
-from tenure.cli.errors import CommandError
-from tenure.cli.formatting import truncate_line
-from tenure.cli.session.connection import open_session
-from tenure.cli.session.monitor import count_polling_workers
-from tenure.cli.session.server_target import locate_server
 from tenure.cli.terminal import print_json, print_table
 from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
@@ -31,6 +26,11 @@ from tenure.local_models.choice import check_model_choice
 from tenure.local_models.errors import LocalModelError
 from tenure.local_models.servers import LocalServer, find_servers
 from tenure.prices import PricesError, load_prices
+from tenure.runs.errors import TenureError
+from tenure.runs.formatting import truncate_line
+from tenure.runs.session.connection import open_session
+from tenure.runs.session.monitor import count_polling_workers
+from tenure.runs.session.server_target import locate_server
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.namespace_binding import describe_other_base
@@ -148,7 +148,7 @@ def check_server(settings: Settings) -> Check:
     try:
         place = locate_server(settings)
         other = asyncio.run(_find_other_base(settings))
-    except (CommandError, StackError, connection.ServerUnreachable) as error:
+    except (TenureError, StackError, connection.ServerUnreachable) as error:
         configured = bool(connection.load_profile().address)
         message = str(error) if configured else f"{error}; `start` and `up` start a local one"
         return Check("Temporal server", "fail" if configured else "warn", message)
@@ -162,7 +162,7 @@ def check_worker(settings: Settings) -> Check:
     try:
         count = asyncio.run(_count_workers(settings))
         notes = local.get_status(settings).notes
-    except (CommandError, StackError, RPCError, connection.ServerUnreachable):
+    except (TenureError, StackError, RPCError, connection.ServerUnreachable):
         return Check("worker", "warn", "unknown while the server does not answer")
     if notes:
         return Check("worker", "warn", notes[0])

@@ -12,17 +12,17 @@ from pathlib import Path, PurePosixPath
 
 from rich.table import Table
 
-from tenure.cli.errors import CommandError, Unreachable, UsageError
-from tenure.cli.formatting import truncate_line
-from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import AGENT_WORKFLOW
-from tenure.cli.session.run_records import open_run
-from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import Artifact
 from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
+from tenure.runs.formatting import truncate_line
+from tenure.runs.run_ids import check_run
+from tenure.runs.session.connection import AGENT_WORKFLOW
+from tenure.runs.session.run_records import open_run
+from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -55,13 +55,13 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[Artifact, .
     """Return the files that the programs of a finished run created.
 
     Raises:
-        CommandError: the run is still running, or did not end with a result.
+        TenureError: the run is still running, or did not end with a result.
     """
     record = await open_run(place, run_id)
     if record.workflow_type != AGENT_WORKFLOW:
-        raise UsageError(f"{run_id} is not a run: `{PROGRAM} list` shows all runs")
+        raise InvalidRequest(f"{run_id} is not a run: `{PROGRAM} list` shows all runs")
     if record.is_running:
-        raise CommandError(f"run {run_id} is still running: `{PROGRAM} watch {run_id}` follows it")
+        raise TenureError(f"run {run_id} is still running: `{PROGRAM} watch {run_id}` follows it")
     return (await record.read_result(Result)).artifacts
 
 
@@ -69,7 +69,7 @@ def save_files(artifacts: Sequence[Artifact], folder: Path, settings: Settings) 
     """Save files into a folder, each with its hash checked; return their paths.
 
     Raises:
-        CommandError: a file exists already, cannot be written, or is not the one that the program created.
+        TenureError: a file exists already, cannot be written, or is not the one that the program created.
     """
     store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
     saved = []
@@ -79,13 +79,13 @@ def save_files(artifacts: Sequence[Artifact], folder: Path, settings: Settings) 
             target.parent.mkdir(parents=True, exist_ok=True)
             _save_file(artifact, target, store)
         except FileExistsError:
-            raise UsageError(f"{target} exists already: choose another folder with -o") from None
+            raise InvalidRequest(f"{target} exists already: choose another folder with -o") from None
         except SharedFileRefused as error:
-            raise CommandError(str(error)) from error
+            raise TenureError(str(error)) from error
         except FileStoreUnreachable as error:
             raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
         except OSError as error:
-            raise CommandError(
+            raise TenureError(
                 f"{target} cannot be written ({error.strerror}): choose another folder with -o"
             ) from error
         saved.append(target)
@@ -98,19 +98,19 @@ def _save_file(artifact: Artifact, target: Path, store: FileStore | None) -> Non
     Raises:
         SharedFileRefused: its content is not what the program created.
         FileStoreUnreachable: the object store does not answer.
-        CommandError: the file cannot be read.
+        TenureError: the file cannot be read.
         OSError: the new file cannot be written.
     """
     if is_shared(artifact.path):
         if store is None:
-            raise CommandError(f"{artifact.path} is in an object store: set TENURE_FILES_URI as its worker does")
+            raise TenureError(f"{artifact.path} is in an object store: set TENURE_FILES_URI as its worker does")
         store.download(artifact.path, target, artifact.bytes)
         return
     with ExitStack() as opened:
         try:
             source = opened.enter_context(Path(artifact.path).open("rb"))
         except OSError as error:
-            raise CommandError(
+            raise TenureError(
                 f"{artifact.path} cannot be read here ({error.strerror}): it is on the machine of the worker that ran "
                 "the program; with TENURE_FILES_URI its files reach every machine"
             ) from error

@@ -2,61 +2,55 @@
 
 import asyncio
 from argparse import Namespace
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from typing import get_args
-from uuid import uuid4
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 from temporalio.client import Client
 
-from tenure.cli.errors import UsageError
-from tenure.cli.formatting import format_count, truncate_line
-from tenure.cli.session.connection import MEMORY_WORKFLOW, explain_refusals, open_session
-from tenure.cli.session.server_target import ensure_server, print_notes
-from tenure.cli.terminal import check_writable, print_json, print_json_lines, print_note, print_table, write_file
-from tenure.contracts.knowledge.memory import (
-    MAX_FACT_CHARS,
-    MAX_MEMORY_CHARS,
-    MAX_PREFERENCE_CHARS,
-    MAX_PREFERENCES,
-    PERMANENT_KINDS,
-    FactDetails,
-    ForgetReply,
-    ForgetRequest,
-    MemoriesReply,
-    MemoriesRequest,
-    Memory,
-    MemoryReply,
-    MemoryRequest,
-    MemorySearchReply,
-    MemorySearchRequest,
-    WritableKind,
-    WriteMemoryReply,
-    WriteMemoryRequest,
+from tenure.cli.requests import parse_request
+from tenure.cli.terminal import (
+    check_writable,
+    print_json,
+    print_json_lines,
+    print_note,
+    print_notes,
+    print_table,
+    write_file,
 )
-from tenure.installation import PROGRAM
+from tenure.contracts.knowledge.memory import (
+    Memory,
+    MemorySearchReply,
+)
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.memories import (
+    describe_status,
+    forget_memories,
+    iterate_pages,
+    list_memories,
+    search_memories,
+    write_memory,
+)
+from tenure.runs.messages import ForgetBody, MemoryFilter, OperationRequest, RememberBody
+from tenure.runs.session.connection import open_session
+from tenure.runs.session.server_target import ensure_server
 from tenure.settings import Settings
-from workflows.runtime.task_queues import TENURE_QUEUE
-
-ANSWER_TIMEOUT = timedelta(minutes=35)
-"""Time for an answer, including the start of a worker; forgetting many memories takes long."""
 
 _MAX_SHOWN = 20
 _WIDTH = 100
-_PAGE = 500
 
 
 def memory(arguments: Namespace, settings: Settings) -> int:
     """Run `memory` with one of its actions."""
-    _check_arguments(arguments)
+    request = build_request(arguments)
     check_writable(arguments.output)
     place = ensure_server(settings)
     print_notes(place)
 
     async def run() -> int:
-        return await _ACTIONS[arguments.action](arguments, await open_session(place))
+        return await _ACTIONS[arguments.action](arguments, request, await open_session(place))
 
     return asyncio.run(run())
 
@@ -65,94 +59,48 @@ def _check_arguments(arguments: Namespace) -> None:
     """Reject arguments that do not belong to the action, and missing ones.
 
     Raises:
-        UsageError: an argument does not belong to it or is missing.
+        InvalidRequest: an argument does not belong to it or is missing.
     """
     action, what = arguments.action, arguments.what
-    if action in ("add", "edit"):
-        _check_text(arguments)
-    elif arguments.subject or arguments.relation or arguments.object:
-        raise UsageError("--subject, --relation and --object belong to `memory add`")
-    if action == "search" and len(what) != 1:
-        raise UsageError('`memory search "TEXT"` wants one text to look for')
-    if action in ("list", "export") and what:
-        raise UsageError(f"`memory {action}` takes no {what[0]!r}: --kind and --owner choose among memories")
-    chosen = arguments.run or arguments.source or arguments.all
-    if chosen and action != "forget":
-        raise UsageError("--run, --source and --all belong to `memory forget`")
-    if arguments.limit is not None and action not in ("list", "search"):
-        raise UsageError("--limit belongs to `memory list` and `memory search`")
-    if arguments.output is not None and action != "export":
-        raise UsageError("-o belongs to `memory export`")
-    if action == "forget" and not (what or chosen or arguments.kind):
-        raise UsageError("name the memories to forget: ids, --run ID, --source ID, --kind KIND or --all")
-
-
-def _check_text(arguments: Namespace) -> None:
-    """Reject arguments with which no memory can be written.
-
-    Raises:
-        UsageError: an argument is missing or does not fit.
-    """
-    action, what, kinds = arguments.action, arguments.what, arguments.kind
     if action == "add" and len(what) != 1:
-        raise UsageError('`memory add "TEXT"` wants one text to remember')
+        raise InvalidRequest('`memory add "TEXT"` wants one text to remember')
     if action == "edit" and len(what) != 2:
-        raise UsageError('`memory edit ID "TEXT"` wants the id of a memory and its new text')
-    if len(what[-1]) > MAX_MEMORY_CHARS:
-        raise UsageError(f"a memory has at most {MAX_MEMORY_CHARS:,} characters; this text has {len(what[-1]):,}")
-    if action == "edit" and kinds:
-        raise UsageError("an edited memory keeps its kind: forget it and add it with another --kind")
-    if len(kinds) > 1:
-        raise UsageError("a memory has one kind: name --kind once")
-    if "episodic" in kinds:
-        choices = ", ".join(get_args(WritableKind))
-        raise UsageError(f"an episode is the record of a run and cannot be written: choose --kind from {choices}")
-    _check_fact(arguments)
+        raise InvalidRequest('`memory edit ID "TEXT"` wants the id of a memory and its new text')
+    if action in ("add", "edit") and len(arguments.kinds) > 1:
+        raise InvalidRequest("a memory has one kind: name it once", "kind")
+    if action != "add" and (arguments.subject or arguments.relation or arguments.object):
+        raise InvalidRequest("--subject, --relation and --object belong to `memory add`")
+    if action == "search" and len(what) != 1:
+        raise InvalidRequest('`memory search "TEXT"` wants one text to look for')
+    if action in ("list", "export") and what:
+        raise InvalidRequest(f"`memory {action}` takes no {what[0]!r}: --kind and --owner choose among memories")
+    chosen = arguments.run or arguments.source or arguments.all_memories
+    if chosen and action != "forget":
+        raise InvalidRequest("--run, --source and --all belong to `memory forget`")
+    if arguments.limit is not None and action not in ("list", "search"):
+        raise InvalidRequest("--limit belongs to `memory list` and `memory search`")
+    if arguments.output is not None and action != "export":
+        raise InvalidRequest("-o belongs to `memory export`")
 
 
-def _check_fact(arguments: Namespace) -> None:
-    """Reject an incomplete fact.
-
-    Raises:
-        UsageError: a part of the fact is missing or too long, or the kind is not that of facts.
-    """
-    parts = {name: getattr(arguments, name) for name in ("subject", "relation", "object")}
-    if not any(parts.values()):
-        return
-    if arguments.action == "edit":
-        raise UsageError("--subject, --relation and --object belong to `memory add`")
-    if missing := [f"--{name}" for name, value in parts.items() if not value]:
-        raise UsageError(f"a fact has a subject, a relation and an object: {' and '.join(missing)} missing")
-    if arguments.kind and arguments.kind != ["semantic"]:
-        raise UsageError(f"a fact has --kind semantic, not {arguments.kind[0]}")
-    for name, value in parts.items():
-        if len(value) > MAX_FACT_CHARS:
-            raise UsageError(f"--{name} has at most {MAX_FACT_CHARS} characters; this one has {len(value):,}")
-
-
-async def run_memory_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
-    """Run the memory workflow where the knowledge base is.
+def build_request(arguments: Namespace) -> OperationRequest:
+    """Return the request of the action.
 
     Raises:
-        Unreachable: no worker answers.
-        CommandError: it failed.
+        InvalidRequest: a value does not fit.
     """
-    workflow_id = f"memory-{action}-{uuid4().hex[:8]}"
-    with explain_refusals(workflow_id):
-        reply: MemoryReply = await client.execute_workflow(
-            MEMORY_WORKFLOW,
-            request,
-            id=workflow_id,
-            task_queue=TENURE_QUEUE,
-            result_type=MemoryReply,
-            static_summary=f"{action} memories",
-            execution_timeout=ANSWER_TIMEOUT,
-        )
-    return reply
+    _check_arguments(arguments)
+    action, what, kinds = arguments.action, arguments.what, arguments.kinds
+    if action in ("add", "edit"):
+        kind, replaces = next(iter(kinds), None), what[0] if action == "edit" else None
+        return parse_request(RememberBody, arguments, {"text": what[-1], "kind": kind, "replaces": replaces})
+    if action == "forget":
+        return parse_request(ForgetBody, arguments, {"ids": what})
+    return parse_request(MemoryFilter, arguments, {"words": what[0] if what else ""})
 
 
-async def _list(arguments: Namespace, client: Client) -> int:
-    reply = await list_memories(arguments, client)
+async def _list(arguments: Namespace, chosen: MemoryFilter, client: Client) -> int:
+    reply = await list_memories(chosen, client)
     if arguments.json:
         print_json(reply.model_dump(mode="json"))
         return 0
@@ -163,33 +111,8 @@ async def _list(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-async def list_memories(arguments: Namespace, client: Client) -> MemoriesReply:
-    """Return the memories that the arguments ask for, and the number of all memories."""
-    wanted = arguments.limit or _MAX_SHOWN
-    listed: list[Memory] = []
-    of = 0
-    async for page in iterate_pages(arguments, client, min(wanted, _PAGE)):
-        listed += page.memories
-        of = page.total
-        if len(listed) >= wanted:
-            break
-    return MemoriesReply(memories=tuple(listed[:wanted]), total=of)
-
-
-async def iterate_pages(arguments: Namespace, client: Client, most: int) -> AsyncIterator[MemoriesReply]:
-    """Yield the memories of an owner, page by page."""
-    after = ""
-    while True:
-        request = MemoriesRequest(owner=arguments.owner, kinds=tuple(arguments.kind), after=after, limit=most)
-        page = (await run_memory_workflow(client, MemoryRequest(page=request), "list")).page
-        yield page
-        if not page.memories:
-            return
-        after = page.memories[-1].id
-
-
-async def _search(arguments: Namespace, client: Client) -> int:
-    found = await search_memories(arguments, client)
+async def _search(arguments: Namespace, chosen: MemoryFilter, client: Client) -> int:
+    found = await search_memories(chosen, client)
     if arguments.json:
         print_json(found.model_dump(mode="json", exclude={"strategies"}))
     elif found.memories:
@@ -199,22 +122,9 @@ async def _search(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-async def search_memories(arguments: Namespace, client: Client) -> MemorySearchReply:
-    """Return the memories that match the text of the arguments, best first."""
-    request = MemorySearchRequest(
-        query=arguments.what[0],
-        owner=arguments.owner,
-        kinds=tuple(arguments.kind) or ("short_term", *PERMANENT_KINDS),
-        limit=arguments.limit or _MAX_SHOWN,
-        unrestricted=True,
-        now=datetime.now(UTC),
-    )
-    return (await run_memory_workflow(client, MemoryRequest(search=request), "search")).found
-
-
-async def _write(arguments: Namespace, client: Client) -> int:
+async def _write(arguments: Namespace, body: RememberBody, client: Client) -> int:
     """Store a new memory, or the new text of a memory, and print it."""
-    memory = await write_memory(arguments, client)
+    memory = await write_memory(body, client)
     if arguments.json:
         print_json(memory.model_dump(mode="json"))
     else:
@@ -222,53 +132,8 @@ async def _write(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-async def write_memory(arguments: Namespace, client: Client) -> Memory:
-    """Store a new memory, or the new text of a memory.
-
-    Raises:
-        UsageError: it was not written.
-    """
-    is_new = arguments.action == "add"
-    request = WriteMemoryRequest(
-        text=arguments.what[-1].strip(),
-        kind=arguments.kind[0] if arguments.kind else None,
-        fact=FactDetails(subject=arguments.subject, predicate=arguments.relation, object=arguments.object)
-        if arguments.subject
-        else None,
-        replaces="" if is_new else arguments.what[0],
-        owner=arguments.owner,
-        now=datetime.now(UTC),
-    )
-    written = (await run_memory_workflow(client, MemoryRequest(write=request), arguments.action)).written
-    memory = written.memory
-    if written.problem or memory is None:
-        raise UsageError(_explain_problem(written, arguments))
-    return memory
-
-
-def _explain_problem(written: WriteMemoryReply, arguments: Namespace) -> str:
-    """Return the reason for which a memory was not written, and what to do."""
-    owner = f" --owner {arguments.owner}" if arguments.owner else ""
-    known, problem = written.memory, written.problem
-    if problem == "duplicate" and known:
-        return (
-            f"memory {known.id} ({known.kind}) has this text already: "
-            f"`{PROGRAM} memory forget {known.id}{owner}` removes it"
-        )
-    if problem == "episode":
-        return f"memory {arguments.what[0]} is the record of a run: it can be forgotten, but not edited"
-    if problem == "too_many":
-        return (
-            f"an owner has at most {MAX_PREFERENCES} preferences: edit or forget one; "
-            f"`{PROGRAM} memory list --kind preference{owner}` shows them"
-        )
-    if problem == "too_long":
-        return f"a preference has at most {MAX_PREFERENCE_CHARS} characters; this text has {len(arguments.what[-1]):,}"
-    return f"this owner has no memory {arguments.what[0]}: `{PROGRAM} memory list{owner}` shows them"
-
-
-async def _forget(arguments: Namespace, client: Client) -> int:
-    forgot = await forget_memories(arguments, client)
+async def _forget(arguments: Namespace, body: ForgetBody, client: Client) -> int:
+    forgot = await forget_memories(body, client)
     if arguments.json:
         print_json(forgot.model_dump(mode="json"))
     else:
@@ -276,29 +141,9 @@ async def _forget(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-async def forget_memories(arguments: Namespace, client: Client) -> ForgetReply:
-    """Forget the memories that the arguments name.
-
-    Raises:
-        UsageError: the owner has no memory of these ids.
-    """
-    request = ForgetRequest(
-        owner=arguments.owner,
-        ids=tuple(arguments.what),
-        run=arguments.run or "",
-        source=arguments.source or "",
-        kinds=tuple(arguments.kind),
-        all_memories=arguments.all,
-    )
-    forgot = (await run_memory_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
-    if not forgot.forgotten and request.ids:
-        raise UsageError(f"this owner has no such memory: `{PROGRAM} memory list` shows them")
-    return forgot
-
-
-async def _export(arguments: Namespace, client: Client) -> int:
+async def _export(arguments: Namespace, chosen: MemoryFilter, client: Client) -> int:
     """Write one line of JSON per memory, or one document with --json."""
-    memories = [one async for page in iterate_pages(arguments, client, _PAGE) for one in page.memories]
+    memories = [one async for page in iterate_pages(chosen, client) for one in page.memories]
     if arguments.json and arguments.output is None:
         print_json([one.model_dump(mode="json") for one in memories])
         return 0
@@ -314,7 +159,14 @@ async def _export(arguments: Namespace, client: Client) -> int:
     return 0
 
 
-_ACTIONS = {"add": _write, "edit": _write, "list": _list, "search": _search, "forget": _forget, "export": _export}
+_ACTIONS: dict[str, Callable[[Namespace, Any, Client], Awaitable[int]]] = {
+    "add": _write,
+    "edit": _write,
+    "list": _list,
+    "search": _search,
+    "forget": _forget,
+    "export": _export,
+}
 
 
 def _found(found: MemorySearchReply) -> Table:
@@ -333,10 +185,10 @@ def _build_table(rows: list[tuple[Memory, str]], heading: str) -> Table:
             f"{one.confidence:.0%}",
             *([score] if heading else []),
         )
-        table.add_row(one.id, one.kind, *figures, Text(truncate_line(one.text, _WIDTH) + describe_status(one)))
+        table.add_row(one.id, one.kind, *figures, Text(truncate_line(one.text, _WIDTH) + _describe_status(one)))
     return table
 
 
-def describe_status(one: Memory) -> str:
-    """Return the reason for which a memory is not recalled or counts less, or an empty string."""
-    return " (waits for a second source)" if one.unconfirmed else " (disputed)" if one.contradicted_by else ""
+def _describe_status(one: Memory) -> str:
+    status = describe_status(one)
+    return f" ({status})" if status else ""

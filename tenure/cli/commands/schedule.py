@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from argparse import Namespace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,17 +24,19 @@ from temporalio.client import (
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.cli.commands.start import add_notifications, build_request, check_corpora, render_details
-from tenure.cli.errors import UsageError
-from tenure.cli.formatting import truncate_bytes, truncate_line
-from tenure.cli.ownership import parse_ownership
-from tenure.cli.paths import allow_reading
-from tenure.cli.run_ids import check_run, slugify
-from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
-from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
-from tenure.cli.terminal import print_json, print_note, print_table
+from tenure.cli.commands.start import plan
+from tenure.cli.requests import parse_request
+from tenure.cli.terminal import print_json, print_note, print_notes, print_table
 from tenure.contracts.run.run import RunRequest
 from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.formatting import truncate_bytes, truncate_line
+from tenure.runs.messages import StartRequest
+from tenure.runs.paths import allow_reading
+from tenure.runs.run_ids import check_run, slugify
+from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, open_session, register_search_attributes
+from tenure.runs.session.server_target import ServerTarget, ensure_server
+from tenure.runs.start import PlannedRun, add_notifications, check_corpora, render_details
 from tenure.settings import Settings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -55,19 +58,20 @@ def schedule(arguments: Namespace, settings: Settings) -> int:
     if arguments.cron is not None:
         return _ask_again(arguments, settings)
     if arguments.what not in ACTIONS:
-        raise UsageError(f'give a time, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
+        raise InvalidRequest(f'give a time, such as --cron "0 8 * * 1", or one of {", ".join(ACTIONS)}')
     if (arguments.id is None) != (arguments.what == "list"):
-        raise UsageError(f"name a scheduled question: `{PROGRAM} schedule list` shows them")
+        raise InvalidRequest(f"name a scheduled question: `{PROGRAM} schedule list` shows them")
     backfill = arguments.what == "backfill"
     if (arguments.begin is not None) != backfill or (arguments.end is not None and not backfill):
-        raise UsageError("--from TIME belongs to `schedule backfill ID`, and is needed there")
+        raise InvalidRequest("--from TIME belongs to `schedule backfill ID`, and is needed there")
     place = ensure_server(settings)
     print_notes(place)
     return asyncio.run(_print_schedules(arguments, place) if arguments.what == "list" else _manage(arguments, place))
 
 
-def build_schedule(arguments: Namespace, request: RunRequest, name: str) -> Schedule:
+def build_schedule(arguments: Namespace, planned: PlannedRun) -> Schedule:
     """Return the schedule that the arguments describe."""
+    request, name = planned.request, planned.id
     overlap = ScheduleOverlapPolicy[(arguments.overlap or "skip").upper()]
     catchup = _LATE if arguments.catchup is None else timedelta(seconds=arguments.catchup)
     return Schedule(
@@ -79,7 +83,7 @@ def build_schedule(arguments: Namespace, request: RunRequest, name: str) -> Sche
             memo={"question": truncate_line(request.question, 500)},
             static_summary=truncate_bytes(request.question),
             static_details=render_details(request, name),
-            priority=parse_ownership(arguments),
+            priority=planned.priority,
         ),
         spec=ScheduleSpec(
             cron_expressions=[arguments.cron],
@@ -95,15 +99,17 @@ async def create_schedule(client: Client, wanted: Schedule, name: str) -> dateti
     """Create a scheduled question and return its first time, or None if it never runs.
 
     Raises:
-        UsageError: the name is in use, or the cron expression is invalid.
+        InvalidRequest: the name is in use, or the cron expression is invalid.
     """
     try:
         handle = await client.create_schedule(name, wanted)
     except ScheduleAlreadyRunningError as error:
-        raise UsageError(f"the name {name} is in use: choose another --name, or delete it first") from error
+        raise InvalidRequest(f"the name {name} is in use: choose another --name, or delete it first") from error
     except RPCError as error:
         if error.status == RPCStatusCode.INVALID_ARGUMENT:
-            raise UsageError(f"the server does not take the schedule: {truncate_line(error.message, 200)}") from error
+            raise InvalidRequest(
+                f"the server does not take the schedule: {truncate_line(error.message, 200)}"
+            ) from error
         raise
     due = (await handle.describe()).info.next_action_times
     return due[0] if due else None
@@ -111,23 +117,24 @@ async def create_schedule(client: Client, wanted: Schedule, name: str) -> dateti
 
 def _ask_again(arguments: Namespace, settings: Settings) -> int:
     """Run `schedule QUESTION`."""
-    arguments.question = arguments.what
-    request = build_request(arguments, settings).model_copy(update={"scheduled": True})
+    planned = plan(parse_request(StartRequest, arguments, {"question": arguments.what, "id": None}), settings)
+    request = planned.request.model_copy(update={"scheduled": True})
     private = settings.encryption_keys is not None or bool(settings.owner)
     named = secrets.token_hex(6) if private else f"{slugify(request.question)}-{secrets.token_hex(3)}"
     name = check_run(arguments.name or f"question-{named}")
     place = ensure_server(settings)
     print_notes(place)
     allow_reading(settings, request.ingest, name, request.files)
-    return asyncio.run(_create(arguments, place, add_notifications(request, place), name))
+    return asyncio.run(_create(arguments, place, replace(planned, id=name, request=add_notifications(request, place))))
 
 
-async def _create(arguments: Namespace, place: ServerTarget, request: RunRequest, name: str) -> int:
+async def _create(arguments: Namespace, place: ServerTarget, planned: PlannedRun) -> int:
+    name = planned.id
     client = await open_session(place)
     await register_search_attributes(client, place)
-    await check_corpora(client, request)
+    await check_corpora(client, planned.request)
     with explain_refusals(name):
-        due = await create_schedule(client, build_schedule(arguments, request, name), name)
+        due = await create_schedule(client, build_schedule(arguments, planned), name)
     if arguments.json:
         print_json({"id": name, "next": due.isoformat() if due else None, "paused": arguments.paused})
     else:
@@ -146,7 +153,7 @@ async def _manage(arguments: Namespace, place: ServerTarget) -> int:
         except RPCError as error:
             if error.status != RPCStatusCode.NOT_FOUND:
                 raise
-            raise UsageError(
+            raise InvalidRequest(
                 f"there is no scheduled question {arguments.id}: `{PROGRAM} schedule list` shows them"
             ) from error
     if arguments.json:

@@ -2,71 +2,31 @@
 
 import asyncio
 from argparse import Namespace
-from uuid import uuid4
 
 from rich.table import Table
 from rich.text import Text
 
-from tenure.cli.errors import CommandError, UsageError
-from tenure.cli.formatting import format_count, truncate_bytes
-from tenure.cli.paths import allow_reading, resolve_paths
-from tenure.cli.run_ids import check_corpus, make_corpus_name
-from tenure.cli.session.connection import SQL_WORKFLOW, explain_refusals, open_session
-from tenure.cli.session.server_target import ServerTarget, ensure_server, print_notes
-from tenure.cli.terminal import print_json, print_note, print_table
-from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.cli.requests import parse_request
+from tenure.cli.terminal import print_json, print_note, print_notes, print_table
 from tenure.contracts.evidence.tables import Cell, QueryReply, SqlRequest
+from tenure.runs.formatting import format_count
+from tenure.runs.messages import SqlBody
+from tenure.runs.session.connection import open_session
+from tenure.runs.session.server_target import ServerTarget, ensure_server
+from tenure.runs.tables import build_request, query_tables
 from tenure.settings import Settings
-from workflows.runtime.task_queues import TENURE_QUEUE
 
 
 def run_sql(arguments: Namespace, settings: Settings) -> int:
     """Run the command."""
-    request = build_request(arguments)
+    request = build_request(parse_request(SqlBody, arguments))
     place = ensure_server(settings)
     print_notes(place)
-    allow_reading(settings, request.ingest)
     return asyncio.run(_run(arguments, place, request))
 
 
-def build_request(arguments: Namespace) -> SqlRequest:
-    """Build the request from the arguments.
-
-    Raises:
-        UsageError: no source is named, or a path does not exist.
-    """
-    named = [check_corpus(name) for name in arguments.corpus]
-    ingest: list[IngestRequest] = []
-    if arguments.docs:
-        paths = resolve_paths(arguments.docs)
-        ingest.append(
-            IngestRequest(
-                corpus=make_corpus_name(paths, include_secrets=arguments.include_secrets),
-                paths=tuple(str(path) for path in paths),
-                include_secrets=arguments.include_secrets,
-            )
-        )
-    corpora = tuple(dict.fromkeys((*(one.corpus for one in ingest), *named)))
-    databases = tuple(dict.fromkeys(arguments.database))
-    if not corpora and not databases:
-        raise UsageError("name the tables: --docs PATH, --corpus NAME or --database NAME")
-    return SqlRequest(sql=arguments.sql.strip(), ingest=tuple(ingest), corpora=corpora, databases=databases)
-
-
 async def _run(arguments: Namespace, place: ServerTarget, request: SqlRequest) -> int:
-    client = await open_session(place)
-    workflow_id = f"sql-{uuid4().hex[:8]}"
-    with explain_refusals(workflow_id):
-        reply: QueryReply = await client.execute_workflow(
-            SQL_WORKFLOW,
-            request,
-            id=workflow_id,
-            task_queue=TENURE_QUEUE,
-            result_type=QueryReply,
-            static_summary=truncate_bytes(request.sql),
-        )
-    if reply.problem:
-        raise CommandError(reply.problem)
+    reply = await query_tables(request, place.settings, await open_session(place))
     if arguments.json:
         print_json(reply.model_dump(mode="json", include={"columns", "rows", "count", "truncated"}))
     else:

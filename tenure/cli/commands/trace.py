@@ -4,20 +4,13 @@ import asyncio
 from argparse import Namespace
 from pathlib import Path
 
-from temporalio.client import Client
-
-from tenure.cli.errors import UsageError
-from tenure.cli.run_ids import check_run
-from tenure.cli.session.connection import AGENT_WORKFLOW, explain_refusals
-from tenure.cli.session.run_records import open_run
-from tenure.cli.session.server_target import ServerTarget, locate_server
 from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, print_text, write_file
-from tenure.contracts.research.trace import Trace
 from tenure.report.trace.html import render_trace_page
 from tenure.report.trace.markdown import render_trace
-from tenure.report.trace.story import build_trace
+from tenure.runs.run_ids import check_run
+from tenure.runs.session.server_target import locate_server
+from tenure.runs.trace import read_trace
 from tenure.settings import Settings
-from tenure.temporal.histories import read_histories
 
 
 def trace(arguments: Namespace, settings: Settings) -> int:
@@ -37,12 +30,3 @@ def trace(arguments: Namespace, settings: Settings) -> int:
     elif output is None:
         print_markdown(render_trace(found))
     return 0
-
-
-async def read_trace(run_id: str, place: ServerTarget, client: Client | None = None) -> Trace:
-    """Return the trace of a run."""
-    record = await open_run(place, run_id, client)
-    if record.workflow_type != AGENT_WORKFLOW:
-        raise UsageError(f"{run_id} is not a run but a {record.workflow_type}: only runs have a trace")
-    with explain_refusals(run_id), record.explain_damage():
-        return build_trace(await read_histories(record.source, run_id))

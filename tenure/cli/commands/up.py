@@ -12,12 +12,6 @@ from pathlib import Path
 from rich.table import Table
 
 from tenure.cli.commands.stack import print_status
-from tenure.cli.errors import Unreachable, UsageError
-from tenure.cli.session.connection import open_session
-from tenure.cli.session.monitor import count_polling_workers
-from tenure.cli.session.server_target import locate_server
-from tenure.cli.session.server_target import start_missing as bring_up
-from tenure.cli.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
 from tenure.cli.terminal import print_json, print_line, print_note, print_table
 from tenure.local_models.choice import choose_model
 from tenure.local_models.model_file import (
@@ -29,6 +23,12 @@ from tenure.local_models.model_file import (
     remove_local_model,
     save_local_model,
 )
+from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.runs.session.connection import open_session
+from tenure.runs.session.monitor import count_polling_workers
+from tenure.runs.session.server_target import locate_server
+from tenure.runs.session.server_target import start_missing as bring_up
+from tenure.runs.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
 from tenure.settings import Settings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
@@ -56,7 +56,7 @@ def _change_local_model(arguments: Namespace, settings: Settings) -> Settings:
     """Change the local model of the home, and return the settings that use it.
 
     Raises:
-        UsageError: the settings name another server, or a download was not agreed to.
+        InvalidRequest: the settings name another server, or a download was not agreed to.
         LocalModelError: the model cannot be downloaded or served.
     """
     # As given: those of the command name the model that was chosen before.
@@ -67,7 +67,7 @@ def _change_local_model(arguments: Namespace, settings: Settings) -> Settings:
         remove_local_model(given.home)
         return choose_model(given)
     if given.has_model:
-        raise UsageError("OPENAI_API_KEY or OPENAI_BASE_URL names another model server: unset it")
+        raise InvalidRequest("OPENAI_API_KEY or OPENAI_BASE_URL names another model server: unset it")
     check_runner()
     save_local_model(given.home, _obtain_model(arguments, given))
     return choose_model(given)
@@ -91,15 +91,15 @@ def _confirm(arguments: Namespace, question: str) -> None:
     """Ask the person at the terminal.
 
     Raises:
-        UsageError: the answer is no, or cannot be given.
+        InvalidRequest: the answer is no, or cannot be given.
     """
     if arguments.yes:
         return
     if not sys.stdin.isatty():
-        raise UsageError(f"{question} Add --yes")
+        raise InvalidRequest(f"{question} Add --yes")
     print_note(f"{question} [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise UsageError("nothing was downloaded")
+        raise InvalidRequest("nothing was downloaded")
 
 
 def show_versions(arguments: Namespace, settings: Settings) -> int:

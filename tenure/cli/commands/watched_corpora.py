@@ -7,13 +7,13 @@ from rich.table import Table
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from tenure.cli.errors import UsageError
-from tenure.cli.formatting import truncate_line
-from tenure.cli.session.connection import explain_refusals, open_session
-from tenure.cli.session.server_target import ServerTarget
 from tenure.cli.terminal import print_json, print_note, print_table
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.formatting import truncate_line
+from tenure.runs.session.connection import explain_refusals, open_session
+from tenure.runs.session.server_target import ServerTarget
 from tenure.temporal import schedules
 
 _MIN_SECONDS = 60.0
@@ -24,10 +24,10 @@ def parse_interval(seconds: float | None) -> timedelta | None:
     """Return the interval between readings, or None if the corpus is read once.
 
     Raises:
-        UsageError: the interval is too short.
+        InvalidRequest: the interval is too short.
     """
     if seconds is not None and seconds < _MIN_SECONDS:
-        raise UsageError("--every must be at least 1m: even an unchanged folder is scanned each time")
+        raise InvalidRequest("--every must be at least 1m: even an unchanged folder is scanned each time")
     return None if seconds is None else timedelta(seconds=seconds)
 
 
@@ -56,7 +56,9 @@ async def unwatch_corpus(arguments: Namespace, place: ServerTarget) -> int:
     with explain_refusals(f"watch-{arguments.name}"):
         ended = await schedules.unwatch_corpus(client, arguments.name)
     if not ended:
-        raise UsageError(f"corpus {arguments.name!r} is not watched: `{PROGRAM} corpus watched` lists the watched ones")
+        raise InvalidRequest(
+            f"corpus {arguments.name!r} is not watched: `{PROGRAM} corpus watched` lists the watched ones"
+        )
     if arguments.json:
         print_json({"unwatched": arguments.name})
     else:

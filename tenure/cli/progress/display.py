@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.spinner import Spinner
 from rich.text import Text
 
-from tenure.cli.formatting import format_duration, truncate_line
-from tenure.cli.progress.lines import describe_question, iterate_changes
 from tenure.cli.progress.live import LiveView
-from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.progress.speed import SpeedMeter
 from tenure.cli.progress.window import WindowLive
+from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.session.progress_lines import describe_question, iterate_changes
+from tenure.runs.session.snapshot import RunSnapshot
 
 Verbosity = Literal["quiet", "normal", "verbose"]
 

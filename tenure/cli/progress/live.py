@@ -11,8 +11,10 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from tenure.cli.formatting import format_duration
-from tenure.cli.progress.lines import (
+from tenure.contracts.run.run import RunProgress, StepProgress, TopicProgress
+from tenure.installation import PROGRAM
+from tenure.runs.formatting import format_duration
+from tenure.runs.session.progress_lines import (
     STARTING,
     describe_default,
     describe_embedding,
@@ -21,9 +23,7 @@ from tenure.cli.progress.lines import (
     list_commands,
     list_usage,
 )
-from tenure.cli.progress.snapshot import RunSnapshot, count_ingested
-from tenure.contracts.run.run import RunProgress, StepProgress, TopicProgress
-from tenure.installation import PROGRAM
+from tenure.runs.session.snapshot import RunSnapshot, count_ingested
 
 Line: TypeAlias = list[Segment]
 """Segments of one line."""

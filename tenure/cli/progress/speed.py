@@ -3,9 +3,9 @@
 import math
 from collections import deque
 
-from tenure.cli.formatting import format_duration
-from tenure.cli.progress.snapshot import RunSnapshot, count_ingested
 from tenure.contracts.evidence.corpora import IngestStage
+from tenure.runs.formatting import format_duration
+from tenure.runs.session.snapshot import RunSnapshot, count_ingested
 
 WINDOW_SECONDS = 30.0
 """Time over which the speed is averaged: files and batches of chunks differ in size."""

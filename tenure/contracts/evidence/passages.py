@@ -5,13 +5,9 @@ from typing import Final, Literal
 from pydantic import Field
 
 from tenure.contracts.base import ChunkId, Contract, SourceId
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.rerank import RerankOptions
-
-SearchMode = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
-"""Search method: `dense` by vector similarity; `sparse` by full text; `rrf` by both, fused by reciprocal rank;
-`hybrid` by both, fused by scores; `graph` along entity links from the best hybrid results; `adaptive` chooses `graph`
-for corpora whose passages are connected by names, and `hybrid` otherwise."""
 
 DEFAULT_SEARCH_MODE: Final = "adaptive"
 """Search mode of a search for which neither a user nor a plan has chosen one."""

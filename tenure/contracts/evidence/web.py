@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.choices import TimeRange
 
 WEB_PREFIX = "web/"
 """Prefix of the names of web page corpora; names given by people contain no slash."""
@@ -12,8 +13,6 @@ WEB_PREFIX = "web/"
 WRITING_CYCLE = 1_000
 """Cycle number of pages read while a report is written; greater than any research cycle."""
 
-TimeRange = Literal["day", "week", "month", "year"]
-"""Maximum age of a page."""
 
 ProviderStatus = Literal["answered", "left_out", "failed"]
 """Result of a request to a search provider: answered, possibly without hits; not configured; or failed."""

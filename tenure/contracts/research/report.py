@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import Contradiction, PositionEvidence
 from tenure.contracts.evidence.passages import Claim, Draft, PassageRef, SynthesisDraft
@@ -16,7 +17,6 @@ from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.result.programs import Attempt, CodeDraft
 from tenure.contracts.result.result import CritiqueRecord, Evaluation, ResultStatus
 from tenure.contracts.run.budget import BudgetResource
-from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import (
     ControlState,
     FallbackRecord,

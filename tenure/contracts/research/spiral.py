@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from tenure.contracts.base import Contract, RunId
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.disputes import PositionEvidence
-from tenure.contracts.evidence.passages import PassageRef, SearchMode
+from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStopReason, RetrievalStrategy, RetrievedPassage
 from tenure.contracts.research.dossier import Dossier

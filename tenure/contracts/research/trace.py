@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from tenure.contracts.base import Contract
-from tenure.contracts.evidence.passages import SearchMode
+from tenure.contracts.choices import Complexity, SearchMode
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebReport
@@ -12,7 +12,6 @@ from tenure.contracts.research.report import Critique
 from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.result.result import Evaluation
-from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, StepProgress, TaskMode
 
 WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]

@@ -6,7 +6,7 @@ from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId
 from tenure.contracts.result.result import ResultStatus
-from tenure.contracts.run.limit_fields import BudgetFields
+from tenure.contracts.run.limits import BudgetFields
 from tenure.contracts.run.run import Question, RunRequest
 
 ItemStatus = Literal["waiting", "running"] | ResultStatus

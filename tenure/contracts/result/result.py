@@ -5,10 +5,11 @@ from typing import Literal
 from pydantic import Field
 
 from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.choices import ReasoningStrategy
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.disputes import DisputeSide, DisputeStatus
 from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPart
-from tenure.contracts.evidence.reasoning import ReasoningStrategy, RejectedThought, StepKind
+from tenure.contracts.evidence.reasoning import RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
 from tenure.contracts.result.programs import (

@@ -4,13 +4,14 @@ Text lengths are not limited here: the run itself refuses a command that it cann
 sender.
 """
 
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
 from tenure.contracts.base import Contract
 from tenure.contracts.run.budget import BudgetAmounts
-from tenure.contracts.run.limit_fields import limit_field
+from tenure.contracts.run.limits import ModelBudget
+from tenure.contracts.run.options import Option
 
 CommandName = Literal["feedback", "pause", "resume", "finish", "cancel", "outline", "budget", "approve", "answer"]
 COMMAND_NAMES: tuple[CommandName, ...] = get_args(CommandName)
@@ -40,14 +41,11 @@ class OutlineTopic(Contract):
         return {key: " ".join(text.split()) for key, text in (topic | {"question": question}).items()}
 
 
-class BudgetBounds(Contract):
+class BudgetBounds(ModelBudget, Contract):
     """New bounds of a run; None for those that stay. The run refuses what is too large."""
 
-    max_tokens: int | None = limit_field("max_tokens")
-    max_cost_usd: float | None = limit_field("max_cost_usd")
-    max_calls: int | None = limit_field("max_calls")
-    max_searches: int | None = limit_field("max_searches")
-    max_seconds: float | None = limit_field("max_seconds", has_maximum=False)
+    max_searches: Annotated[int | None, Option("Maximum number of searches.", minimum=1)] = None
+    max_seconds: Annotated[float | None, Option("Maximum duration in seconds.", above=0)] = None
 
 
 class RunCommand(Contract):

@@ -1,51 +1,17 @@
 """Declare the limits of a run: default, range, description and command-line option of each.
 
-The request of a run, the settings, the command line and `docs/settings.md` are derived from these tables. The module
-imports nothing slow, since `--help` needs it.
+The request of a run, the settings, all faces and `docs/settings.md` are derived from these classes. The module imports
+nothing slow, since `--help` needs it.
 """
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from tenure.contracts.choices import Complexity, ReasoningChoice, ReportLength, SearchMode
+from tenure.contracts.run.options import Declaration, Option
 
 MAX_SECONDS: Final = 315_360_000.0
 """Ten years in seconds; the longest duration."""
-
-OptionType = Literal["integer", "amount", "duration", "language", "choice", "switch"]
-"""Type of an option's value."""
-
-
-class Option(NamedTuple):
-    """Command-line option of a limit."""
-
-    flag: str
-    """Name with its dashes."""
-    help: str
-    """Help text."""
-    type: OptionType = "integer"
-    """Type of the value."""
-    metavar: str | None = "N"
-    """Placeholder of the value in the help."""
-    choices: tuple[str, ...] = ()
-    """Allowed values, if they are fixed."""
-
-
-class Limit(NamedTuple):
-    """A limit of a run."""
-
-    default: int | float | str | bool | None
-    """Default; None for no limit, or for a value chosen by the question."""
-    description: str
-    """Meaning, as in `docs/settings.md`."""
-    minimum: float | None = None
-    """Smallest allowed value."""
-    above: float | None = None
-    """Value that must be exceeded."""
-    maximum: float | None = None
-    """Largest allowed value."""
-    max_length: int | None = None
-    """Maximum length of a text."""
-    option: Option | None = None
-    """Command-line option; None if there is none."""
 
 
 class EffortCost(NamedTuple):
@@ -85,225 +51,305 @@ EFFORT_COSTS: Final[Mapping[str, EffortCost]] = {
 """Cost of each effort."""
 _EFFORT_HELP: Final = "; ".join(f"{effort} {cost.describe()}" for effort, cost in EFFORT_COSTS.items())
 
-RESEARCH_LIMITS: Final[Mapping[str, Limit]] = {
-    "effort": Limit(
-        None,
-        "Amount of work for every question; empty to choose it by the question's complexity.",
-        option=Option(
-            "--effort",
-            f"amount of work (default: chosen by the question); a model typically takes: {_EFFORT_HELP}",
-            "choice",
-            None,
-            ("simple", "moderate", "complex"),
+
+class ModelBudget(Declaration):
+    """Budgets of model usage; None for no limit."""
+
+    max_tokens: Annotated[
+        int | None,
+        Option(
+            "Maximum number of prompt and completion tokens of a run; empty for no limit, as for the other budgets.",
+            "--max-tokens",
+            "maximum number of tokens",
+            "N",
+            minimum=1,
         ),
-    ),
-    "max_cycles": Limit(
-        None,
-        "Maximum number of research cycles; empty to choose it by the effort.",
-        minimum=1,
-        maximum=100,
-        option=Option("--max-cycles", "maximum number of research cycles"),
-    ),
-    "subagents": Limit(
-        None,
-        "Maximum number of searches in one cycle; empty to choose it by the effort.",
-        minimum=1,
-        maximum=8,
-        option=Option("--subagents", "maximum number of searches in one cycle"),
-    ),
-    "max_replans": Limit(
-        1,
-        "Maximum number of further plans of a research cycle, each made after the plan before has failed.",
-        minimum=0,
-        maximum=5,
-        option=Option("--max-replans", "maximum number of further plans of a cycle whose plan failed"),
-    ),
-    "strategy": Limit(
-        None,
-        "Retrieval strategy of every task without tools; empty to choose it by the task's query.",
-        option=Option(
-            "--strategy",
-            "retrieval strategy of every task without tools (default: chosen by its query)",
-            "choice",
-            None,
+    ] = None
+    max_cost_usd: Annotated[
+        float | None,
+        Option(
+            "Maximum cost of a run in US dollars; every model that may answer then needs a price.",
+            "--max-cost",
+            "maximum cost in US dollars",
+            "USD",
+            kind="amount",
+            above=0,
         ),
-    ),
-    "search_mode": Limit(
-        None,
-        "Search mode of every search; empty to let the plan choose it for a task, and `adaptive` for all others.",
-        option=Option(
+    ] = None
+    max_calls: Annotated[
+        int | None,
+        Option(
+            "Maximum number of model answers of a run, repeated requests included; fallbacks are not counted.",
+            "--max-calls",
+            "maximum number of model answers",
+            "N",
+            minimum=1,
+        ),
+    ] = None
+
+
+class BudgetFields(ModelBudget):
+    """Budgets of a run; None for no limit."""
+
+    max_searches: Annotated[
+        int | None,
+        Option("Maximum number of searches of a run.", "--max-searches", "maximum number of searches", "N", minimum=1),
+    ] = None
+    max_seconds: Annotated[
+        float | None,
+        Option(
+            "Seconds after which a run writes its report from what it has; pauses and waiting for people are not "
+            "counted.",
+            "--deadline",
+            "when to write the report with the available results: 90s, 2h",
+            "30m",
+            kind="duration",
+            above=0,
+            maximum=MAX_SECONDS,
+        ),
+    ] = None
+
+
+class SearchModeLimit(Declaration):
+    """Search mode."""
+
+    search_mode: Annotated[
+        SearchMode | None,
+        Option(
+            "Search mode of every search; empty to let the plan choose it for a task, and `adaptive` for all others.",
             "--search",
             "search mode of every search (default: the plan's choice or that of the earlier run, else adaptive)",
-            "choice",
-            None,
-            ("dense", "sparse", "rrf", "hybrid", "graph", "adaptive"),
         ),
-    ),
-    "max_sections": Limit(
-        8,
-        "Maximum number of sections of a report; a simple question may get fewer.",
-        minimum=1,
-        maximum=12,
-        option=Option("--max-sections", "maximum number of sections"),
-    ),
-    "length": Limit(
-        "standard",
-        "Length of a report: `short` for the answer and the facts that decide it, `standard` for as much as the "
-        "question needs, `long` for mechanisms, conditions and examples as well.",
-        option=Option(
+    ] = None
+
+
+class FollowUpLimits(ModelBudget, SearchModeLimit):
+    """Limits that settings set, and that a person may set for a run or for an answer about it."""
+
+    fresh: Annotated[
+        bool,
+        Option(
+            "Whether the model answers requests again that it has answered before, instead of the cache.",
+            "--fresh",
+            "ask the model again instead of using cached answers",
+        ),
+    ] = False
+
+
+class StartLimits(BudgetFields, FollowUpLimits):
+    """Limits that settings set, and that a person may set for a run."""
+
+    candidates: Annotated[
+        int,
+        Option(
+            "Number of programs written concurrently in each generation.",
+            "--candidates",
+            "programs written concurrently",
+            "N",
+            minimum=1,
+            maximum=8,
+        ),
+    ] = 1
+    max_code_attempts: Annotated[
+        int,
+        Option(
+            "Maximum number of generations of a program, each written after the tests of the one before have failed.",
+            "--code-attempts",
+            "maximum number of generations of a program",
+            "N",
+            minimum=1,
+            maximum=20,
+        ),
+    ] = 5
+    effort: Annotated[
+        Complexity | None,
+        Option(
+            "Amount of work for every question; empty to choose it by the question's complexity.",
+            "--effort",
+            f"amount of work (default: chosen by the question); a model typically takes: {_EFFORT_HELP}",
+        ),
+    ] = None
+    length: Annotated[
+        ReportLength,
+        Option(
+            "Length of a report: `short` for the answer and the facts that decide it, `standard` for as much as the "
+            "question needs, `long` for mechanisms, conditions and examples as well.",
             "--length",
             "length of the report (default: standard, as long as the question needs)",
-            "choice",
-            None,
-            ("short", "standard", "long"),
         ),
-    ),
-    "max_report_revisions": Limit(
-        2,
-        "Maximum number of versions of the report; each but the first follows what a review or a person asks for.",
-        minimum=0,
-        maximum=10,
-        option=Option("--report-revisions", "maximum number of versions of the whole report"),
-    ),
-    "language": Limit(
-        "",
-        "Language of reports, by its name or code; empty for that of the question.",
-        max_length=40,
-        option=Option(
-            "--language", "language of the report (default: that of the question)", "language", metavar="NAME"
+    ] = "standard"
+    language: Annotated[
+        str,
+        Option(
+            "Language of reports, by its name or code; empty for that of the question.",
+            "--language",
+            "language of the report (default: that of the question)",
+            "NAME",
+            kind="language",
+            max_length=40,
         ),
-    ),
-    "reasoning": Limit(
-        None,
-        "Reasoning method; empty to choose it by the type of the question.",
-        option=Option(
+    ] = ""
+    max_cycles: Annotated[
+        int | None,
+        Option(
+            "Maximum number of research cycles; empty to choose it by the effort.",
+            "--max-cycles",
+            "maximum number of research cycles",
+            "N",
+            minimum=1,
+            maximum=100,
+        ),
+    ] = None
+    subagents: Annotated[
+        int | None,
+        Option(
+            "Maximum number of searches in one cycle; empty to choose it by the effort.",
+            "--subagents",
+            "maximum number of searches in one cycle",
+            "N",
+            minimum=1,
+            maximum=8,
+        ),
+    ] = None
+    max_replans: Annotated[
+        int,
+        Option(
+            "Maximum number of further plans of a research cycle, each made after the plan before has failed.",
+            "--max-replans",
+            "maximum number of further plans of a cycle whose plan failed",
+            "N",
+            minimum=0,
+            maximum=5,
+        ),
+    ] = 1
+    strategy: Annotated[
+        str | None,
+        Option(
+            "Retrieval strategy of every task without tools; empty to choose it by the task's query.",
+            "--strategy",
+            "retrieval strategy of every task without tools (default: chosen by its query)",
+            pattern=r"^[a-z][a-z0-9_]{0,39}$",
+        ),
+    ] = None
+    reasoning: Annotated[
+        ReasoningChoice | None,
+        Option(
+            "Reasoning method; empty to choose it by the type of the question.",
             "--reasoning",
             "reasoning strategy (default: chosen by the question)",
-            "choice",
-            None,
-            ("chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop", "none"),
         ),
-    ),
-    "reasoning_samples": Limit(
-        3, "Number of independent answers that vote with self-consistency.", minimum=2, maximum=9
-    ),
-    "thought_breadth": Limit(
-        3, "Number of thoughts proposed and followed at each level of a tree of thoughts.", minimum=1, maximum=6
-    ),
-    "thought_depth": Limit(2, "Number of levels of a tree of thoughts.", minimum=1, maximum=4),
-    "passages_per_section": Limit(14, "Number of passages that a section is written from.", minimum=1, maximum=60),
-    "max_per_source": Limit(5, "Maximum number of passages of one source among them.", minimum=1, maximum=60),
-    "min_relevance": Limit(
-        0.3,
-        "Minimum normalised relevance of the best passage of a search, below which nothing counts as found; the other "
-        "passages need 65 % of it.",
-        minimum=0,
-        maximum=1,
-    ),
+    ] = None
+    max_sections: Annotated[
+        int,
+        Option(
+            "Maximum number of sections of a report; a simple question may get fewer.",
+            "--max-sections",
+            "maximum number of sections",
+            "N",
+            minimum=1,
+            maximum=12,
+        ),
+    ] = 8
+    max_report_revisions: Annotated[
+        int,
+        Option(
+            "Maximum number of versions of the report; each but the first follows what a review or a person asks for.",
+            "--report-revisions",
+            "maximum number of versions of the whole report",
+            "N",
+            minimum=0,
+            maximum=10,
+        ),
+    ] = 2
+    approve_plan: Annotated[
+        bool,
+        Option(
+            "Whether a run waits for a person's approval of its outline before the research starts.",
+            "--approve-plan",
+            "wait until a person approves the outline",
+        ),
+    ] = False
+    interactive: Annotated[
+        bool,
+        Option(
+            "Whether a run asks people about the question and during its research, and waits for their answers.",
+            "--interactive",
+            "let the run ask questions and wait for answers",
+        ),
+    ] = False
+    answer_seconds: Annotated[
+        float,
+        Option(
+            "Seconds for which a run waits for a person before it continues with its stated assumption.",
+            "--wait",
+            "time it waits for an answer before it continues (default: 1d)",
+            "24h",
+            kind="duration",
+            above=0,
+            maximum=MAX_SECONDS,
+        ),
+    ] = 86400.0
+
+
+class FixedLimits(Declaration):
+    """Limits that only settings set."""
+
+    reasoning_samples: Annotated[
+        int, Option("Number of independent answers that vote with self-consistency.", minimum=2, maximum=9)
+    ] = 3
+    thought_breadth: Annotated[
+        int,
+        Option("Number of thoughts proposed and followed at each level of a tree of thoughts.", minimum=1, maximum=6),
+    ] = 3
+    thought_depth: Annotated[int, Option("Number of levels of a tree of thoughts.", minimum=1, maximum=4)] = 2
+    passages_per_section: Annotated[
+        int, Option("Number of passages that a section is written from.", minimum=1, maximum=60)
+    ] = 14
+    max_per_source: Annotated[
+        int, Option("Maximum number of passages of one source among them.", minimum=1, maximum=60)
+    ] = 5
+    min_relevance: Annotated[
+        float,
+        Option(
+            "Minimum normalised relevance of the best passage of a search, below which nothing counts as found; the "
+            "other passages need 65 % of it.",
+            minimum=0,
+            maximum=1,
+        ),
+    ] = 0.3
     # Of pairs of passages of three manuals with a cosine of 0.90 to 0.97, 1 to 15 % say the same in the same words, of
     # those above 0.98 a third. With 0.1 the current statement on a subject was rejected as similar to an obsolete one.
-    "min_novelty": Limit(
-        0.02, "Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1
-    ),
-    "rerank_listwise": Limit(False, "Whether the chat model, if there is one, reorders the results of each search."),
-    "max_tokens": Limit(
-        None,
-        "Maximum number of prompt and completion tokens of a run; empty for no limit, as for the other budgets.",
-        minimum=1,
-        option=Option("--max-tokens", "maximum number of tokens"),
-    ),
-    "max_cost_usd": Limit(
-        None,
-        "Maximum cost of a run in US dollars; every model that may answer then needs a price.",
-        above=0,
-        option=Option("--max-cost", "maximum cost in US dollars", "amount", "USD"),
-    ),
-    "max_calls": Limit(
-        None,
-        "Maximum number of model answers of a run, repeated requests included; fallbacks are not counted.",
-        minimum=1,
-        option=Option("--max-calls", "maximum number of model answers"),
-    ),
-    "max_searches": Limit(
-        None,
-        "Maximum number of searches of a run.",
-        minimum=1,
-        option=Option("--max-searches", "maximum number of searches"),
-    ),
-    "max_seconds": Limit(
-        None,
-        "Seconds after which a run writes its report from what it has; pauses and waiting for people are not counted.",
-        above=0,
-        maximum=MAX_SECONDS,
-        option=Option("--deadline", "when to write the report with the available results: 90s, 2h", "duration", "30m"),
-    ),
-    "grace_seconds": Limit(
-        60.0,
-        "Seconds beyond that for running calls and for writing, before the fallbacks replace the model.",
-        minimum=0,
-    ),
-    "max_history_events": Limit(
-        4_000, "Number of events of a workflow after which research continues in a new history (continue-as-new).", 1
-    ),
-    "approve_plan": Limit(
-        False,
-        "Whether a run waits for a person's approval of its outline before the research starts.",
-        option=Option("--approve-plan", "wait until a person approves the outline", "switch"),
-    ),
-    "interactive": Limit(
-        False,
-        "Whether a run asks people about the question and during its research, and waits for their answers.",
-        option=Option("--interactive", "let the run ask questions and wait for answers", "switch"),
-    ),
-    "fresh": Limit(
-        False,
-        "Whether the model answers requests again that it has answered before, instead of the cache.",
-        option=Option("--fresh", "ask the model again instead of using cached answers", "switch"),
-    ),
-    "answer_seconds": Limit(
-        86_400.0,
-        "Seconds for which a run waits for a person before it continues with its stated assumption.",
-        above=0,
-        maximum=MAX_SECONDS,
-        option=Option("--wait", "time it waits for an answer before it continues (default: 1d)", "duration", "24h"),
-    ),
-}
-"""Limits of every run, most of them of the research path."""
-
-CODING_LIMITS: Final[Mapping[str, Limit]] = {
-    "max_code_attempts": Limit(
-        5,
-        "Maximum number of generations of a program, each written after the tests of the one before have failed.",
-        minimum=1,
-        maximum=20,
-        option=Option("--code-attempts", "maximum number of generations of a program"),
-    ),
-    "candidates": Limit(
-        1,
-        "Number of programs written concurrently in each generation.",
-        minimum=1,
-        maximum=8,
-        option=Option("--candidates", "programs written concurrently"),
-    ),
-    "program_seconds": Limit(
-        20.0, "Seconds of wall time that a program or its tests may take in the sandbox.", above=0, maximum=3600
-    ),
-    "program_memory_mib": Limit(512, "Memory in MiB that they may use.", minimum=64),
-    "repair_seconds": Limit(
-        60.0,
-        "Seconds of the search for a small edit that makes failing tests pass; 0 for no search.",
-        minimum=0,
-        maximum=3600,
-    ),
-    "sandbox_wait_seconds": Limit(60.0, "Seconds to wait for a worker with a sandbox.", above=0),
-}
-"""Limits of the coding path."""
-
-LIMITS: Final[Mapping[str, Limit]] = {**RESEARCH_LIMITS, **CODING_LIMITS}
-"""All limits, by the name of their setting."""
-
-MODEL_BUDGET: Final = ("max_tokens", "max_cost_usd", "max_calls")
-"""Budgets of model usage."""
-
-OTHER_BUDGETS: Final = ("max_searches", "max_seconds")
-"""Budgets of other resources."""
+    min_novelty: Annotated[
+        float,
+        Option("Minimum novelty of a passage compared with those that the run has accepted.", minimum=0, maximum=1),
+    ] = 0.02
+    rerank_listwise: Annotated[
+        bool, Option("Whether the chat model, if there is one, reorders the results of each search.")
+    ] = False
+    grace_seconds: Annotated[
+        float,
+        Option(
+            "Seconds beyond that for running calls and for writing, before the fallbacks replace the model.", minimum=0
+        ),
+    ] = 60.0
+    max_history_events: Annotated[
+        int,
+        Option(
+            "Number of events of a workflow after which research continues in a new history (continue-as-new).",
+            minimum=1,
+        ),
+    ] = 4000
+    program_seconds: Annotated[
+        float,
+        Option("Seconds of wall time that a program or its tests may take in the sandbox.", above=0, maximum=3600),
+    ] = 20.0
+    program_memory_mib: Annotated[int, Option("Memory in MiB that they may use.", minimum=64)] = 512
+    repair_seconds: Annotated[
+        float,
+        Option(
+            "Seconds of the search for a small edit that makes failing tests pass; 0 for no search.",
+            minimum=0,
+            maximum=3600,
+        ),
+    ] = 60.0
+    sandbox_wait_seconds: Annotated[float, Option("Seconds to wait for a worker with a sandbox.", above=0)] = 60.0

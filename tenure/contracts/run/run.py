@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from tenure.contracts.base import Contract, RunId, SourceId
+from tenure.contracts.choices import RunMode, RunStatus
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.evidence.filters import Filter
 from tenure.contracts.evidence.web import WebScope
@@ -15,7 +16,6 @@ from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.role_calls import SavedUsage
 from tenure.contracts.sandbox import InputFile
 
-RunMode = Literal["auto", "research", "code"]
 TaskMode = Literal["UNDEFINED", "RESEARCH", "CODE"]
 QueryType = Literal[
     "factual", "analytical", "comparative", "procedural", "evaluative", "hypothetical", "causal", "temporal"
@@ -37,18 +37,6 @@ RunPhase = Literal[
     "compose",
     "assemble",
     "done",
-]
-RunStatus = Literal[
-    "running",
-    "waiting",
-    "paused",
-    "done",
-    "finished_early",
-    "cancelled",
-    "no_evidence",
-    "failing_tests",
-    "unsupported",
-    "failed",
 ]
 SectionPhase = Literal[
     "waiting", "retrieving", "drafting", "reviewing", "rewriting", "done", "no_evidence", "skipped", "failed"

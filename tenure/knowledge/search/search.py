@@ -24,7 +24,8 @@ from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.algorithms.text.sentences import STOP_WORDS, may_be_english
 from tenure.contracts.base import ChunkId, SourceId
-from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
+from tenure.contracts.choices import SearchMode
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
 from tenure.knowledge.embeddings import calibration
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.graph.walks import EntityGraph

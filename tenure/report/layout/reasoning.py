@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.evidence.reasoning import ReasoningStrategy, StepKind
+from tenure.contracts.choices import ReasoningStrategy
+from tenure.contracts.evidence.reasoning import StepKind
 from tenure.contracts.result.result import ResultReasoning, ResultStep
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.text import format_words, make_line

@@ -9,13 +9,8 @@ from typing import Final
 
 from tenure.algorithms.claims.citations import cite_claim
 from tenure.algorithms.reasoning.strategies import group_numbers
-from tenure.contracts.evidence.reasoning import (
-    MAX_REASONING_QUERIES,
-    MAX_REASONING_STEPS,
-    Reasoning,
-    ReasoningStep,
-    ReasoningStrategy,
-)
+from tenure.contracts.choices import ReasoningStrategy
+from tenure.contracts.evidence.reasoning import MAX_REASONING_QUERIES, MAX_REASONING_STEPS, Reasoning, ReasoningStep
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import Topic
 from tenure.roles.base import Evidence, PostprocessedRole, RoleInput, skip, wrap_in_tag

@@ -9,10 +9,10 @@ from pydantic import Field
 from tenure.algorithms.calculator.questions import extract_calculable
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.algorithms.text.grammar.clauses import split_clauses
+from tenure.contracts.choices import Complexity, RunMode
 from tenure.contracts.messages import Message
 from tenure.contracts.research.tools import MAX_EXPRESSION_LENGTH
-from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import QueryType, RunMode
+from tenure.contracts.run.run import QueryType
 from tenure.contracts.schema_limit import SchemaLimit
 from tenure.roles.base import Evidence, Role, RoleInput, RoleOutput, wrap_in_tag
 

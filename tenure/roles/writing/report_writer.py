@@ -8,12 +8,12 @@ from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import format_heading
 from tenure.algorithms.writing.brief import BriefPart, build_brief
 from tenure.contracts.base import ChunkId
+from tenure.contracts.choices import Complexity, ReportLength
 from tenure.contracts.evidence.disputes import PositionEvidence, SidedPassage
 from tenure.contracts.evidence.passages import Block, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportPart, ReportPartKind, ReportText, Topic
-from tenure.contracts.run.limit_fields import Complexity, ReportLength
 from tenure.contracts.run.run import Feedback
 from tenure.roles.base import Evidence, PostprocessedRole, RoleInput, neutralise, wrap_in_tag
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Protocol
 
-from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
+from tenure.contracts.choices import TimeRange
+from tenure.contracts.evidence.web import WebSearchRequest
 
 MAX_TITLE_LENGTH: Final = 300
 MAX_SNIPPET_LENGTH: Final = 1_000

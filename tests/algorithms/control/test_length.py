@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from tenure.algorithms.control.length import scale_excerpts, scale_sections
-from tenure.contracts.run.limit_fields import ReportLength
+from tenure.contracts.choices import ReportLength
 
 
 def test_lengths_are_ordered() -> None:

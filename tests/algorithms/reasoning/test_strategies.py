@@ -4,9 +4,9 @@ import pytest
 
 from tenure.algorithms.reasoning import strategies as reasoning
 from tenure.contracts.base import ChunkId, SourceId
+from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought
-from tenure.contracts.run.limit_fields import Complexity
 from tenure.contracts.run.run import QueryType
 from tests.support.passages import reference
 

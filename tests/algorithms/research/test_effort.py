@@ -16,10 +16,10 @@ from tenure.algorithms.research.effort import (
     needs_decomposition,
     resolve_strategy,
 )
+from tenure.contracts.choices import Complexity, ReportLength
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.research.spiral import PlanStep
 from tenure.contracts.run.control import BudgetBounds
-from tenure.contracts.run.limit_fields import Complexity, ReportLength
 from tenure.contracts.run.limits import EFFORT_COSTS, TOOL_STRATEGY
 from tenure.contracts.run.run import RunLimits
 from tests.support.passages import reference

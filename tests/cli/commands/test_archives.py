@@ -80,7 +80,7 @@ def test_archived_runs_are_shown_without_their_histories(running: CommandLine) -
     assert error_line(failed.stderr).endswith("failed: the stub was told to fail")
     assert (state.returncode, "is archived" in error_line(state.stderr)) == (1, True)
     assert (paused.returncode, "is finished" in error_line(paused.stderr)) == (1, True)
-    assert (used.returncode, "the id kept-1 is in use" in error_line(used.stderr)) == (2, True)
+    assert (used.returncode, "--id: kept-1 is in use" in error_line(used.stderr)) == (2, True)
     assert "archived" in table.stdout and "kept-3" in table.stdout and "kept-1" not in table.stdout
     assert "there is no run kept-4" in error_line(running("report", "kept-4").stderr)
 

@@ -39,7 +39,7 @@ def test_a_question_without_an_answer_sets_the_exit_code(running: CommandLine) -
     assert "--search-again" in error_line(nothing.stderr)
     assert (program.returncode, unknown.returncode, long.returncode) == (2, 2, 2)
     assert "has read no documents to ask about" in error_line(program.stderr)
-    assert "20,000 characters" in error_line(long.stderr)
+    assert "QUESTION: String should have at most 20000 characters" in error_line(long.stderr)
     assert "there is no run asked-4" in error_line(unknown.stderr)
 
 

@@ -7,15 +7,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from temporalio.common import Priority
 
 from tenure.cli.commands.batches import make_batch_id, read_batch, run_batch, show_batch
 from tenure.cli.commands.start import start
-from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
-from tenure.cli.session.run_records import open_run
-from tenure.cli.session.server_target import ServerTarget
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.session.run_records import open_run
+from tenure.runs.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.temporal.archive.access import export_runs
 from tenure.temporal.archive.container import iterate_runs
@@ -75,7 +76,7 @@ def test_csv_is_read_by_its_heading(tmp_path: Path) -> None:
 )
 def test_a_file_that_cannot_be_understood_is_refused(tmp_path: Path, name: str, text: str, complaint: str) -> None:
     """Before anything starts, one line says which line is wrong and why."""
-    with pytest.raises(UsageError, match="(?s)" + complaint):
+    with pytest.raises(InvalidRequest, match="(?s)" + complaint):
         read_batch(written(tmp_path, name, text))
 
 
@@ -84,7 +85,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
 
     for name in ("nowhere.txt", "bytes.txt"):
-        with pytest.raises(UsageError, match="cannot be read"):
+        with pytest.raises(InvalidRequest, match="cannot be read"):
             read_batch(tmp_path / name)
 
 
@@ -109,7 +110,7 @@ def test_the_same_questions_have_the_same_name(tmp_path: Path) -> None:
 )
 def test_one_question_or_a_file_of_them(arguments: list[str]) -> None:
     """A question and a batch exclude each other, and a summary is no report."""
-    with pytest.raises(UsageError):
+    with pytest.raises(InvalidRequest):
         start(build_parser().parse_args(arguments), Settings(_env_file=None))
 
 
@@ -126,12 +127,12 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
         limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
     wanted = BatchRequest(shared=shared, items=items, max_parallel=2)
-    quiet = Namespace(json=True, detach=False, verbosity="normal", owner=None, priority=None)
+    quiet = Namespace(json=True, detach=False, verbosity="normal")
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         broken = wanted.model_copy(update={"items": (items[0],)})
-        codes = [await run_batch(quiet, place, stage.client, broken, chosen)]
-        codes += [await run_batch(quiet, place, stage.client, wanted, chosen) for _ in range(2)]
+        codes = [await run_batch(quiet, place, stage.client, broken, chosen, Priority())]
+        codes += [await run_batch(quiet, place, stage.client, wanted, chosen, Priority()) for _ in range(2)]
 
     printed = capsys.readouterr().out
     decoder, documents = json.JSONDecoder(), []
@@ -155,10 +156,10 @@ async def test_an_archived_batch_is_shown_exported_and_continued(
     items = tuple(BatchItem(key=key, question=f"Quantum {key}dynamics?") for key in ("chromo", "flavour"))
     shared = RunRequest(question="?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.05))
     request = BatchRequest(shared=shared, items=items[:1], max_parallel=1)
-    quiet = Namespace(json=True, detach=False, verbosity="normal", owner=None, priority=None)
+    quiet = Namespace(json=True, detach=False, verbosity="normal")
     place = ServerTarget(Settings(_env_file=None, lancedb_uri=str(tmp_path / "archive")), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        await run_batch(quiet, place, stage.client, request, chosen)
+        await run_batch(quiet, place, stage.client, request, chosen, Priority())
         first = json.loads(capsys.readouterr().out)
         await wait_until_archived(stage.client)
         for name in (chosen, f"{chosen}-chromo"):
@@ -167,7 +168,7 @@ async def test_an_archived_batch_is_shown_exported_and_continued(
         code = await show_batch(quiet, place, record)
         shown = json.loads(capsys.readouterr().out)
         exported = export_runs(place.settings, chosen)
-        await run_batch(quiet, place, stage.client, request.model_copy(update={"items": items}), chosen)
+        await run_batch(quiet, place, stage.client, request.model_copy(update={"items": items}), chosen, Priority())
         second = json.loads(capsys.readouterr().out)
         repeated = [one.id async for one in stage.client.list_workflows(f"WorkflowId STARTS_WITH '{chosen}-'")]
 

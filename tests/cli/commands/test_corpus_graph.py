@@ -4,11 +4,11 @@ import pytest
 
 from tenure.cli.commands.corpora import _check_arguments
 from tenure.cli.commands.corpus_graph import _line, _print
-from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, RelatedReply, RelateReport, RelationEvidence
 from tenure.contracts.run.run import Usage
+from tenure.runs.errors import InvalidRequest
 
 PROOF = RelationEvidence(
     chunk=ChunkId("c"),
@@ -33,7 +33,7 @@ PROOF = RelationEvidence(
 )
 def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
     """An option that the action does not use is named in the error."""
-    with pytest.raises(UsageError, match=r"corpus (graph|relate)"):
+    with pytest.raises(InvalidRequest, match=r"corpus (graph|relate)"):
         _check_arguments(build_parser().parse_args(["corpus", *arguments]))
 
 

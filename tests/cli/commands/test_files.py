@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tenure.cli.commands.files import choose_names, save_files
-from tenure.cli.errors import CommandError, Unreachable, UsageError
 from tenure.contracts.sandbox import Artifact
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
 from tenure.settings import Settings
 
 SETTINGS = Settings(_env_file=None)
@@ -56,7 +56,7 @@ def test_files_of_this_machine_are_copied(tmp_path: Path) -> None:
 
     assert saved == tmp_path / "new" / "out" / "plot.png"
     assert saved.read_bytes() == b"plot" and stat.S_IMODE(saved.stat().st_mode) == 0o600
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(InvalidRequest, match="exists already"):
         save_files([artifact], tmp_path / "new", SETTINGS)
 
 
@@ -65,7 +65,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "plot").write_bytes(b"plot")
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "plot.png").symlink_to(tmp_path / "precious")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(InvalidRequest, match="exists already"):
         save_files([make_artifact("plot.png", str(tmp_path / "plot"))], tmp_path / "new", SETTINGS)
     assert not (tmp_path / "precious").exists()
 
@@ -81,10 +81,10 @@ def test_exchanged_missing_and_distant_files_are_errors_of_one_line(
     store = Settings(_env_file=None, files_uri="s3://bucket/files")
     elsewhere = Settings(_env_file=None, files_uri="s3://other/files")
     for artifact, settings, kind, words in (
-        (make_artifact("a", str(tmp_path / "plot")), SETTINGS, CommandError, "was changed"),
-        (make_artifact("a", str(tmp_path / "gone")), SETTINGS, CommandError, "with TENURE_FILES_URI"),
-        (make_artifact("a", SHARED), SETTINGS, CommandError, "set TENURE_FILES_URI"),
-        (make_artifact("a", SHARED), elsewhere, CommandError, "is not a file in s3://other/files"),
+        (make_artifact("a", str(tmp_path / "plot")), SETTINGS, TenureError, "was changed"),
+        (make_artifact("a", str(tmp_path / "gone")), SETTINGS, TenureError, "with TENURE_FILES_URI"),
+        (make_artifact("a", SHARED), SETTINGS, TenureError, "set TENURE_FILES_URI"),
+        (make_artifact("a", SHARED), elsewhere, TenureError, "is not a file in s3://other/files"),
         (make_artifact("a", SHARED), store, Unreachable, "check TENURE_FILES_URI"),
     ):
         with pytest.raises(kind, match=words) as raised:
@@ -96,5 +96,5 @@ def test_exchanged_missing_and_distant_files_are_errors_of_one_line(
 def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """A file in the place of the folder gives one line."""
     (tmp_path / "plot").write_bytes(b"plot")
-    with pytest.raises(CommandError):
+    with pytest.raises(TenureError):
         save_files([make_artifact("a", str(tmp_path / "plot"))], tmp_path / "plot", SETTINGS)

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tenure.cli.errors import UsageError
 from tenure.cli.parser import build_parser
-from tenure.cli.run_ids import make_fork_id
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.run_ids import make_fork_id
 from tests.cli.conftest import CommandLine
 from tests.cli.test_commands import error_line
 
@@ -60,8 +60,8 @@ def test_a_missing_cycle_is_named(running: CommandLine) -> None:
     assert error_line(none.stderr).endswith("it has completed none, and coding runs have none")
     assert "there is no run forked-4" in error_line(unknown.stderr)
     assert "is not a run but a ResearchWorkflow" in error_line(child.stderr)
-    assert "the id forked-2 is in use" in error_line(used.stderr)
-    assert "4,000 characters" in error_line(long.stderr)
+    assert "--id: forked-2 is in use" in error_line(used.stderr)
+    assert "--feedback: String should have at most 4000 characters" in error_line(long.stderr)
 
 
 def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,5 +69,5 @@ def test_a_fork_needs_a_cycle(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser().parse_args(["fork", "run"])
     assert "--cycle" in capsys.readouterr().err
-    with pytest.raises(UsageError):
+    with pytest.raises(InvalidRequest):
         make_fork_id("x" * 195, 2)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.commands.memory import _check_arguments
-from tenure.cli.errors import UsageError
+from tenure.cli.commands.memory import build_request
 from tenure.cli.parser import build_parser
+from tenure.runs.errors import InvalidRequest
 from tests.cli.conftest import CommandLine
 
 FACT = ["--subject", "Zenne", "--relation", "flows through", "--object", "Halle"]
@@ -28,14 +28,14 @@ FACT = ["--subject", "Zenne", "--relation", "flows through", "--object", "Halle"
         (["add"], "wants one text to remember"),
         (["add", "one", "two"], "wants one text to remember"),
         (["edit", "m1"], "wants the id of a memory and its new text"),
-        (["add", "x" * 4_001], "at most 4,000 characters; this text has 4,001"),
-        (["edit", "m1", "x" * 4_001], "at most 4,000 characters"),
+        (["add", "x" * 4_001], "text: String should have at most 4000 characters"),
+        (["edit", "m1", "x" * 4_001], "at most 4000 characters"),
         (["edit", "m1", "new", "--kind", "semantic"], "keeps its kind"),
-        (["add", "one", "--kind", "semantic", "--kind", "preference"], "name --kind once"),
-        (["add", "one", "--kind", "episodic"], "choose --kind from short_term, long_term, semantic, procedural, pref"),
-        (["add", "one", "--subject", "Zenne", "--object", "Halle"], "--relation missing"),
-        (["add", "one", *FACT, "--kind", "preference"], "a fact has --kind semantic, not preference"),
-        (["add", "one", *FACT[:5], "x" * 401], "--object has at most 400 characters; this one has 401"),
+        (["add", "one", "--kind", "semantic", "--kind", "preference"], "kind: a memory has one kind"),
+        (["add", "one", "--kind", "episodic"], "kind: Input should be 'short_term', 'long_term', 'semantic'"),
+        (["add", "one", "--subject", "Zenne", "--object", "Halle"], "relation missing"),
+        (["add", "one", *FACT, "--kind", "preference"], "a fact is of the kind semantic, not preference"),
+        (["add", "one", *FACT[:5], "x" * 401], "object: String should have at most 400 characters"),
         (["edit", "m1", "new", *FACT], "belong to `memory add`"),
         (["search", "Halle", *FACT], "belong to `memory add`"),
         (["add", "one", "--all"], "belong to `memory forget`"),
@@ -44,8 +44,8 @@ FACT = ["--subject", "Zenne", "--relation", "flows through", "--object", "Halle"
 )
 def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str) -> None:
     """An option of another action, and an action without what it needs, is named."""
-    with pytest.raises(UsageError, match=words):
-        _check_arguments(build_parser().parse_args(["memory", *arguments]))
+    with pytest.raises(InvalidRequest, match=words):
+        build_request(build_parser().parse_args(["memory", *arguments]))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str
 )
 def test_what_fits_an_action_is_accepted(arguments: list[str]) -> None:
     """Each action takes its own."""
-    _check_arguments(build_parser().parse_args(["memory", *arguments]))
+    build_request(build_parser().parse_args(["memory", *arguments]))
 
 
 def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLine, tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.commands.sql import _print, build_request
-from tenure.cli.commands.start import build_request as build_run
-from tenure.cli.errors import UsageError
-from tenure.cli.parser import build_parser
+from tenure.cli.commands.sql import _print
 from tenure.contracts.evidence.tables import QueryReply, SqlRequest
-from tenure.settings import Settings
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.messages import SqlBody
+from tenure.runs.tables import build_request
+from tests.runs.command_lines import build_run, parse
 
 
 def request(*arguments: str) -> SqlRequest:
-    return build_request(build_parser().parse_args(["sql", " SELECT 1 ", *arguments]))
+    return build_request(parse(SqlBody, "sql", " SELECT 1 ", *arguments))
 
 
 def test_tables_of_documents_corpora_and_databases_may_be_asked(tmp_path: Path) -> None:
@@ -27,14 +27,13 @@ def test_tables_of_documents_corpora_and_databases_may_be_asked(tmp_path: Path) 
 
 def test_a_query_needs_something_to_read() -> None:
     """Without documents, corpus and database the command says what is missing."""
-    with pytest.raises(UsageError, match="name the tables"):
+    with pytest.raises(InvalidRequest, match="name the tables"):
         request()
 
 
 def test_a_run_over_a_database_reads_nothing_else() -> None:
     """--database alone leaves the manual out, and brings the corpus of the database's descriptions."""
-    arguments = build_parser().parse_args(["start", "Why?", "--database", "shop"])
-    made = build_run(arguments, Settings(_env_file=None))
+    made = build_run("Why?", "--database", "shop")
 
     assert (made.databases, made.corpora, made.ingest) == (("shop",), ("database-shop",), ())
 

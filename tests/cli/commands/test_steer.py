@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tenure.algorithms.control.steering import parse_command
-from tenure.cli.commands.steer import build_signal_input, parse_steering, read_outline
-from tenure.cli.errors import UsageError
+from tenure.cli.commands.steer import parse_steering, read_outline
 from tenure.cli.parser import build_parser
 from tenure.contracts.run.control import COMMAND_NAMES, BudgetBounds, OutlineTopic, RunCommand
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.steer import build_signal_input
 from tests.cli.conftest import CommandLine
 
 LINES = "# my outline\n- Bread | How is it made?\n\n* Milk => Cheese\nButter\n"
@@ -52,7 +53,7 @@ def test_what_is_no_outline_is_named(tmp_path: Path, name: str, content: bytes |
     if content is not None:
         (tmp_path / name).write_bytes(content)
 
-    with pytest.raises(UsageError, match=why) as error:
+    with pytest.raises(InvalidRequest, match=why) as error:
         read_outline(tmp_path / name)
     assert "\n" not in str(error.value)
 
@@ -60,7 +61,7 @@ def test_what_is_no_outline_is_named(tmp_path: Path, name: str, content: bytes |
 @pytest.mark.parametrize("line", [("feedback", "r", " "), ("answer", "r", ""), ("budget", "r")])
 def test_a_command_that_says_nothing_is_refused(line: tuple[str, ...]) -> None:
     """A word without content is a mistake of the command line."""
-    with pytest.raises(UsageError, match="needs a"):
+    with pytest.raises(InvalidRequest, match="needs a"):
         parse_steering(typed(*line))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tenure.cli.commands.up import _confirm
-from tenure.cli.errors import UsageError
 from tenure.local_models.model_file import LocalModel, load_local_model
+from tenure.runs.errors import InvalidRequest
 from tests.cli.conftest import CommandLine, no_stack
 from tests.local_models.test_download import DIGEST, FileServer, serve
 
@@ -105,7 +105,7 @@ def test_person_at_a_terminal_is_asked(
     if agrees:
         _confirm(Namespace(yes=False), "download it?")
     else:
-        with pytest.raises(UsageError, match="nothing was downloaded"):
+        with pytest.raises(InvalidRequest, match="nothing was downloaded"):
             _confirm(Namespace(yes=False), "download it?")
 
     assert capsys.readouterr().err == "download it? [y/N]\n"

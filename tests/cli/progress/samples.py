@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.spinner import Spinner
 
 from tenure.cli.progress.live import LiveView
-from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.contracts.base import RunId
 from tenure.contracts.run.run import RunProgress, TopicProgress, Usage
+from tenure.runs.session.snapshot import RunSnapshot
 
 WRITING = RunProgress(
     id=RunId("r"),

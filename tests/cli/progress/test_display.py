@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.spinner import Spinner
 
 from tenure.cli.progress.display import PlainDisplay, QuietDisplay, Verbosity, choose_display
-from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.progress.window import is_breaking_lines
 from tenure.contracts.run.control import InputRequest
 from tenure.installation import PROGRAM
+from tenure.runs.session.snapshot import RunSnapshot
 from tests.cli.conftest import ROOT
 from tests.cli.progress.samples import WRITING
 from tests.cli.progress.test_live import CROWDED

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from tenure.cli.progress.snapshot import PendingFailure, RunSnapshot, StreamedAnswer
 from tenure.contracts.evidence.corpora import IngestProgress
 from tenure.contracts.run.control import InputRequest
 from tenure.contracts.run.run import RunProgress, StepProgress, TopicProgress, Usage
 from tenure.installation import PROGRAM
+from tenure.runs.session.snapshot import PendingFailure, RunSnapshot, StreamedAnswer
 from tests.cli.progress.samples import WRITING, draw
 
 ASKED = InputRequest(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tenure.cli.progress.snapshot import RunSnapshot
 from tenure.cli.progress.speed import WINDOW_SECONDS, SpeedMeter, format_speed
 from tenure.contracts.evidence.corpora import IngestProgress
+from tenure.runs.session.snapshot import RunSnapshot
 
 
 def read(done: int, seconds: float, total: int = 100) -> RunSnapshot:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from activities.mcp import McpActivities
 from tenure.contracts.base import ChunkId
-from tenure.contracts.evidence.reasoning import ReasoningChoice
+from tenure.contracts.choices import ReasoningChoice
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.contracts.evidence.web import WebScope
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest

@@ -5,7 +5,6 @@ from typing import Any
 
 from temporalio.client import Schedule, ScheduleActionStartWorkflow, ScheduleSpec, ScheduleState
 
-from tenure.cli.session.run_request import read_origin
 from tenure.contracts.base import RunId, SourceId
 from tenure.contracts.research.fork import ForkRunRequest
 from tenure.contracts.result.ask import AskRequest, Exchange, Thread
@@ -13,6 +12,7 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import Feedback
 from tenure.notifications import Notifier
+from tenure.runs.session.run_request import read_origin
 from tenure.temporal.histories import ServerHistories
 from tests.histories.recorder import (
     QUESTION,

@@ -13,6 +13,7 @@ import pytest
 
 from tenure.algorithms.text.passage import Vectors
 from tenure.contracts.base import ChunkId, RunId, SourceId
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.corpora import (
     EmbedRequest,
     IngestProgress,
@@ -20,7 +21,7 @@ from tenure.contracts.evidence.corpora import (
     IngestRequest,
     QuestionEmbedRequest,
 )
-from tenure.contracts.evidence.passages import PassageRef, SearchMode, SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRequest
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.base import KnowledgeBase

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.contracts.evidence.passages import SearchMode, SearchRequest
+from tenure.contracts.choices import SearchMode
+from tenure.contracts.evidence.passages import SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph.walks import EntityGraph
 from tenure.knowledge.store.schema import ENTITIES, MENTIONS, RELATIONS

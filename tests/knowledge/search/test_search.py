@@ -6,8 +6,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from tenure.contracts.choices import SearchMode
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.contracts.evidence.passages import SearchMode, SearchReply, SearchRequest
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.search.search import encode_query
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, InvalidSearch, UnknownCorpus

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tenure.contracts.evidence.passages import SearchMode, SearchReply, SearchRequest
+from tenure.contracts.choices import SearchMode
+from tenure.contracts.evidence.passages import SearchReply, SearchRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.knowledge.conftest import Ingest
 

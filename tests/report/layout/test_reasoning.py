@@ -2,7 +2,8 @@
 
 from typing import get_args
 
-from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, ReasoningStrategy, RejectedThought, StepKind
+from tenure.contracts.choices import ReasoningStrategy
+from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep, RejectedThought, StepKind
 from tenure.contracts.result.result import Result
 from tenure.report.assemble import assemble_result
 from tenure.report.layout.reasoning import HOW, KINDS

@@ -2,7 +2,8 @@
 
 from typing import get_args
 
-from tenure.contracts.evidence.reasoning import MAX_REASONING_STEPS, Reasoning, ReasoningStrategy
+from tenure.contracts.choices import ReasoningStrategy
+from tenure.contracts.evidence.reasoning import MAX_REASONING_STEPS, Reasoning
 from tenure.roles.base import Evidence
 from tenure.roles.reasoning.reasoner import ReasonerInput, build_reasoning, render
 from tenure.roles.reasoning_entries import parse_reasoning

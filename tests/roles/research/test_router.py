@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from tenure.contracts.run.limit_fields import Complexity
-from tenure.contracts.run.run import QueryType, RunMode
+from tenure.contracts.choices import Complexity, RunMode
+from tenure.contracts.run.run import QueryType
 from tenure.roles.base import Evidence
 from tenure.roles.research.router import QUERY_TYPES, SYSTEM, RouterInput, fallback, is_certain_research
 

@@ -8,11 +8,11 @@ import pytest
 
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.writing.brief import NOT_FOUND
+from tenure.contracts.choices import Complexity, ReportLength
 from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.messages import Message
 from tenure.contracts.research.report import ReportPart, ReportText, Topic
-from tenure.contracts.run.limit_fields import Complexity, ReportLength
 from tenure.roles.base import Evidence
 from tenure.roles.report_markdown import WrittenReport, parse_report
 from tenure.roles.writing.report_reviewer import ROLE as REVIEWER

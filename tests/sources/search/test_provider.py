@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
+from tenure.contracts.choices import TimeRange
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.provider import (
     MAX_SNIPPET_LENGTH,
     add_site_operators,

@@ -11,11 +11,11 @@ from unittest.mock import patch
 
 import pytest
 
-from tenure.cli.errors import CommandError
 from tenure.ownership import derive_gate_key
+from tenure.runs.errors import TenureError
+from tenure.runs.messages import RunFilter, SearchBody
+from tenure.runs.service import open_service
 from tenure.settings import Settings
-from tenure.site.messages import SearchBody
-from tenure.site.service import open_service
 from tenure.temporal.stack.server import find_binary
 from tests.support.homes import Home, home
 from tests.support.tiers import slow
@@ -61,11 +61,11 @@ def find_refusals(line: Home, variables: Mapping[str, str]) -> dict[str, str]:
 async def use_service() -> tuple[list[str], list[str]]:
     """Return the runs that page, API, Python and MCP server list, and their errors for a run and corpus of another."""
     service = await open_service(Settings(_env_file=None))
-    with pytest.raises(CommandError) as searching:
+    with pytest.raises(TenureError) as searching:
         await service.search(SearchBody(words="bread flour", corpora=("kitchen",)))
-    with pytest.raises(CommandError) as reading:
+    with pytest.raises(TenureError) as reading:
         await service.describe("bread")
-    return [row.id for row in await service.list_runs()], [str(searching.value), str(reading.value)]
+    return [row.id for row in await service.list_runs(RunFilter())], [str(searching.value), str(reading.value)]
 
 
 def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:

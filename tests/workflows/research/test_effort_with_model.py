@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tenure.contracts.evidence.reasoning import ReasoningChoice
+from tenure.contracts.choices import ReasoningChoice, RunMode
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
-from tenure.contracts.run.run import RunLimits, RunMode, RunRequest
+from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.report_markdown import GAPS_HEADING
 from tenure.roles.writing.report_reviewer import LAST_TASK
 from tenure.temporal.histories import ServerHistories, read_histories

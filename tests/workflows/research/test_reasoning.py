@@ -3,7 +3,7 @@
 import asyncio
 import re
 
-from tenure.contracts.evidence.reasoning import ReasoningChoice
+from tenure.contracts.choices import ReasoningChoice
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected

@@ -16,7 +16,8 @@ from workflows.research.verification import verify_drafts
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.reasoning import strategies
     from tenure.algorithms.text.questions import extract_compared_items
-    from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStrategy
+    from tenure.contracts.choices import ReasoningStrategy
+    from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.roles.reasoning import reasoner
     from tenure.roles.reasoning.reasoner import ReasonerInput
 

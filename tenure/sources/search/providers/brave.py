@@ -4,7 +4,8 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from tenure.contracts.evidence.web import TimeRange, WebSearchRequest
+from tenure.contracts.choices import TimeRange
+from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.sources.search.api_provider import ApiProvider
 from tenure.sources.search.provider import (
     SearchResult,

@@ -1,0 +1,45 @@
+"""Name the run whose id is most similar to an unknown one."""
+
+import asyncio
+from contextlib import suppress
+
+from tenure.cli.command_parser import find_nearest
+from tenure.runs.errors import MissingRun, TenureError
+from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, open_session
+from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
+from tenure.runs.session.server_target import ServerTarget, locate_server
+from tenure.settings import Settings
+
+MAX_RUNS = 1000
+"""Latest runs that are compared."""
+
+
+def suggest_run(error: MissingRun) -> MissingRun:
+    """Return the error with the nearest id of a run, or the error itself if no id is similar or known."""
+    settings = Settings()
+    nearest = find_nearest(error.run_id, asyncio.run(_list_ids(locate_server(settings))))
+    return MissingRun(error.run_id, nearest) if nearest else error
+
+
+async def _list_ids(place: ServerTarget) -> list[str]:
+    """Return the ids of the latest runs of the server and of the archive, as far as they answer."""
+    found: list[str] = []
+    # The suggestion is an addition to an error that is reported in any case.
+    with suppress(TenureError):
+        client = await open_session(place)
+        with explain_refusals("list"):
+            query = f"WorkflowType = '{AGENT_WORKFLOW}'"
+            found += [execution.id async for execution in client.list_workflows(query, limit=MAX_RUNS)]
+    with suppress(TenureError):
+        if may_have_archive(place.settings):
+            found += await read_archive(lambda: _read_archived_ids(place.settings), place.settings)
+    return found
+
+
+def _read_archived_ids(settings: Settings) -> list[str]:
+    """Return the ids of archived runs."""
+    # Imported when needed: the database takes a second.
+    from tenure.temporal.archive.access import list_archived_runs
+
+    with explain_archive_errors():
+        return [run.id for run in list_archived_runs(settings, AGENT_WORKFLOW, "", "")]

@@ -1,0 +1,64 @@
+"""Command `serve`: print the link of the page, and serve page and HTTP API if the local stack does not."""
+
+import asyncio
+import html
+from argparse import Namespace
+from pathlib import Path
+from typing import Final
+
+from tenure.cli.delivery import open_in_browser
+from tenure.cli.terminal import print_json, print_note, print_notes, write_file
+from tenure.runs.session.server_target import ServerTarget, ensure_server
+from tenure.settings import Settings
+from tenure.site.server import make_link, open_listener
+from tenure.site.server import serve as serve_site
+from tenure.temporal.stack import local
+
+OPEN_FILE: Final = "open.html"
+"""File in the home that leads the browser of `serve --open` to the page."""
+
+
+def serve(arguments: Namespace, settings: Settings) -> int:
+    """Run the command: to the end of a page of its own, or until the link of the stack's page is printed."""
+    place = ensure_server(settings)
+    print_notes(place)
+    port = local.get_status(settings).site_port if arguments.port is None else 0
+    if port:
+        link = make_link(place, port)
+        _announce(arguments, link, port, "valid for a day; the page ends with the local stack")
+        if arguments.open:
+            open_link(link, settings.home)
+    else:
+        asyncio.run(_serve(arguments, place))
+    return 0
+
+
+def open_link(link: str, home: Path) -> None:
+    """Open a link with a token in the browser, through a private file that leads there.
+
+    Other users of the machine can read the arguments of a browser, so the link is not one of them.
+    """
+    page = home.absolute() / OPEN_FILE
+    content = f'<!doctype html><meta http-equiv="refresh" content="0;url={html.escape(link)}">\n'
+    write_file(page, content.encode(), private=True)
+    if not open_in_browser(page):
+        print_note("this machine has no browser that can be started: open the link in one")
+
+
+async def _serve(arguments: Namespace, place: ServerTarget) -> None:
+    port = arguments.port or place.settings.site_port or Settings.model_fields["site_port"].default
+    with open_listener(port) as listener:
+        link = make_link(place, port)
+        async with serve_site(place, listener) as running:
+            _announce(arguments, link, port, "valid for a day; Ctrl-C ends")
+            if arguments.open:
+                await asyncio.to_thread(open_link, link, place.settings.home)
+            await running
+
+
+def _announce(arguments: Namespace, link: str, port: int, hint: str) -> None:
+    """Print the link with a token."""
+    if arguments.json:
+        print_json({"url": link, "port": port})
+    else:
+        print_note(f"open {link} ({hint})")

@@ -1,0 +1,47 @@
+"""Closed sets of values that options take; imports nothing slow, since the command line offers them in its help."""
+
+from typing import Literal
+
+RunMode = Literal["auto", "research", "code"]
+
+Complexity = Literal["simple", "moderate", "complex"]
+"""Complexity of a question, which determines the amount of work."""
+
+ReportLength = Literal["short", "standard", "long"]
+"""Length of a report."""
+
+SearchMode = Literal["dense", "sparse", "rrf", "hybrid", "graph", "adaptive"]
+"""Search method: `dense` by vector similarity; `sparse` by full text; `rrf` by both, fused by reciprocal rank;
+`hybrid` by both, fused by scores; `graph` along entity links from the best hybrid results; `adaptive` chooses `graph`
+for corpora whose passages are connected by names, and `hybrid` otherwise."""
+
+ReasoningStrategy = Literal["chain", "tree", "analogical", "causal", "counterfactual", "self_consistency", "multi_hop"]
+"""Reasoning method: `chain` step by step (chain of thought); `tree` over several lines of thought, of which the better
+ones
+are continued (tree of thoughts); `analogical` from shared features of two things to their differences; `causal` from
+cause to effect; `counterfactual` from what would follow if something were different; `self_consistency` by majority
+vote
+of independent answers; `multi_hop` from one fact to the next that it names.
+"""
+
+ReasoningChoice = Literal[ReasoningStrategy, "none"]
+"""Reasoning method that a person may select."""
+
+TimeRange = Literal["day", "week", "month", "year"]
+"""Maximum age of a web page."""
+
+RunStatus = Literal[
+    "running",
+    "waiting",
+    "paused",
+    "done",
+    "finished_early",
+    "cancelled",
+    "no_evidence",
+    "failing_tests",
+    "unsupported",
+    "failed",
+]
+
+ListedStatus = Literal[RunStatus, "terminated"]
+"""Status of a run in a list; the last one is known to the server only."""

@@ -1,0 +1,134 @@
+"""Ask a follow-up question about a run, in the conversation that belongs to it.
+
+A conversation is a chain of executions under one workflow id: each holds the earlier turns, so a new question
+continues from the latest one at any time.
+"""
+
+from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from tenure.algorithms.writing.conversation import summarize_report
+from tenure.contracts.base import RunId
+from tenure.contracts.result.ask import AskReply, AskRequest, Thread
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.formatting import truncate_bytes
+from tenure.runs.messages import AskBody
+from tenure.runs.session.connection import ASK_WORKFLOW, explain_refusals
+from tenure.runs.session.run_records import RunRecord, find_run, open_run
+from tenure.runs.session.run_request import decode_argument, read_request
+from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.start import find_reservation_price
+from tenure.settings import Settings
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+MAX_PAGES_PER_SEARCH = 3
+"""Maximum number of web pages read for one search of a follow-up question."""
+
+
+async def start_answer(
+    run_id: str, body: AskBody, place: ServerTarget, client: Client
+) -> WorkflowHandle[object, AskReply]:
+    """Start the answering of a question in the conversation of its run.
+
+    Raises:
+        InvalidRequest: the run reads nothing that could be asked about.
+        TenureError: another question about the run is being answered.
+    """
+    record, name = await open_run(place, run_id, client), make_thread_id(run_id)
+    thread = None if body.new else await find_run(place, name, client)
+    request = await _build_request(record, thread, body, place.settings)
+    try:
+        with explain_refusals(name):
+            return await client.start_workflow(
+                ASK_WORKFLOW,
+                request,
+                id=name,
+                task_queue=TENURE_QUEUE,
+                result_type=AskReply,
+                static_summary=truncate_bytes(request.question),
+                priority=record.priority,
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise TenureError(f"a question about {run_id} is being answered: ask again when it is finished") from error
+
+
+def make_thread_id(run_id: str) -> str:
+    """Return the workflow id of the conversation about a run."""
+    return f"{run_id}/ask"
+
+
+async def _build_request(
+    record: RunRecord, conversation: RunRecord | None, body: AskBody, settings: Settings
+) -> AskRequest:
+    """Return the question with the corpora it may read and the earlier turns.
+
+    Raises:
+        InvalidRequest: the run reads nothing that could be asked about.
+    """
+    with explain_refusals(record.id), record.explain_damage():
+        run = await read_request(record.source, record.id)
+        thread = await (read_thread(conversation) if conversation else _begin_thread(record))
+    limits = _build_limits(record.id, body, run, settings)
+    corpora = _list_corpora(record.id, run, web=bool(limits.web) or thread.read_web)
+    if not corpora:
+        raise InvalidRequest(f"run {record.id} has read no documents to ask about")
+    return AskRequest(
+        run=RunId(record.id),
+        topic=run.question,
+        question=body.question,
+        corpora=corpora,
+        databases=run.databases,
+        limits=limits,
+        search=body.search_again,
+        thread=thread,
+    )
+
+
+async def read_thread(conversation: RunRecord) -> Thread:
+    """Return the turns of the latest execution, including the earlier ones it continued."""
+    if conversation.is_completed:
+        return (await conversation.read_result(AskReply)).thread
+    event = await conversation.source.fetch_first_event(conversation.id)
+    payloads = event.workflow_execution_started_event_attributes.input.payloads
+    return (await decode_argument(conversation.source.converter, payloads, AskRequest)).thread
+
+
+async def _begin_thread(record: RunRecord) -> Thread:
+    """Return a thread with the answer and the numbered sources of the report; empty without a report."""
+    if not record.is_completed:
+        return Thread()
+    result = await record.read_result(Result)
+    return Thread(report=summarize_report(result), sources=tuple(source.id for source in result.sources))
+
+
+def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]:
+    """Return the corpora to search: those of the run, and the pages read for its follow-up questions."""
+    scope = run.limits.web
+    if scope is None:
+        return run.corpora
+    names = [run_id, *([make_thread_id(run_id)] if web else [])]
+    return (*run.corpora, *(scope.model_copy(update={"run": RunId(name)}).corpus for name in names))
+
+
+def _build_limits(run_id: str, body: AskBody, run: RunRequest, settings: Settings) -> RunLimits:
+    """Return the limits of an answer: those of the run with a budget of its own."""
+    scope = run.limits.web if body.search_again else None
+    web = scope and scope.model_copy(
+        update={"run": RunId(make_thread_id(run_id)), "max_pages": min(MAX_PAGES_PER_SEARCH, scope.max_pages)}
+    )
+    limited = body.max_cost_usd is not None
+    return run.limits.model_copy(
+        update={
+            "web": web,
+            "max_tokens": body.max_tokens,
+            "max_cost_usd": body.max_cost_usd,
+            "max_calls": body.max_calls,
+            "max_searches": None,
+            "max_seconds": None,
+            "highest_price": find_reservation_price(settings, limited=True) if limited else None,
+            "search_mode": body.search_mode or run.limits.search_mode,
+            "fresh": body.fresh,
+        }
+    )

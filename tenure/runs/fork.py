@@ -1,0 +1,52 @@
+"""Start a new run from an earlier cycle of a run, with the knowledge of that cycle."""
+
+from temporalio.client import Client, WorkflowHandle
+
+from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
+from tenure.runs.messages import ForkBody
+from tenure.runs.run_ids import check_run, make_fork_id
+from tenure.runs.session.connection import explain_refusals, register_search_attributes
+from tenure.runs.session.run_records import open_run
+from tenure.runs.session.run_request import read_origin
+from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.start import PlannedRun, build_priority, find_reservation_price, refuse_archived_id, start_workflow
+from tenure.settings import Settings
+
+
+async def launch_fork(
+    origin_id: str, body: ForkBody, place: ServerTarget, client: Client
+) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
+    """Start the fork and return it with notes.
+
+    Raises:
+        InvalidRequest: the original has no such cycle, or the id is in use.
+    """
+    chosen = check_run(body.id) if body.id else make_fork_id(origin_id, body.cycle)
+    await register_search_attributes(client, place)
+    record = await open_run(place, origin_id, client)
+    with explain_refusals(origin_id), record.explain_damage():
+        request, origin = await read_origin(record.source, origin_id, body.cycle)
+    notes = await refuse_archived_id(place, chosen) if body.id else ()
+    bounded = _build_request(request, body, place.settings)
+    forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, body.feedback))
+    planned = PlannedRun(chosen, body.id is not None, forked, build_priority(body, record.priority), notes)
+    return await start_workflow(client, planned), notes
+
+
+def _build_request(request: RunRequest, body: ForkBody, settings: Settings) -> RunRequest:
+    """Return the request of the fork: that of its origin with its own limits; documents are not read again."""
+    given = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
+    if "max_cost_usd" in given:
+        given["highest_price"] = find_reservation_price(settings, limited=True)
+    limits: RunLimits = request.limits.model_copy(update=given)
+    return request.model_copy(update={"ingest": (), "limits": limits})
+
+
+def _add_feedback(origin: ForkOrigin, feedback: str) -> ForkOrigin:
+    """Return the origin with feedback for the fork."""
+    if not feedback.strip():
+        return origin
+    said = (*origin.checkpoint.feedback, Feedback(text=feedback.strip()))
+    return origin.model_copy(update={"checkpoint": origin.checkpoint.model_copy(update={"feedback": said})})

@@ -1,0 +1,164 @@
+"""List, search, write and forget memories, by workflows that run where the knowledge base is."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+from temporalio.client import Client
+
+from tenure.contracts.knowledge.memory import (
+    MAX_PREFERENCE_CHARS,
+    MAX_PREFERENCES,
+    PERMANENT_KINDS,
+    FactDetails,
+    ForgetReply,
+    ForgetRequest,
+    MemoriesReply,
+    MemoriesRequest,
+    Memory,
+    MemoryReply,
+    MemoryRequest,
+    MemorySearchReply,
+    MemorySearchRequest,
+    WriteMemoryReply,
+    WriteMemoryRequest,
+)
+from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.messages import ForgetBody, MemoryFilter, RememberBody
+from tenure.runs.session.connection import MEMORY_WORKFLOW, explain_refusals
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+ANSWER_TIMEOUT = timedelta(minutes=35)
+"""Time for an answer, including the start of a worker; forgetting many memories takes long."""
+
+MAX_PAGE = 500
+"""Maximum number of memories in a page."""
+
+
+async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
+    """Run the memory workflow where the knowledge base is.
+
+    Raises:
+        Unreachable: no worker answers.
+        TenureError: it failed.
+    """
+    workflow_id = f"memory-{action}-{uuid4().hex[:8]}"
+    with explain_refusals(workflow_id):
+        reply: MemoryReply = await client.execute_workflow(
+            MEMORY_WORKFLOW,
+            request,
+            id=workflow_id,
+            task_queue=TENURE_QUEUE,
+            result_type=MemoryReply,
+            static_summary=f"{action} memories",
+            execution_timeout=ANSWER_TIMEOUT,
+        )
+    return reply
+
+
+async def list_memories(chosen: MemoryFilter, client: Client) -> MemoriesReply:
+    """Return the latest memories of a choice, and the number of all memories."""
+    listed: list[Memory] = []
+    total = 0
+    async for page in iterate_pages(chosen, client, chosen.limit):
+        listed += page.memories
+        total = page.total
+        if len(listed) >= chosen.limit:
+            break
+    return MemoriesReply(memories=tuple(listed[: chosen.limit]), total=total)
+
+
+async def iterate_pages(chosen: MemoryFilter, client: Client, size: int = MAX_PAGE) -> AsyncIterator[MemoriesReply]:
+    """Yield the memories of a choice, page by page."""
+    after = ""
+    while True:
+        request = MemoriesRequest(owner=chosen.owner, kinds=tuple(chosen.kinds), after=after, limit=size)
+        page = (await _run_workflow(client, MemoryRequest(page=request), "list")).page
+        yield page
+        if not page.memories:
+            return
+        after = page.memories[-1].id
+
+
+async def search_memories(chosen: MemoryFilter, client: Client) -> MemorySearchReply:
+    """Return the memories of a choice that match its words, best first."""
+    request = MemorySearchRequest(
+        query=chosen.words,
+        owner=chosen.owner,
+        kinds=tuple(chosen.kinds) or ("short_term", *PERMANENT_KINDS),
+        limit=chosen.limit,
+        unrestricted=True,
+        now=datetime.now(UTC),
+    )
+    return (await _run_workflow(client, MemoryRequest(search=request), "search")).found
+
+
+async def write_memory(body: RememberBody, client: Client) -> Memory:
+    """Store a new memory, or the new text of a memory.
+
+    Raises:
+        InvalidRequest: it was not written.
+    """
+    fact = None
+    if body.subject is not None and body.relation is not None and body.object is not None:
+        fact = FactDetails(subject=body.subject, predicate=body.relation, object=body.object)
+    request = WriteMemoryRequest(
+        text=body.text,
+        kind=body.kind,
+        fact=fact,
+        replaces=body.replaces or "",
+        owner=body.owner,
+        now=datetime.now(UTC),
+    )
+    action = "edit" if body.replaces else "add"
+    written = (await _run_workflow(client, MemoryRequest(write=request), action)).written
+    if written.problem or written.memory is None:
+        raise InvalidRequest(_explain_problem(written, body))
+    return written.memory
+
+
+def _explain_problem(written: WriteMemoryReply, body: RememberBody) -> str:
+    """Return the reason for which a memory was not written, and what to do."""
+    owner = f" --owner {body.owner}" if body.owner else ""
+    known, problem = written.memory, written.problem
+    if problem == "duplicate" and known:
+        return (
+            f"memory {known.id} ({known.kind}) has this text already: "
+            f"`{PROGRAM} memory forget {known.id}{owner}` removes it"
+        )
+    if problem == "episode":
+        return f"memory {body.replaces} is the record of a run: it can be forgotten, but not edited"
+    if problem == "too_many":
+        return (
+            f"an owner has at most {MAX_PREFERENCES} preferences: edit or forget one; "
+            f"`{PROGRAM} memory list --kind preference{owner}` shows them"
+        )
+    if problem == "too_long":
+        return f"a preference has at most {MAX_PREFERENCE_CHARS} characters; this text has {len(body.text):,}"
+    return f"this owner has no memory {body.replaces}: `{PROGRAM} memory list{owner}` shows them"
+
+
+async def forget_memories(body: ForgetBody, client: Client) -> ForgetReply:
+    """Forget memories.
+
+    Raises:
+        InvalidRequest: the owner has no memory of these ids.
+    """
+    request = ForgetRequest(
+        owner=body.owner,
+        ids=tuple(body.ids),
+        run=body.run,
+        source=body.source,
+        kinds=tuple(body.kinds),
+        all_memories=body.all_memories,
+    )
+    forgot = (await _run_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
+    if not forgot.forgotten and request.ids:
+        raise InvalidRequest(f"this owner has no such memory: `{PROGRAM} memory list` shows them")
+    return forgot
+
+
+def describe_status(one: Memory) -> str:
+    """Return the reason for which a memory is not recalled or counts less, or an empty string."""
+    return "waits for a second source" if one.unconfirmed else "disputed" if one.contradicted_by else ""

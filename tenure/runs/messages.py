@@ -1,0 +1,345 @@
+"""Requests of the operations, which every face parses into, and their replies."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from tenure.contracts.base import Contract
+from tenure.contracts.choices import ListedStatus
+from tenure.contracts.evidence.corpora import CorpusStats, IngestProgress, StoredPassage
+from tenure.contracts.knowledge.memory import MAX_FACT_CHARS, MAX_MEMORY_CHARS, MemoryKind, WritableKind
+from tenure.contracts.result.ask import AskReply, Exchange
+from tenure.contracts.run.run import Question, RunProgress
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.options import (
+    AskOptions,
+    ForkOptions,
+    Name,
+    Paths,
+    RunOptions,
+    SearchOptions,
+    SecretOptions,
+    TableOptions,
+    Text,
+)
+
+ReportFormat = Literal["md", "html", "pdf", "docx", "json", "bibtex", "csl"]
+CitationFormat = Literal["numeric", "author-year"]
+
+R = TypeVar("R", bound=BaseModel)
+
+
+class OperationRequest(BaseModel):
+    """Base class of requests: an unknown field is an error, null stands for a field that is not given."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def validate_request(kind: type[R], values: Any) -> R:
+    """Return a request from its values.
+
+    Raises:
+        InvalidRequest: a value does not fit.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequest.explain(error) from error
+
+
+class StartRequest(RunOptions, OperationRequest):
+    """Start of a run: a question, or a task for a program with its files."""
+
+    question: Question
+    """Question or task."""
+
+
+class StartReply(Contract):
+    """A started run, ingestion or answer."""
+
+    id: str
+    """Workflow id."""
+    url: str = ""
+    """URL of its page in the web UI of Temporal; empty if unknown."""
+    notes: tuple[str, ...] = ()
+    """Notes for the person, such as files that were left out."""
+
+
+class RunRow(Contract):
+    """A run in a list."""
+
+    id: str
+    """Id."""
+    status: str
+    """Status."""
+    phase: str
+    """Phase."""
+    mode: str
+    """Path taken."""
+    owner: str
+    """Owner; empty without one."""
+    started: str
+    """Start time, ISO 8601."""
+    archived: bool
+    """Whether only the archive has it."""
+    question: str
+    """Question; empty if it is encrypted for another owner."""
+
+
+class RunFilter(OperationRequest):
+    """Choice among runs."""
+
+    words: str = ""
+    """Words of their ids and questions."""
+    status: ListedStatus | Literal[""] = ""
+    """Their status; empty for any."""
+    owner: str = ""
+    """Their owner; empty for any."""
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 50
+    """Maximum number of runs."""
+
+
+class RunList(Contract):
+    """List of runs, newest first."""
+
+    runs: tuple[RunRow, ...]
+    """The runs."""
+
+
+class RunDetails(Contract):
+    """Present state of a run."""
+
+    id: str
+    """Id."""
+    started: str
+    """Start time, ISO 8601 in UTC."""
+    seen: str
+    """Time at which this state was read, ISO 8601 in UTC."""
+    ended: str = ""
+    """End time, ISO 8601 in UTC; empty for a run that has not ended."""
+    question: str
+    """Question."""
+    status: str
+    """Status of the run, or of its workflow on the server."""
+    is_running: bool
+    """Whether it has not ended."""
+    is_completed: bool
+    """Whether it has a result."""
+    is_archived: bool
+    """Whether only the archive has it."""
+    seconds: float = 0.0
+    """Time since the start; 0 for a run that has ended."""
+    progress: RunProgress | None = None
+    """The run's own progress; null if no worker answers."""
+    ingest: IngestProgress | None = None
+    """Progress of a running ingestion; null if there is none."""
+    pending_failures: tuple[str, ...] = ()
+    """Failures that block the run."""
+    streamed_answers: tuple[str, ...] = ()
+    """Answers of models that are arriving."""
+    draft: str = ""
+    """Text of the report that a model is writing, as Markdown with the numbers of passages; empty while none is."""
+    note: str = ""
+    """Reason why the run does not answer; empty if it does."""
+    failure: str = ""
+    """Reason why the run failed; empty if it did not."""
+
+
+class SteerReply(Contract):
+    """Effect of a command."""
+
+    effect: str
+    """Effect in a sentence."""
+
+
+class AskBody(AskOptions, OperationRequest):
+    """A follow-up question about a run."""
+
+    question: Question
+    """The question."""
+
+
+class RunConversation(Contract):
+    """Conversation about a run."""
+
+    is_running: bool = False
+    """Whether a question is being answered."""
+    exchanges: tuple[Exchange, ...] = ()
+    """Latest exchanges, oldest first."""
+    latest: AskReply | None = None
+    """Answer to the latest question; null while it is being answered."""
+    failure: str = ""
+    """Reason why the latest question was not answered; empty if it was."""
+
+
+class ForkBody(ForkOptions, OperationRequest):
+    """A new run from an earlier cycle of a run."""
+
+
+class IngestBody(SecretOptions, OperationRequest):
+    """Documents to read into a corpus."""
+
+    paths: Annotated[Paths, Field(min_length=1)]
+    """Absolute paths of files and folders."""
+    corpus: Name | None = None
+    """Name of the corpus; null to make it from the paths."""
+
+
+class SearchBody(SearchOptions, OperationRequest):
+    """Words to search for in corpora."""
+
+    words: Text
+    """Words or a question."""
+
+
+class SqlBody(TableOptions, OperationRequest):
+    """A query over tables."""
+
+    sql: Text
+    """SELECT statement."""
+
+
+class PassageList(Contract):
+    """Passages that a search found."""
+
+    passages: tuple[StoredPassage, ...] = ()
+    """The passages, best first."""
+
+
+class RunningIngestion(Contract):
+    """An ingestion that has not ended."""
+
+    corpus: str
+    """Name of the corpus."""
+    progress: IngestProgress | None = None
+    """Its progress; null before the first report."""
+
+
+class CorpusList(Contract):
+    """Corpora and running ingestions."""
+
+    corpora: tuple[CorpusStats, ...] = ()
+    """The corpora."""
+    running: tuple[RunningIngestion, ...] = ()
+    """Running ingestions."""
+
+
+MemoryText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_MEMORY_CHARS)]
+FactPart = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_FACT_CHARS)]
+
+
+class RememberBody(OperationRequest):
+    """A text to remember, or the new text of a memory."""
+
+    text: MemoryText
+    """The text."""
+    kind: WritableKind | None = None
+    """Kind of memory; null to choose it by the text."""
+    subject: FactPart | None = None
+    """Subject of the fact that the text states; a fact has a subject, a relation and an object."""
+    relation: FactPart | None = None
+    """Relation of subject and object."""
+    object: FactPart | None = None
+    """Object of the fact."""
+    replaces: Name | None = None
+    """Id of the memory whose text it replaces; null for a new memory."""
+    owner: str = ""
+    """Owner of the memory; empty for runs without an owner."""
+
+    @model_validator(mode="after")
+    def _check_fact(self) -> Self:
+        parts = {name: getattr(self, name) for name in ("subject", "relation", "object")}
+        missing = [name for name, value in parts.items() if value is None]
+        if missing and len(missing) < len(parts):
+            raise ValueError(f"a fact has a subject, a relation and an object: {' and '.join(missing)} missing")
+        if not missing and self.kind not in (None, "semantic"):
+            raise ValueError(f"a fact is of the kind semantic, not {self.kind}")
+        if self.replaces is not None and (self.kind is not None or not missing):
+            raise ValueError("an edited memory keeps its kind: forget it, and add it with another one")
+        return self
+
+
+class MemoryFilter(OperationRequest):
+    """Choice among the memories of an owner."""
+
+    words: str = ""
+    """Words that they match; empty for the latest memories."""
+    kinds: Sequence[MemoryKind] = ()
+    """Their kinds; empty for all."""
+    owner: str = ""
+    """Their owner; empty for runs without an owner."""
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    """Maximum number of memories."""
+
+
+class MemoryEntry(Contract):
+    """A memory in a list."""
+
+    id: str
+    """Id."""
+    kind: MemoryKind
+    """Kind."""
+    text: str
+    """Content."""
+    since: str
+    """Time at which it was stored, ISO 8601."""
+    uses: int
+    """Number of runs that recalled it."""
+    confidence: float
+    """Confidence in its truth."""
+    note: str = ""
+    """Reason for which it is not recalled or counts less; empty for none."""
+
+
+class MemoryList(Contract):
+    """Memories of the owner."""
+
+    memories: tuple[MemoryEntry, ...] = ()
+    """The memories."""
+    total: int = 0
+    """Number of all memories."""
+
+
+class ForgetBody(OperationRequest):
+    """Memories to forget: by their ids, or those to which everything else applies."""
+
+    ids: Annotated[Sequence[Name], Field(max_length=100)] = ()
+    """Ids of memories."""
+    run: str = ""
+    """Run that stored them."""
+    source: str = ""
+    """Only source that supports them."""
+    kinds: Sequence[MemoryKind] = ()
+    """Their kinds."""
+    all_memories: bool = False
+    """Whether all memories of the owner are forgotten."""
+    owner: str = ""
+    """Their owner; empty for runs without an owner."""
+
+    @model_validator(mode="after")
+    def _check_choice(self) -> Self:
+        if not (self.ids or self.run or self.source or self.kinds or self.all_memories):
+            raise ValueError("name the memories to forget")
+        return self
+
+
+class ForgetAnswer(Contract):
+    """Result of forgetting."""
+
+    forgotten: int
+    """Number of forgotten memories."""
+
+
+class ErrorReply(Contract):
+    """A request that was refused or failed."""
+
+    error: str
+    """Reason in one line."""

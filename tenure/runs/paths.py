@@ -1,0 +1,103 @@
+"""Resolve paths given on the command line, and let this home's worker read them."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.sandbox import InputFile
+from tenure.document_roots import (
+    MANUAL,
+    RootsError,
+    add_document_roots,
+    explain_closed_path,
+    make_run_scope,
+    remove_document_roots,
+)
+from tenure.files.file_store import is_shared
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.options import PathName
+from tenure.runs.run_ids import check_corpus, make_corpus_name
+from tenure.settings import Settings
+
+
+def resolve_paths(paths: Sequence[PathName]) -> list[Path]:
+    """Return the absolute paths in the given order, without duplicates.
+
+    Raises:
+        InvalidRequest: a path does not exist, is no text, or is never read.
+    """
+    found = [Path(path).expanduser().absolute() for path in paths]
+    for given, path in zip(map(str, paths), found, strict=True):
+        if any("\ud800" <= character <= "\udfff" for character in given):
+            raise InvalidRequest(f"{given!r} is not valid UTF-8: rename it, or name the folder above it")
+        if not path.exists():
+            raise InvalidRequest(f"{given} does not exist")
+        if why := explain_closed_path(path.resolve()):
+            raise InvalidRequest(f"{given} {why} and is not read: name the files and folders that are needed")
+    return list(dict.fromkeys(path.resolve() for path in found))
+
+
+def require_absolute(paths: Sequence[PathName]) -> None:
+    """Refuse paths that depend on the folder in which a server was started.
+
+    Raises:
+        InvalidRequest: a path is relative.
+    """
+    for path in paths:
+        if not Path(path).expanduser().is_absolute():
+            raise InvalidRequest(f"{str(path)!r} is not an absolute path: begin it with / or ~")
+
+
+def plan_ingestion(paths: Sequence[PathName], corpus: str | None = None, *, include_secrets: bool) -> IngestRequest:
+    """Return the ingestion of paths into a corpus, by default one that is named for them.
+
+    Raises:
+        InvalidRequest: a path does not exist, or the name of the corpus is invalid.
+    """
+    resolved = resolve_paths(paths)
+    return IngestRequest(
+        corpus=check_corpus(corpus or make_corpus_name(resolved, include_secrets=include_secrets)),
+        paths=tuple(map(str, resolved)),
+        include_secrets=include_secrets,
+    )
+
+
+def find_manual() -> Path:
+    """Return the repository's `docs/` folder, the default corpus.
+
+    Raises:
+        InvalidRequest: this installation has no manual.
+    """
+    if not MANUAL.is_dir():
+        raise InvalidRequest(f"name documents: the default corpus {MANUAL} is missing", "docs")
+    return MANUAL
+
+
+def allow_reading(
+    settings: Settings, requests: Iterable[IngestRequest], run_id: str = "", files: Iterable[InputFile] = ()
+) -> None:
+    """Allow the worker of this home the paths of ingestions for their corpora, and files of programs for a run.
+
+    Raises:
+        TenureError: the list of document roots cannot be written.
+    """
+    try:
+        for request in requests:
+            documents = [path for path in map(Path, request.paths) if path != MANUAL]
+            add_document_roots(settings.home, request.corpus, documents, settings.owner)
+        given = [Path(file.path) for file in files if file.path is not None and not is_shared(file.path)]
+        add_document_roots(settings.home, make_run_scope(run_id), given, settings.owner)
+    except RootsError as error:
+        raise TenureError(str(error)) from error
+
+
+def end_reading(settings: Settings, scope: str) -> None:
+    """Close the paths that this home has opened to a corpus or to the scope of a run.
+
+    Raises:
+        TenureError: the list of document roots cannot be written.
+    """
+    try:
+        remove_document_roots(settings.home, scope, settings.owner)
+    except RootsError as error:
+        raise TenureError(str(error)) from error

@@ -1,0 +1,158 @@
+"""Read the files and tests of a coding task once, so that later changes of them affect no run."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tenure.contracts.result.programs import parse_cases
+from tenure.contracts.sandbox import InputFile
+from tenure.files.discovery import INCLUDE_SECRETS_HINT, DiscoveryFailed, discover_files
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused
+from tenure.files.opening import FileRefused, open_file
+from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content
+from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.runs.options import PathName
+from tenure.runs.paths import resolve_paths
+from tenure.settings import Settings
+
+MAX_INLINE_FILE_BYTES = 64 * 1024
+"""Maximum size of a file that is sent with the request; larger files are copied from their path when needed."""
+
+MAX_INLINE_BYTES = 160 * 1024
+"""Maximum size of all files of a request."""
+
+
+def read_files(
+    paths: Sequence[PathName], note: Callable[[str], None], *, include_secrets: bool = False
+) -> tuple[InputFile, ...]:
+    """Return the files of a program; a folder adds all its files under their relative names.
+
+    A folder that is a Python package keeps its own name as a prefix, since it is imported by it. Links, hidden files
+    and caches in a folder are left out, and files that contain secrets as well, unless they are included.
+
+    Raises:
+        InvalidRequest: a path does not exist or cannot be read, or two files would have the same name.
+    """
+    left = MAX_INLINE_BYTES
+    found: list[InputFile] = []
+    for name, path, text in _iterate_named_files(resolve_paths(paths), note, include_secrets):
+        size = len(text.encode()) if text is not None else 0
+        travels = text is not None and size <= min(left, MAX_INLINE_FILE_BYTES)
+        left -= size if travels else 0
+        found.append(InputFile(name=name, text=text) if travels else InputFile(name=name, path=str(path)))
+    return _apart(found)
+
+
+def upload_files(files: Sequence[InputFile], settings: Settings) -> tuple[InputFile, ...]:
+    """Store the files that do not travel with a request in the object store of the settings, if there is one.
+
+    Raises:
+        InvalidRequest: a file cannot be read, or changes while it is read.
+        Unreachable: the object store does not answer.
+    """
+    if not settings.files_uri:
+        return tuple(files)
+    store = FileStore(settings.files_uri, settings.owner)
+    return tuple(file if file.path is None else _upload_file(file, store) for file in files)
+
+
+def _upload_file(file: InputFile, store: FileStore) -> InputFile:
+    """Store a file in an object store; return it with its location."""
+    path = Path(file.path or "")
+    try:
+        with open_file(path) as opened:
+            return file.model_copy(update={"path": store.upload(opened.file)})
+    except FileRefused as error:
+        raise InvalidRequest(f"{path} {error.reason}") from error
+    except SharedFileRefused as error:
+        raise InvalidRequest(f"{path} changes while it is read: start the run again") from error
+    except FileStoreUnreachable as error:
+        raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_tests(
+    paths: Sequence[PathName], note: Callable[[str], None], *, include_secrets: bool = False
+) -> tuple[InputFile, ...]:
+    """Return tests: pytest files with the files they read, or cases as JSON.
+
+    Raises:
+        InvalidRequest: a path does not exist or contains no tests.
+    """
+    found = [(name, text) for name, _, text in _iterate_named_files(resolve_paths(paths), note, include_secrets)]
+    python = [name for name, _ in found if name.endswith(".py")]
+    for name, text in found:
+        if text is None or len(text.encode()) > MAX_INLINE_FILE_BYTES:
+            raise InvalidRequest(
+                f"{name} is not a text of at most {MAX_INLINE_FILE_BYTES // 1024} KiB, so it cannot be a test file"
+            )
+        if not python:
+            _check_cases(name, text)
+    return _apart([InputFile(name=name, text=text) for name, text in found])
+
+
+def _check_cases(name: str, text: str) -> None:
+    try:
+        cases = parse_cases(text) if name.endswith(".json") else ()
+    except ValidationError as error:
+        raise InvalidRequest(f"{name} is not a list of cases with `function`, `args` and `expected`") from error
+    if not cases:
+        raise InvalidRequest(f"{name} contains no tests: give pytest files, or cases as JSON")
+
+
+def _iterate_named_files(
+    paths: Sequence[Path], note: Callable[[str], None], include_secrets: bool
+) -> Iterator[tuple[str, Path, str | None]]:
+    """Yield files with their names and texts; `note` receives a line for each file that is left out.
+
+    Raises:
+        InvalidRequest: a folder cannot be listed, or a file cannot be read.
+    """
+    for path in paths:
+        try:
+            found = discover_files([path], include_secrets=include_secrets, all_visible=True)
+        except (DiscoveryFailed, FileNotFoundError) as error:
+            raise InvalidRequest(str(error)) from error
+        for skipped in found.skipped:
+            note(f"skipped {skipped.path}: {skipped.reason}")
+        if found.skipped_total > len(found.skipped):
+            note(f"and {found.skipped_total - len(found.skipped)} more")
+        above = path.parent if path.is_file() or (path / "__init__.py").is_file() else path
+        for file in found.files:
+            inner = Path(file.path)
+            text, reason = _read_text(inner)
+            if reason and not include_secrets:
+                note(f"skipped {inner}: {reason}: {INCLUDE_SECRETS_HINT}")
+            else:
+                yield inner.relative_to(above).as_posix(), inner, text
+
+
+def _read_text(path: Path) -> tuple[str | None, str]:
+    """Return a file's text, or None if it is too large to send or not text, and the reason if it contains secrets.
+
+    Raises:
+        InvalidRequest: the file cannot be read.
+    """
+    try:
+        with open_file(path) as opened:
+            data = opened.read(max(MAX_INLINE_FILE_BYTES + 1, SNIFFED_BYTES))
+    except FileRefused as error:
+        raise InvalidRequest(f"{path} {error.reason}") from error
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be read: {error.strerror}") from error
+    reason = describe_secret_content(data)
+    try:
+        is_text = len(data) <= MAX_INLINE_FILE_BYTES and b"\0" not in data
+        return data.decode("utf-8-sig") if is_text else None, reason
+    except UnicodeDecodeError:
+        return None, reason
+
+
+def _apart(files: list[InputFile]) -> tuple[InputFile, ...]:
+    names = [file.name for file in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise InvalidRequest(f"two files have the name {twice}: give the folder above them, or rename one")
+    return tuple(files)

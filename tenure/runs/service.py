@@ -1,0 +1,381 @@
+"""The operations on one home, which the page, the API, the Python interface and the MCP server share.
+
+The command line calls the same functions of this package: it prints what happens while they work.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from temporalio.client import Client, WorkflowHandle
+
+from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
+from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.report import RunState
+from tenure.contracts.research.trace import Trace
+from tenure.contracts.result.ask import AskReply
+from tenure.contracts.result.diff import RunDiff
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.control import RunCommand
+from tenure.local_models.errors import LocalModelError
+from tenure.prices import PricesError
+from tenure.report.diff.comparison import compare_results
+from tenure.runs.ask import make_thread_id, read_thread, start_answer
+from tenure.runs.corpora import ask_corpora, make_ingestion_id, run_corpus_workflow, search_passages, start_ingestion
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
+from tenure.runs.fork import launch_fork
+from tenure.runs.listing import list_runs
+from tenure.runs.memories import describe_status, forget_memories, list_memories, search_memories, write_memory
+from tenure.runs.messages import (
+    AskBody,
+    CitationFormat,
+    CorpusList,
+    ForgetBody,
+    ForkBody,
+    IngestBody,
+    MemoryEntry,
+    MemoryFilter,
+    MemoryList,
+    PassageList,
+    RememberBody,
+    ReportFormat,
+    RunConversation,
+    RunDetails,
+    RunFilter,
+    RunningIngestion,
+    RunRow,
+    SearchBody,
+    StartReply,
+    StartRequest,
+)
+from tenure.runs.paths import allow_reading, plan_ingestion, require_absolute
+from tenure.runs.reading import read_finished, read_state, render_content
+from tenure.runs.run_ids import check_run
+from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
+from tenure.runs.session.monitor import (
+    build_progress_query,
+    describe_dead_process,
+    describe_missing_worker,
+    is_starting,
+    read_snapshot,
+)
+from tenure.runs.session.run_records import RunRecord, find_run, open_run
+from tenure.runs.session.run_request import read_request
+from tenure.runs.session.server_target import ServerTarget, ensure_server
+from tenure.runs.session.snapshot import RunSnapshot
+from tenure.runs.session.waiting import RunParts, read_parts, wait_for_result
+from tenure.runs.start import launch_run, plan_run
+from tenure.runs.steer import send_command
+from tenure.runs.trace import read_trace
+from tenure.settings import Settings
+from tenure.temporal.connection import ServerUnreachable
+from tenure.temporal.stack.errors import StackError
+
+POLL_SECONDS = 0.7
+"""Pause between two looks at a followed run."""
+
+MAX_PASSAGES = 60
+"""Maximum number of passages that a page shows."""
+
+_MAX_INGESTIONS = 20
+
+
+async def open_service(settings: Settings) -> "Service":
+    """Return the functions for a home, whose local stack is started if no server is configured.
+
+    Raises:
+        TenureError: the stack cannot be started.
+    """
+    try:
+        place = await asyncio.to_thread(ensure_server, settings)
+    except (StackError, ServerUnreachable, PricesError, LocalModelError) as error:
+        raise Unreachable(str(error)) from error
+    return Service(place)
+
+
+class Service:
+    """Functions behind the page, the API, the Python interface and the MCP server.
+
+    Args:
+        place: server of the home.
+    """
+
+    def __init__(self, place: ServerTarget) -> None:
+        self.place, self._settings = place, place.settings
+        self._client: Client | None = None
+        self._progress = build_progress_query()
+
+    async def connect(self) -> Client:
+        """Return the connection to the server, which is opened at the first use and reconnects itself.
+
+        Raises:
+            Unreachable: the server does not answer.
+        """
+        if self._client is None:
+            self._client = await open_session(self.place)
+        return self._client
+
+    async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
+        """Start a run.
+
+        Args:
+            request: the request.
+            digest: digest of the call of a client, by which its repetition is recognized; empty for none.
+
+        Raises:
+            UsedRunId: the id of the request belongs to another run.
+        """
+        require_absolute((*request.docs, *request.files, *request.tests))
+        planned = plan_run(request, self._settings)
+        handle, notes = await launch_run(planned, self.place, await self.connect(), digest=digest)
+        return self._describe_start(handle.id, (*planned.notes, *notes))
+
+    async def list_runs(self, chosen: RunFilter) -> tuple[RunRow, ...]:
+        """Return the latest runs of a choice."""
+        return (await list_runs(chosen, self.place, await self.connect())).rows
+
+    async def describe(self, run_id: str) -> RunDetails:
+        """Return the present state of a run."""
+        client, name = await self.connect(), check_run(run_id)
+        record = await open_run(self.place, name, client)
+        if record.workflow_type != AGENT_WORKFLOW:
+            raise InvalidRequest(f"{name} is not a run but a {record.workflow_type}")
+        return await self._describe(client, record)
+
+    async def follow(self, run_id: str) -> AsyncGenerator[RunDetails, None]:
+        """Yield the state of a run now, after each change, and at its end."""
+        last: RunDetails | None = None
+        while True:
+            details = await self.describe(run_id)
+            if last is None or _ignore_clock(details) != _ignore_clock(last):
+                yield details
+            if not details.is_running:
+                return
+            last = details
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def wait(self, run_id: str, report: Callable[[str], None]) -> Result:
+        """Wait for the end of a run, also across an outage of the server, and return its result document.
+
+        Args:
+            run_id: id of the run.
+            report: receives a line if the server does not answer.
+        """
+        client, name = await self.connect(), check_run(run_id)
+        record = await open_run(self.place, name, client)
+        if record.workflow_type == AGENT_WORKFLOW and record.is_running:
+            with explain_refusals(name):
+                return await wait_for_result(client.get_workflow_handle(name, result_type=Result), report)
+        return await self.read_result(name)
+
+    async def read_state(self, run_id: str) -> RunState:
+        """Return the state of a run as the run itself reports it."""
+        return await read_state(self.place, check_run(run_id), await self.connect())
+
+    async def read_trace(self, run_id: str) -> Trace:
+        """Return the trace of a run."""
+        return await read_trace(check_run(run_id), self.place, await self.connect())
+
+    async def read_result(self, run_id: str) -> Result:
+        """Return the result document of a finished run."""
+        return await read_finished(self.place, check_run(run_id), await self.connect())
+
+    async def render_report(self, run_id: str, kind: ReportFormat, style: CitationFormat) -> bytes:
+        """Return the report of a finished run in a format."""
+        result = await self.read_result(run_id)
+        return await asyncio.to_thread(render_content, result, kind, style)
+
+    async def read_passages(self, refs: Sequence[PassageRef]) -> tuple[StoredPassage, ...]:
+        """Return stored passages, each once."""
+        chosen = tuple({ref.chunk: ref for ref in refs}.values())[:MAX_PASSAGES]
+        request = CorpusRequest(action="read", passages=chosen)
+        return (await run_corpus_workflow(await self.connect(), request)).passages if chosen else ()
+
+    async def read_source(self, run_id: str, number: int, start: int, end: int) -> StoredPassage:
+        """Return a part of a source of a report, with the text around it.
+
+        Raises:
+            InvalidRequest: the report has no such source, or the part is not stored.
+        """
+        result = await self.read_result(run_id)
+        source = next((one for one in result.sources if one.n == number), None)
+        if source is None or not 0 <= start < end:
+            raise InvalidRequest(f"the report has no source {number} with the characters {start} to {end}")
+        request = CorpusRequest(action="read", range=TextRange(source=source.id, start=start, end=end))
+        found = (await run_corpus_workflow(await self.connect(), request)).passages
+        if not found:
+            raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")
+        return found[0]
+
+    async def steer(self, run_id: str, command: RunCommand) -> str:
+        """Send a command to a run and return its effect."""
+        name = check_run(run_id)
+        effect = await send_command(self.place, await self.connect(), name, command)
+        self._progress.forget(name)
+        return effect
+
+    async def ask(self, run_id: str, body: AskBody) -> StartReply:
+        """Ask a follow-up question."""
+        handle = await start_answer(check_run(run_id), body, self.place, await self.connect())
+        return self._describe_start(handle.id)
+
+    async def read_conversation(self, run_id: str) -> RunConversation:
+        """Return the conversation about a run."""
+        client, name = await self.connect(), check_run(run_id)
+        await open_run(self.place, name, client)
+        thread = make_thread_id(name)
+        record = await find_run(self.place, thread, client)
+        if record is None:
+            return RunConversation()
+        with explain_refusals(thread), record.explain_damage():
+            exchanges = (await read_thread(record)).exchanges
+        if record.is_running:
+            return RunConversation(is_running=True, exchanges=exchanges)
+        try:
+            return RunConversation(exchanges=exchanges, latest=await record.read_result(AskReply))
+        except TenureError as error:
+            return RunConversation(exchanges=exchanges, failure=str(error))
+
+    async def follow_conversation(self, run_id: str) -> AsyncGenerator[RunConversation, None]:
+        """Yield the conversation about a run until no question is being answered."""
+        while (conversation := await self.read_conversation(run_id)).is_running:
+            yield conversation
+            await asyncio.sleep(POLL_SECONDS)
+        yield conversation
+
+    async def fork(self, run_id: str, body: ForkBody) -> StartReply:
+        """Start a new run from a cycle of a run."""
+        handle, notes = await launch_fork(check_run(run_id), body, self.place, await self.connect())
+        return self._describe_start(handle.id, notes)
+
+    async def compare(self, a: str, b: str) -> RunDiff:
+        """Compare the reports of two finished runs."""
+        return compare_results(await self.read_result(a), await self.read_result(b))
+
+    async def search(self, body: SearchBody) -> PassageList:
+        """Return the passages of corpora that match words."""
+        return PassageList(passages=await search_passages(body, self._settings, await self.connect()))
+
+    async def list_corpora(self) -> CorpusList:
+        """Return the corpora and the running ingestions."""
+        client = await self.connect()
+        reply = await ask_corpora(client, "list")
+        return CorpusList(corpora=reply.corpora, running=await self.list_ingestions())
+
+    async def list_ingestions(self) -> tuple[RunningIngestion, ...]:
+        """Return the running ingestions."""
+        client = await self.connect()
+        query = f"WorkflowType = '{INGEST_WORKFLOW}' AND ExecutionStatus = 'Running'"
+        found: list[RunningIngestion] = []
+        with explain_refusals("ingestions"):
+            async for execution in client.list_workflows(query, limit=_MAX_INGESTIONS):
+                handle = client.get_workflow_handle(execution.id)
+                snapshot = await read_snapshot(client, handle)
+                name = execution.id.removeprefix(make_ingestion_id(""))
+                found.append(RunningIngestion(corpus=name, progress=snapshot.ingest))
+        return tuple(found)
+
+    async def ingest(self, body: IngestBody) -> StartReply:
+        """Start reading documents into a corpus."""
+        require_absolute(body.paths)
+        request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
+        allow_reading(self._settings, [request])
+        handle = await start_ingestion(await self.connect(), request)
+        return self._describe_start(handle.id)
+
+    async def list_memories(self, chosen: MemoryFilter) -> MemoryList:
+        """Return the memories of a choice."""
+        client = await self.connect()
+        if chosen.words.strip():
+            found = await search_memories(chosen, client)
+            listed = tuple(one.memory for one in found.memories)
+            total = len(listed)
+        else:
+            page = await list_memories(chosen, client)
+            listed, total = page.memories, page.total
+        return MemoryList(
+            memories=tuple(
+                MemoryEntry(
+                    id=one.id,
+                    kind=one.kind,
+                    text=one.text,
+                    since=one.created_at.isoformat(timespec="seconds"),
+                    uses=one.use_count,
+                    confidence=one.confidence,
+                    note=describe_status(one),
+                )
+                for one in listed
+            ),
+            total=total,
+        )
+
+    async def remember(self, body: RememberBody) -> str:
+        """Store a memory and return its id."""
+        return (await write_memory(body, await self.connect())).id
+
+    async def forget(self, body: ForgetBody) -> int:
+        """Forget memories and return their number."""
+        return (await forget_memories(body, await self.connect())).forgotten
+
+    def _describe_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
+        return StartReply(id=workflow_id, url=self.place.build_run_url(workflow_id), notes=notes)
+
+    async def _describe(self, client: Client, record: RunRecord) -> RunDetails:
+        snapshot, note, failure, status = RunSnapshot(), "", "", "running"
+        parts = RunParts()
+        if record.is_running:
+            handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(record.id)
+            with explain_refusals(record.id):
+                snapshot = await read_snapshot(client, handle, self._progress)
+                parts = await read_parts(client, self.place, record.id)
+                note = "" if snapshot.progress else await self._explain_silence(client)
+            question = snapshot.progress.question if snapshot.progress else await self._read_question(record)
+            status = snapshot.progress.status if snapshot.progress else status
+        else:
+            question = await self._read_question(record)
+            try:
+                status = (await record.read_result(Result)).status
+            except TenureError as error:
+                status, failure = "failed", str(error)
+        return RunDetails(
+            id=record.id,
+            started=record.started.isoformat(),
+            seen=datetime.now(UTC).isoformat(),
+            ended=record.ended.isoformat() if record.ended else "",
+            question=question,
+            status=status,
+            is_running=record.is_running,
+            is_completed=record.is_completed,
+            is_archived=record.is_archived,
+            seconds=snapshot.seconds,
+            progress=snapshot.progress,
+            ingest=snapshot.ingest,
+            pending_failures=tuple(one.line for one in parts.pending_failures),
+            streamed_answers=tuple(one.line for one in parts.writings),
+            draft="\n\n".join(one.text for one in parts.writings if one.text),
+            note=note,
+            failure=failure,
+        )
+
+    async def _explain_silence(self, client: Client) -> str:
+        """Return the reason why a running run does not answer; empty if only its first step is missing."""
+        if found := await asyncio.to_thread(describe_dead_process, self.place):
+            return found
+        if await is_starting(client, self.place):
+            return "the worker is starting"
+        return await describe_missing_worker(client)
+
+    async def _read_question(self, record: RunRecord) -> str:
+        with explain_refusals(record.id), record.explain_damage():
+            return (await read_request(record.source, record.id)).question
+
+
+def _ignore_clock(details: RunDetails) -> RunDetails:
+    """Return a state without what changes by the passing of time alone."""
+    progress = details.progress
+    if progress is not None:
+        usage = progress.usage.model_copy(update={"seconds": 0.0})
+        words = tuple(line for line in progress.budget if " s " not in line)
+        progress = progress.model_copy(update={"usage": usage, "budget": words})
+    return details.model_copy(update={"seconds": 0.0, "seen": "", "progress": progress})

@@ -1,0 +1,49 @@
+"""Read the model answers that are arriving: the number of their tokens, and the text of a report.
+
+Both are in the heartbeats of the model calls, so the server knows them and no workflow is queried.
+"""
+
+from collections.abc import Sequence
+
+from temporalio.api.enums.v1 import PendingActivityState
+from temporalio.api.workflow.v1 import PendingActivityInfo
+from temporalio.api.workflowservice.v1 import DescribeWorkflowExecutionResponse
+from temporalio.client import Client
+
+from tenure.contracts.run.role_calls import CallProgress
+from tenure.runs.session.snapshot import StreamedAnswer
+
+_WORDS = {
+    "report_writer": "writing the report",
+    "report_reviewer": "reviewing the report",
+    "answerer": "writing the answer",
+    "coder": "writing the program",
+}
+"""Descriptions of the writing roles; the answers of the others are too short to show."""
+
+
+async def read_streamed_answers(
+    client: Client, members: Sequence[DescribeWorkflowExecutionResponse]
+) -> tuple[StreamedAnswer, ...]:
+    """Return the answers that the workflows of a run are receiving."""
+    found = [
+        await _writing(client, activity)
+        for member in members
+        for activity in member.pending_activities
+        if activity.activity_type.name in _WORDS and _has_heartbeat(activity)
+    ]
+    return tuple(writing for writing in found if writing.tokens)
+
+
+def _has_heartbeat(activity: PendingActivityInfo) -> bool:
+    """Return whether the present attempt has sent details; the server keeps those of the attempt before it."""
+    is_waiting = activity.state == PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED
+    began, sent = activity.last_started_time.ToNanoseconds(), activity.last_heartbeat_time.ToNanoseconds()
+    return bool(activity.heartbeat_details.payloads) and not is_waiting and sent >= began
+
+
+async def _writing(client: Client, activity: PendingActivityInfo) -> StreamedAnswer:
+    details: list[CallProgress] = await client.data_converter.decode(
+        activity.heartbeat_details.payloads, [CallProgress]
+    )
+    return StreamedAnswer(_WORDS[activity.activity_type.name], details[0].tokens, details[0].text)

@@ -1,0 +1,292 @@
+"""Start a run: turn a request into the input of its workflow, check it, and start the workflow."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import Priority, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from tenure.contracts.choices import RunMode
+from tenure.contracts.evidence.corpora import IngestRequest
+from tenure.contracts.evidence.tables import get_database_corpus
+from tenure.contracts.evidence.web import WebScope
+from tenure.contracts.result.result import Result
+from tenure.contracts.run.budget import Price
+from tenure.contracts.run.limit_fields import LimitFields
+from tenure.contracts.run.notifications import NotificationSettings
+from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.installation import PROGRAM
+from tenure.ownership import MAX_FAIRNESS_KEY_BYTES
+from tenure.prices import PricesError, find_highest_price, find_unpriced_models, load_prices
+from tenure.runs.corpora import ask_corpora
+from tenure.runs.errors import InvalidRequest, TenureError, UsedRunId
+from tenure.runs.filter_conditions import parse_filters
+from tenure.runs.formatting import truncate_bytes, truncate_line
+from tenure.runs.messages import StartRequest
+from tenure.runs.options import TurnOptions
+from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
+from tenure.runs.program_files import read_files, read_tests, upload_files
+from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
+from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, register_search_attributes
+from tenure.runs.session.run_records import LazyArchive
+from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.web_scope import build_web_scope
+from tenure.settings import Settings
+from workflows.research.strategies import list_search_strategies
+from workflows.runtime.search_attributes import MODE, PHASE, STATUS
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+REQUEST_MEMO = "request_digest"
+"""Key of the memo that holds the digest of the call that has started a run."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """Checked run that has not been started."""
+
+    id: str
+    """Its id."""
+    is_named: bool
+    """Whether a person has chosen the id."""
+    request: RunRequest
+    """Input of its workflow."""
+    priority: Priority
+    """Its priority and owner."""
+    notes: tuple[str, ...]
+    """Notes for the person, such as files that are left out."""
+
+
+def plan_run(request: StartRequest, settings: Settings) -> PlannedRun:
+    """Return the run of a request after all checks that need no server.
+
+    Raises:
+        InvalidRequest: a path does not exist, or a value does not fit.
+    """
+    notes: list[str] = []
+    built = build_request(request, settings, notes.append)
+    chosen = check_run(request.id) if request.id else make_id(built.question, built.mode, settings)
+    return PlannedRun(chosen, request.id is not None, built, build_priority(request), tuple(notes))
+
+
+def build_priority(options: TurnOptions, before: Priority | None = None) -> Priority:
+    """Return the priority and fairness key of a request, or else those of an earlier run; the server passes them on.
+
+    Raises:
+        InvalidRequest: the owner's name is too long.
+    """
+    if options.owner is not None and len(options.owner.encode()) > MAX_FAIRNESS_KEY_BYTES:
+        raise InvalidRequest(f"a name has at most {MAX_FAIRNESS_KEY_BYTES} bytes", "owner")
+    before = before or Priority()
+    return Priority(
+        priority_key=options.priority or before.priority_key, fairness_key=options.owner or before.fairness_key
+    )
+
+
+def build_request(request: StartRequest, settings: Settings, note: Callable[[str], None]) -> RunRequest:
+    """Return the input of the workflow; `note` receives a line for each file that is left out.
+
+    Raises:
+        InvalidRequest: a path does not exist, or a value does not fit.
+    """
+    secrets = request.include_secrets
+    named = tuple(dict.fromkeys(check_corpus(name, made=True) for name in request.corpora))
+    ingest = [plan_ingestion(request.docs, include_secrets=secrets)] if request.docs else []
+    databases = tuple(dict.fromkeys(request.databases))
+    tests = read_tests(request.tests, note, include_secrets=secrets)
+    # Tests and files of a program imply a coding task, for which the manual of Tenure is no source.
+    mode: RunMode = "code" if (tests or request.files) and request.mode == "auto" else request.mode
+    web = build_web_scope(request, settings)
+    if DEFAULT_CORPUS in named or not (request.docs or named or databases or web or mode == "code"):
+        ingest.append(IngestRequest(corpus=DEFAULT_CORPUS, paths=(str(find_manual()),)))
+    corpora = dict.fromkeys((*(one.corpus for one in ingest), *named, *map(get_database_corpus, databases)))
+    try:
+        return RunRequest(
+            question=request.question,
+            mode=mode,
+            ingest=tuple(ingest),
+            corpora=tuple(corpora),
+            databases=databases,
+            files=upload_files(read_files(request.files, note, include_secrets=secrets), settings),
+            tests=tests,
+            limits=_build_limits(request, settings, web),
+            memory=settings.memory if request.memory is None else request.memory,
+        )
+    except ValidationError as error:
+        raise InvalidRequest.explain(error) from error
+
+
+def make_id(question: str, mode: RunMode, settings: Settings, *, suffix: str = "") -> str:
+    """Return an id for a run, with a suffix in place of random digits."""
+    private = settings.encryption_keys is not None or bool(settings.owner)
+    return make_run_id(question, mode, private=private, suffix=suffix)
+
+
+def render_details(request: RunRequest, chosen: str) -> str:
+    """Return the text that the web UI shows with the run: the question, and how to steer the run."""
+    sources = "\n".join(f"- `{path}`" for one in request.ingest for path in one.paths)
+    web = request.limits.web
+    engines = f"**Web** {', '.join(web.providers) or 'every configured provider'}\n\n" if web else ""
+    only = truncate_line("; ".join(map(str, request.limits.filters)), 2000)
+    filtered = f"**Only passages with** {only}\n\n" if only else ""
+    files = [f"`{file.name}`" for file in (*request.files, *request.tests)]
+    given = f"**Files and tests** {', '.join(files)[:4000]}\n\n" if files else ""
+    return (
+        f"{truncate_line(request.question, 4000)}\n\n"
+        f"**Corpora** {', '.join(request.corpora)}\n\n{sources[:8000]}\n\n{engines}{given}"
+        f"{filtered}"
+        f'**Steer** `{PROGRAM} feedback {chosen} "TEXT"`, '
+        "`outline`, `budget`, `pause`, `resume`, `finish`, `cancel`\n"
+    )
+
+
+def _build_limits(request: StartRequest, settings: Settings, web: WebScope | None) -> RunLimits:
+    """Return the limits of the settings, with those that the request gives in their place."""
+    chosen: dict[str, Any] = {
+        name: getattr(request if name in request.model_fields_set else settings, name)
+        for name in LimitFields.model_fields
+    }
+    names = list_search_strategies()
+    if chosen["strategy"] not in (None, *names):
+        raise InvalidRequest(f"{chosen['strategy']!r} is not one of {', '.join(names)}", "strategy")
+    chosen["filters"] = parse_filters(request.filters)
+    chosen["web"] = web
+    chosen["has_model"] = settings.has_model
+    chosen["mcp"] = tuple(dict.fromkeys(request.mcp))
+    if not settings.has_model:
+        _refuse_what_needs_a_model(chosen)
+    chosen["rerank"] = settings.rerank_options
+    chosen["rerank_listwise"] = settings.rerank_listwise and settings.has_model
+    if settings.max_output:
+        chosen["max_call_output"] = settings.max_output
+    return RunLimits.model_validate(
+        chosen | {"highest_price": find_reservation_price(settings, limited=bool(chosen["max_cost_usd"]))}
+    )
+
+
+def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
+    """Refuse the options that only a model carries out.
+
+    Raises:
+        InvalidRequest: such an option is given.
+    """
+    if chosen["mcp"] or chosen["reasoning"] not in (None, "none"):
+        field = "mcp" if chosen["mcp"] else "reasoning"
+        raise InvalidRequest("it needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names", field)
+
+
+def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None:
+    """Return the prices by which money is reserved.
+
+    Raises:
+        InvalidRequest: money is limited and the price of a model is unknown.
+    """
+    try:
+        prices = load_prices(settings)
+    except PricesError as error:
+        raise InvalidRequest(str(error)) from error
+    if limited and (unknown := find_unpriced_models(settings, prices)):
+        raise InvalidRequest(
+            f"money cannot be limited while the price of {unknown[0]} is unknown: "
+            f"add it to {settings.prices_file}, or limit tokens",
+            "max_cost_usd",
+        )
+    return find_highest_price(settings, prices)
+
+
+async def launch_run(
+    planned: PlannedRun, place: ServerTarget, client: Client, *, digest: str = ""
+) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
+    """Start a run after the checks that need a connection, and return it with notes.
+
+    Args:
+        planned: the run.
+        place: server.
+        client: connection to it.
+        digest: digest of the call of a client, by which its repetition is recognized; empty for none.
+
+    Raises:
+        InvalidRequest: a corpus does not exist.
+        UsedRunId: the id is in use.
+    """
+    request = add_notifications(planned.request, place)
+    allow_reading(place.settings, request.ingest, planned.id, request.files)
+    await register_search_attributes(client, place)
+    await check_corpora(client, request)
+    notes = await refuse_archived_id(place, planned.id) if planned.is_named else ()
+    return await start_workflow(client, replace(planned, request=request), digest=digest), notes
+
+
+def add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
+    """Return a request with notifications if the settings configure them."""
+    if not place.settings.has_notifications:
+        return request
+    return request.model_copy(update={"notifications": NotificationSettings(ui_url_prefix=place.build_run_url(""))})
+
+
+async def check_corpora(client: Client, request: RunRequest) -> None:
+    """Check that every corpus exists that the run does not create itself."""
+    made = {one.corpus for one in request.ingest} | set(map(get_database_corpus, request.databases))
+    wanted = set(request.corpora) - made
+    if not wanted:
+        return
+    known = [stats.corpus for stats in (await ask_corpora(client, "list")).corpora]
+    missing = sorted(wanted - set(known))
+    if missing:
+        raise InvalidRequest(
+            f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
+            f"create it with `{PROGRAM} ingest PATH --corpus {missing[0]}`"
+        )
+
+
+async def start_workflow(client: Client, planned: PlannedRun, *, digest: str = "") -> WorkflowHandle[object, Result]:
+    """Start the workflow of a run or a fork.
+
+    Raises:
+        UsedRunId: the id is in use, also by a finished run, whose report would be hidden.
+    """
+    chosen, request = planned.id, planned.request
+    try:
+        with explain_refusals(chosen):
+            handle: WorkflowHandle[object, Result] = await client.start_workflow(
+                AGENT_WORKFLOW,
+                request,
+                id=chosen,
+                task_queue=TENURE_QUEUE,
+                result_type=Result,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                memo={"question": truncate_line(request.question, 500)} | ({REQUEST_MEMO: digest} if digest else {}),
+                static_summary=truncate_bytes(request.question),
+                static_details=render_details(request, chosen),
+                priority=planned.priority,
+                search_attributes=TypedSearchAttributes(
+                    [
+                        SearchAttributePair(MODE, "UNDEFINED"),
+                        SearchAttributePair(PHASE, "ingest"),
+                        SearchAttributePair(STATUS, "running"),
+                    ]
+                ),
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise UsedRunId(chosen) from error
+    return handle
+
+
+async def refuse_archived_id(place: ServerTarget, chosen: str) -> tuple[str, ...]:
+    """Refuse the id of an archived run, whose report would be hidden; the server knows only the ids that it still has.
+
+    Returns:
+        A note if the archive could not be searched.
+
+    Raises:
+        UsedRunId: there is such a run.
+    """
+    try:
+        found = await LazyArchive(place.settings, chosen).load()
+    except TenureError as error:
+        return (f"the archive was not searched for a run {chosen}: {error}",)
+    if found is not None:
+        raise UsedRunId(chosen)
+    return ()

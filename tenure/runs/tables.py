@@ -1,0 +1,52 @@
+"""Run SQL over tables in documents and databases."""
+
+from uuid import uuid4
+
+from temporalio.client import Client
+
+from tenure.contracts.evidence.tables import QueryReply, SqlRequest
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.formatting import truncate_bytes
+from tenure.runs.messages import SqlBody
+from tenure.runs.paths import allow_reading, plan_ingestion
+from tenure.runs.run_ids import check_corpus
+from tenure.runs.session.connection import SQL_WORKFLOW, explain_refusals
+from tenure.settings import Settings
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+
+def build_request(body: SqlBody) -> SqlRequest:
+    """Return the input of the workflow.
+
+    Raises:
+        InvalidRequest: no source is named, or a path does not exist.
+    """
+    named = [check_corpus(name) for name in body.corpora]
+    ingest = [plan_ingestion(body.docs, include_secrets=body.include_secrets)] if body.docs else []
+    corpora = tuple(dict.fromkeys((*(one.corpus for one in ingest), *named)))
+    databases = tuple(dict.fromkeys(body.databases))
+    if not corpora and not databases:
+        raise InvalidRequest("name the tables, by documents, a corpus or a database")
+    return SqlRequest(sql=body.sql, ingest=tuple(ingest), corpora=corpora, databases=databases)
+
+
+async def query_tables(request: SqlRequest, settings: Settings, client: Client) -> QueryReply:
+    """Return the rows of a query.
+
+    Raises:
+        TenureError: the query failed.
+    """
+    allow_reading(settings, request.ingest)
+    workflow_id = f"sql-{uuid4().hex[:8]}"
+    with explain_refusals(workflow_id):
+        reply: QueryReply = await client.execute_workflow(
+            SQL_WORKFLOW,
+            request,
+            id=workflow_id,
+            task_queue=TENURE_QUEUE,
+            result_type=QueryReply,
+            static_summary=truncate_bytes(request.sql),
+        )
+    if reply.problem:
+        raise TenureError(reply.problem)
+    return reply

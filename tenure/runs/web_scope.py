@@ -1,0 +1,38 @@
+"""Determine which part of the web a run may read, by its request and the settings."""
+
+import re
+
+from tenure.contracts.evidence.web import WebScope
+from tenure.runs.errors import InvalidRequest
+from tenure.runs.messages import StartRequest
+from tenure.settings import Settings
+
+_DOMAIN = re.compile(r"-?(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?")
+
+
+def build_web_scope(request: StartRequest, settings: Settings) -> WebScope | None:
+    """Return the web scope of a run, or None if it may not read the web.
+
+    A request that names documents, a corpus or a database reads the web only if it says so.
+
+    Raises:
+        InvalidRequest: a web option is given without the web, or a domain is invalid.
+    """
+    local = request.docs or request.corpora or request.databases or request.mode == "code" or request.tests
+    wanted = request.web if request.web is not None else settings.web and not local
+    if not wanted:
+        for field in ("providers", "domains", "since", "pages"):
+            if getattr(request, field):
+                raise InvalidRequest("it applies only to runs that read the web, and this one does not", field)
+        return None
+    for name in request.domains:
+        if not _DOMAIN.fullmatch(name):
+            raise InvalidRequest(f"{name!r} is not a domain: write it like example.org, without scheme and path")
+    return WebScope(
+        max_pages=request.pages or settings.web_pages,
+        providers=tuple(dict.fromkeys(request.providers)),
+        domains=tuple(name for name in request.domains if not name.startswith("-")),
+        excluded_domains=tuple(name[1:] for name in request.domains if name.startswith("-")),
+        time_range=request.since,
+        archive=settings.web_archive,
+    )

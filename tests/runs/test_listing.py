@@ -1,0 +1,34 @@
+"""Test the list of runs on a real server."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.testing import WorkflowEnvironment
+
+from tenure.runs.listing import list_runs
+from tenure.runs.messages import RunFilter, RunRow
+from tenure.runs.session.server_target import ServerTarget
+from tenure.settings import Settings
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.encryption import EncryptionCodec
+
+
+async def test_a_run_of_another_key_is_listed_without_its_question(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """A run whose question is encrypted appears in the list of a program without keys."""
+    address = server.client.service_client.config.target_host
+    settings = Settings(home=tmp_path, temporal_port=int(address.rpartition(":")[2]), _env_file=None)
+    config = server.client.config()
+    config["data_converter"] = replace(DATA_CONVERTER, payload_codec=EncryptionCodec({"other": bytes(32)}))
+    handle = await Client(**config).start_workflow(
+        "AgentWorkflow", id="sealed-run", task_queue="unserved", memo={"question": "a secret"}
+    )
+    target = ServerTarget(settings, address, server.client.namespace, False, "")
+
+    rows: tuple[RunRow, ...] = ()
+    while "sealed-run" not in {row.id for row in rows}:  # the server lists a new run a little later
+        rows = (await list_runs(RunFilter(limit=1000), target)).rows
+    await handle.terminate()
+
+    (row,) = (row for row in rows if row.id == "sealed-run")
+    assert (row.status, row.question) == ("running", "")
