@@ -124,7 +124,7 @@ class _RecentRows:
     """Rows of vectors of the most recently used texts; safe to share between threads."""
 
     def __init__(self, compute: Callable[[Sequence[str]], Iterable[NDArray[Any]]], capacity: int) -> None:
-        """Keep what `compute` returns, one array of rows per text, up to `capacity` rows."""
+        """Keep the results of `compute`, one array of rows per text, up to `capacity` rows."""
         self._compute, self._capacity = compute, capacity
         self._lock = threading.Lock()
         self._rows: OrderedDict[str, NDArray[Any]] = OrderedDict()
