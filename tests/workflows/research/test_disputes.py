@@ -175,7 +175,7 @@ async def test_both_sides_of_a_position_are_read_and_printed(serving: Serving) -
     assert f"*For:* In favour (2001): “{CLAIM}”" in part and f"*Against:* Against it (2019): “{DENIAL}”" in part
     assert "For and against" in told.split("## Quotes")[1]
     assert any(line.startswith("Passages for and against “Does kneading") for line in result.decisions)
-    assert '<h2 id="positions">For and against</h2>' in render_html(result)
+    assert '<h2 id="positions" dir="auto">For and against</h2>' in render_html(result)
 
 
 def _plan(query: str) -> dict[str, Any]:
