@@ -168,7 +168,7 @@ def _describe_value(name: str, annotation: Any, option: Option) -> dict[str, Any
     if kind is bool:
         either = argparse.BooleanOptionalAction if type(None) in get_args(annotation) else "store_true"
         return {"action": either, "default": None}
-    return {"type": _value_parser(kind, option), "metavar": option.metavar}
+    return {"type": _value_parser(kind, option), "metavar": option.metavar or ("N" if kind is int else None)}
 
 
 def _value_parser(kind: type, option: Option) -> Callable[[str], object]:

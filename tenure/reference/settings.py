@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from tenure.contracts.evidence.rerank import RerankOptions
-from tenure.contracts.run.limits import BudgetFields, FixedLimits, ModelBudget, StartLimits
+from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.options import Option, get_option
 from tenure.settings import Settings, get_environment_variable
 from workflows.research.strategies import list_search_strategies
@@ -24,9 +24,7 @@ _CODING_LIMITS: Final = (
     *("max_code_attempts", "candidates", "program_seconds", "program_memory_mib", "repair_seconds"),
     "sandbox_wait_seconds",
 )
-_LIMITS: Final = [
-    name for kind in (StartLimits, ModelBudget, BudgetFields, FixedLimits) for name in kind.__annotations__
-]
+"""Limits of the coding path."""
 
 GROUPS: Final = {
     "Home, ports and knowledge base": (
@@ -91,7 +89,7 @@ GROUPS: Final = {
         "question, so a run keeps the limits it was started with. Two limits bound improvements: "
         "`max_report_revisions` counts the versions of a report, and `max_code_attempts` (below) the generations of a "
         "program whose tests fail.",
-        (*(name for name in _LIMITS if name not in _CODING_LIMITS), "rerank"),
+        tuple(name for name in LimitFields.model_fields if name not in _CODING_LIMITS),
     ),
     "Programs": ("Programs have limits of their own, which the client reads in the same way.", _CODING_LIMITS),
     "Sandbox": (

@@ -102,7 +102,6 @@ class TurnOptions(Declaration):
         Option(
             "Priority from 1, the highest, to 5, the lowest; by default 3, or that of the earlier run.",
             "--priority",
-            metavar="N",
             minimum=1,
             maximum=5,
         ),
@@ -146,7 +145,7 @@ class RunOptions(TableOptions, SourceOptions, TurnOptions, StartLimits):
     since: Annotated[TimeRange | None, Option("With the web: maximum age of a page.", "--since")] = None
     pages: Annotated[
         int | None,
-        Option("With the web: pages read for one search.", "--pages", metavar="N", minimum=1, maximum=30),
+        Option("With the web: pages read for one search.", "--pages", minimum=1, maximum=30),
     ] = None
     mcp: Annotated[
         Names,
@@ -183,7 +182,7 @@ class AskOptions(FollowUpLimits):
 class ForkOptions(TurnOptions, FollowUpLimits):
     """Conditions of a new run from an earlier cycle of a run; those that are not given are those of that run."""
 
-    cycle: Annotated[int, Option("Last cycle to take over.", "--cycle", metavar="N", minimum=1, maximum=100)]
+    cycle: Annotated[int, Option("Last cycle to take over.", "--cycle", minimum=1, maximum=100)]
     feedback: Annotated[str, Option("Feedback for the new run.", "--feedback", metavar="TEXT", max_length=4_000)] = ""
     id: Annotated[
         Name | None, Option("Name of the new run; by default made from the old one.", "--id", metavar="ID")
@@ -191,11 +190,7 @@ class ForkOptions(TurnOptions, FollowUpLimits):
     max_cycles: Annotated[
         int | None,
         Option(
-            "Maximum number of research cycles, including those taken over.",
-            "--max-cycles",
-            metavar="N",
-            minimum=1,
-            maximum=100,
+            "Maximum number of research cycles, including those taken over.", "--max-cycles", minimum=1, maximum=100
         ),
     ] = None
 
@@ -203,6 +198,4 @@ class ForkOptions(TurnOptions, FollowUpLimits):
 class SearchOptions(SourceOptions, SearchModeLimit):
     """Conditions of a search in corpora; without corpora, all are searched."""
 
-    limit: Annotated[
-        int, Option("Maximum number of passages (default: 8).", "--limit", metavar="N", minimum=1, maximum=50)
-    ] = 8
+    limit: Annotated[int, Option("Maximum number of passages (default: 8).", "--limit", minimum=1, maximum=50)] = 8

@@ -60,8 +60,6 @@ class ModelBudget(Declaration):
         Option(
             "Maximum number of prompt and completion tokens of a run; empty for no limit, as for the other budgets.",
             "--max-tokens",
-            "maximum number of tokens",
-            "N",
             minimum=1,
         ),
     ] = None
@@ -81,8 +79,6 @@ class ModelBudget(Declaration):
         Option(
             "Maximum number of model answers of a run, repeated requests included; fallbacks are not counted.",
             "--max-calls",
-            "maximum number of model answers",
-            "N",
             minimum=1,
         ),
     ] = None
@@ -93,7 +89,7 @@ class BudgetFields(ModelBudget):
 
     max_searches: Annotated[
         int | None,
-        Option("Maximum number of searches of a run.", "--max-searches", "maximum number of searches", "N", minimum=1),
+        Option("Maximum number of searches of a run.", "--max-searches", minimum=1),
     ] = None
     max_seconds: Annotated[
         float | None,
@@ -140,23 +136,13 @@ class StartLimits(BudgetFields, FollowUpLimits):
     """Limits that settings set, and that a person may set for a run."""
 
     candidates: Annotated[
-        int,
-        Option(
-            "Number of programs written concurrently in each generation.",
-            "--candidates",
-            "programs written concurrently",
-            "N",
-            minimum=1,
-            maximum=8,
-        ),
+        int, Option("Number of programs written concurrently in each generation.", "--candidates", minimum=1, maximum=8)
     ] = 1
     max_code_attempts: Annotated[
         int,
         Option(
             "Maximum number of generations of a program, each written after the tests of the one before have failed.",
             "--code-attempts",
-            "maximum number of generations of a program",
-            "N",
             minimum=1,
             maximum=20,
         ),
@@ -194,8 +180,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
         Option(
             "Maximum number of research cycles; empty to choose it by the effort.",
             "--max-cycles",
-            "maximum number of research cycles",
-            "N",
             minimum=1,
             maximum=100,
         ),
@@ -205,8 +189,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
         Option(
             "Maximum number of searches in one cycle; empty to choose it by the effort.",
             "--subagents",
-            "maximum number of searches in one cycle",
-            "N",
             minimum=1,
             maximum=8,
         ),
@@ -216,8 +198,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
         Option(
             "Maximum number of further plans of a research cycle, each made after the plan before has failed.",
             "--max-replans",
-            "maximum number of further plans of a cycle whose plan failed",
-            "N",
             minimum=0,
             maximum=5,
         ),
@@ -244,8 +224,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
         Option(
             "Maximum number of sections of a report; a simple question may get fewer.",
             "--max-sections",
-            "maximum number of sections",
-            "N",
             minimum=1,
             maximum=12,
         ),
@@ -255,8 +233,6 @@ class StartLimits(BudgetFields, FollowUpLimits):
         Option(
             "Maximum number of versions of the report; each but the first follows what a review or a person asks for.",
             "--report-revisions",
-            "maximum number of versions of the whole report",
-            "N",
             minimum=0,
             maximum=10,
         ),
@@ -329,7 +305,8 @@ class FixedLimits(Declaration):
     grace_seconds: Annotated[
         float,
         Option(
-            "Seconds beyond that for running calls and for writing, before the fallbacks replace the model.", minimum=0
+            "Seconds beyond `max_seconds` for running calls and for writing, before the fallbacks replace the model.",
+            minimum=0,
         ),
     ] = 60.0
     max_history_events: Annotated[
