@@ -5,9 +5,12 @@ judge supports is still demoted if details of it conflict with its sources. Unsu
 they are removed or marked, with a log entry.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tenure.algorithms.calculator.calculator import calculate
+from tenure.algorithms.calculator.quantities import CalculationError
 from tenure.algorithms.claims.citations import KINDS_WITH_SOURCES
 from tenure.algorithms.claims.removal import remove_claims
 from tenure.algorithms.text.details import find_conflicting_details
@@ -107,7 +110,23 @@ def list_source_texts(claim: Claim, passages: Sequence[Passage]) -> list[str]:
 
 def _join_texts(passage: Passage) -> str:
     """Return the text of a passage and its names: release notes often name their version in that of the file only."""
-    return " ".join((passage.title, passage.uri.rpartition("/")[2], *passage.heading_path, passage.text))
+    names = (passage.title, passage.uri.rpartition("/")[2], passage.published, *passage.heading_path)
+    return " ".join((*names, passage.text))
+
+
+# "46 × 45 / 2 = 1,035"
+_EQUATION = re.compile(r"(?<![\w.,])([\d(][\d\s.,()+\-−–*×/÷]{2,80})=\s?\d")
+
+
+def _list_results(text: str) -> list[str]:
+    """Return the results of the calculations that a text shows."""
+    results: list[str] = []
+    for expression in _EQUATION.findall(text):
+        try:
+            results.append(calculate(expression.replace(",", "")).result)
+        except CalculationError:
+            continue  # no calculation, such as the rest of a date
+    return results
 
 
 def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str) -> tuple[str, ...]:
@@ -120,9 +139,10 @@ def list_conflicts(claim: Claim, passages: Sequence[Passage], question: str) -> 
     if claim.kind == "inference" and "\n" in claim.text:
         return ()
     read = [_join_texts(passage) for passage in passages]
-    sources = [*list_source_texts(claim, passages), question, *(read if claim.kind == "inference" else ())]
     is_cell = bool(claim.column)
     stated = f"{claim.label}: {claim.text}" if claim.label and not is_cell else claim.text
+    own = (question, *_list_results(stated))
+    sources = [*list_source_texts(claim, passages), *own, *(read if claim.kind == "inference" else ())]
     found = find_conflicting_details(stated, sources, read)
     names = f"{claim.label} {claim.column}" if is_cell else ""
     of_names = find_conflicting_details(names, read, read) if is_cell else ()

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from tenure.algorithms.calculator.calculator import calculate
-from tenure.algorithms.calculator.quantities import CalculationError
 from tenure.algorithms.text.sentences import STOP_WORDS, is_non_english, normalize_sentence, split_words, stem_words
 
 _REMEMBERED_TEXTS: Final = 512
@@ -211,8 +209,7 @@ def find_conflicting_details(claim: str, sources: Sequence[str], context: Sequen
         sources: texts of its sources, with titles and headings.
         context: all other texts that the author of the claim has read.
     """
-    computed = _list_computed_numbers(claim)
-    missing = [one for one in find_missing_numbers(claim, *sources) if not _is_count(one) and one.value not in computed]
+    missing = [one for one in find_missing_numbers(claim, *sources) if not _is_count(one)]
     values = sorted({one.value for source in sources for one in extract_numbers(source)}) if missing else []
     numbers = sorted(f"{one.value:g}" for one in missing if not _is_derived(one.value, values))
     names = [
@@ -232,22 +229,6 @@ def _list_prefixes(text: str) -> frozenset[str]:
 
 def _is_count(number: NumberMention) -> bool:
     return number.value <= MAX_COUNT and number.value == int(number.value)
-
-
-# "46 × 45 / 2 = 1,035"
-_EQUATION = re.compile(r"(?<![\w.,])([\d(][\d\s.,()+\-−–*×/÷]{2,80})=\s?(\d[\d,]*+(?:\.\d++)?+)")
-
-
-def _list_computed_numbers(claim: str) -> set[float]:
-    """Return the results of the calculations that a claim shows and that are right."""
-    found: set[float] = set()
-    for expression, result in _EQUATION.findall(claim):
-        try:
-            exact = calculate(expression.replace(",", "")).result
-        except CalculationError:
-            continue  # no calculation, such as the rest of a date
-        found.update({one.value for one in extract_numbers(result)} & {one.value for one in extract_numbers(exact)})
-    return found
 
 
 _MIN_QUOTIENT_DIGITS = 3

@@ -6,7 +6,6 @@ described in the part `MADE`.
 
 from collections.abc import Iterator, Sequence
 
-from tenure.algorithms.text.dates import normalize_date
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import is_non_english
 from tenure.contracts.knowledge.memory import is_personal
@@ -102,7 +101,8 @@ def _limits(result: Result) -> Iterator[str]:
         yield f"Nothing was found on {_listed(empty)}."
     if thin := [topic for topic in written if topic in result.coverage and result.coverage[topic] < THIN_COVERAGE]:
         yield f"The evidence on {_listed(thin)} is thin."
-    if result.evaluation and result.evaluation.missing and not describe_no_answer(result):
+    names_gaps = result.synthesis is not None and bool(result.synthesis.gaps)
+    if result.evaluation and result.evaluation.missing and not names_gaps and not describe_no_answer(result):
         yield f"{BY_JUDGE}, nothing here answers {_listed(result.evaluation.missing)}."
     if 0 < len(result.sources) <= MIN_SOURCES and not all(source.derived for source in result.sources):
         few = "a single source" if len(result.sources) == 1 else f"{len(result.sources)} sources"
@@ -111,10 +111,6 @@ def _limits(result: Result) -> Iterator[str]:
     if rests := sum(any(one.source in personal for one in claim.citations) for claim in list_all_claims(result)):
         said = "One statement rests" if rests == 1 else f"{rests} statements rest"
         yield f"{said} on the memory of a person's statement, not on a document."
-    if dates := sorted((source.published for source in result.sources if source.published), key=normalize_date):
-        undated = len(result.sources) - len(dates)
-        also = f"; {undated} of {len(result.sources)} {'has' if undated == 1 else 'have'} no date" if undated else ""
-        yield f"The newest dated source is of {dates[-1]}{also}."
     if doubtful := [claim for claim in _claims(result) if claim.status in UNCONFIRMED]:
         said = "One sentence is" if len(doubtful) == 1 else f"{len(doubtful)} sentences are"
         yield f"{said} not supported by the cited quotes; the marks show which."

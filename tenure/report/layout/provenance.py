@@ -98,9 +98,6 @@ def _mark_doubt(remarks: Iterable[str], result: Result) -> Iterator[str]:
 def _describe_evaluation(result: Result) -> Iterator[str]:
     if not (verdict := result.evaluation):
         return
-    if verdict.parts:
-        parts = "; ".join(f"“{one.part}”: {one.answered}" for one in verdict.parts)
-        yield f"{BY_JUDGE}, these parts of the question are answered: {parts}"
     for remark in _mark_doubt(verdict.issues, result):
         yield f"{BY_JUDGE}: {remark}"
 

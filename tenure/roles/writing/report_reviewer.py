@@ -48,7 +48,7 @@ OPEN 16: a statement of absence that stays open after you have read the passages
 is nearest in them. One that was searched for and has no OPEN, REPLACE or DELETE is left out of the report.
 ADD 12: a new sentence with its marks, after sentence 12 and in its block; 0 for the start of the draft.
 BLOCK 12: a new paragraph, list, table or code after the block of sentence 12, in Markdown on the lines below. Code that
-is wrong is deleted and given anew as a whole.
+is wrong is deleted and written again as a whole.
 SEARCH: one search, in words of a text that would state what is missing; words that the passages lack are allowed.
 CONSIDER: a framework, a connection or a next question beyond the sources that would help this reader; without marks,
 at most two entries; none is better than a weak one.
@@ -63,8 +63,8 @@ An answer to something that was called unknown is added where it belongs, and th
 REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: words)”.
 Text reads well after your edits. Matters of taste need no edit."""
 
-LAST_TASK = """No further search is possible, so there is no SEARCH. What an earlier review said by OPEN, CONFLICT,
-CONSIDER and ANSWERED holds: repeat only what has changed."""
+LAST_TASK = """No further search is possible, so there is no SEARCH. The entries OPEN, CONFLICT, CONSIDER and ANSWERED
+of an earlier review hold: repeat only those that have changed."""
 """Addition if the results of a search could not be read."""
 
 

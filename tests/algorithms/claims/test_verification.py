@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tenure.algorithms.claims import verification
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimKind, ClaimStatus, Draft
@@ -99,6 +101,22 @@ def test_the_name_of_a_column_needs_no_source() -> None:
     assert verification.list_conflicts(cell, read, "") == ()
     assert verification.list_conflicts(cell.model_copy(update={"text": "Flood of March"}), read, "") == ("March",)
     assert verification.list_conflicts(cell, read[:1], "") == ("2024",)
+
+
+@pytest.mark.parametrize(
+    ("text", "conflicts"),
+    [
+        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,035 lines.", ()),
+        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,045 lines.", ("1045",)),
+        ("A full mesh needs 46 + = 1,035 lines.", ("1035",)),
+    ],
+)
+def test_the_result_of_a_right_calculation_is_no_invention(text: str, conflicts: tuple[str, ...]) -> None:
+    """A number that the claim computes from numbers of its sources needs no source of its own."""
+    read = [passage("It has 46 servers."), passage("Each has 45 neighbours.", "second")]
+    cited = claim(text).model_copy(update={"kind": "inference"})
+
+    assert verification.list_conflicts(cited, read, "") == conflicts
 
 
 def test_unsupported_claims_are_removed_or_marked() -> None:

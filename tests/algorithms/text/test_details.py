@@ -149,19 +149,6 @@ def test_computed_and_rounded_figures_are_no_conflict(claim: str, expected: tupl
     assert find_conflicting_details(claim, [source]) == expected
 
 
-@pytest.mark.parametrize(
-    ("claim", "conflicts"),
-    [
-        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,035 lines.", ()),
-        ("A full mesh of 46 servers needs 46 × 45 / 2 = 1,045 lines.", ("1045",)),
-        ("A full mesh needs 46 + = 1,035 lines.", ("1035",)),
-    ],
-)
-def test_the_result_of_a_right_calculation_is_no_invention(claim: str, conflicts: tuple[str, ...]) -> None:
-    """A number that the claim computes from numbers of its sources needs no source of its own."""
-    assert find_conflicting_details(claim, ["It has 46 servers.", "Each has 45 neighbours."]) == conflicts
-
-
 def test_sources_are_compared_together() -> None:
     """Each detail may be in another of the sources, and the largest count of a thing is that of all."""
     sources = ["Weir Lane has 3 ovens since May 2024.", "Genoa has 9 ovens."]

@@ -68,11 +68,6 @@ UNCHECKED = DOUBTFUL.model_copy(update={"status": "unverified"})
         ({"sources": changed().sources[:1]}, "The whole report rests on a single source."),
         ({"sources": changed().sources[:2]}, "The whole report rests on 2 sources."),
         (
-            {"sources": (DATED, *changed().sources[1:])},
-            "The newest dated source is of 2019-02-03; 2 of 3 have no date.",
-        ),
-        ({"sources": (DATED,) * 3}, "The newest dated source is of 2019-02-03."),
-        (
             {"coverage": {}, "sections": (SOUND.sections[0].model_copy(update={"claims": (DOUBTFUL,)}),)},
             "One sentence is not supported by the cited quotes; the marks show which.",
         ),

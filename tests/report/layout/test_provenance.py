@@ -42,13 +42,10 @@ def test_repeated_stand_ins_are_counted() -> None:
 
 
 def test_a_verdict_is_told_as_that_of_the_model() -> None:
-    """Each part of the question and each error is printed as the verdict of the model, without a score."""
+    """Each error is printed as the verdict of the model, without a score; the trace has its verdict on each part."""
     result = full()
 
-    assert (
-        "- By the verdict of the model, these parts of the question are answered: “Why does the sea rise?”: yes; "
-        "“When is it still?”: partly\n- By the verdict of the model: Too short.\n"
-    ) in render_provenance(result)
+    assert "- By the verdict of the model: Too short.\n" in render_provenance(result)
     assert "verdict" not in render_provenance(full(evaluation=None))
 
 

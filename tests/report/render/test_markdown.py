@@ -39,7 +39,6 @@ The sea rises twice a day. The sea also falls twice a day. [2] The Moon pulls th
 ## Limits of the evidence
 
 - The whole report rests on 2 sources.
-- The newest dated source is of 2024-05-01; 1 of 2 has no date.
 - One file could not be read, so this report lacks its content; the part “How this report was made” gives \
 the reason.
 

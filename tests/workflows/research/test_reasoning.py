@@ -146,7 +146,7 @@ async def test_hops_search_for_the_name_before_and_are_verified(serving: Serving
     assert result.reasoning is not None and result.reasoning.conclusion is not None
     assert [one.claim.text for one in result.reasoning.steps] == [MADE]
     assert result.reasoning.conclusion.follows == (1,)
-    assert any("Yeast is a metal" in note for note in result.notes)
+    assert any("Yeast is a metal" in line for line in result.decisions)
 
 
 @slow
