@@ -1,6 +1,6 @@
 """Python interface: start, follow, steer and read runs from a script or a notebook.
 
-It calls the functions behind the page and the HTTP API, so that a run is the same from everywhere.
+It calls the operations that all faces share, so that a run is the same from everywhere.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Server of the Model Context Protocol: tools, resources and tasks over the functions of the page and the API."""
+"""Server of the Model Context Protocol: tools, resources and tasks over the operations of `tenure.runs`."""
 
 import itertools
 from collections.abc import AsyncIterator
