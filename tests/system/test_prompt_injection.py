@@ -241,7 +241,7 @@ def test_documents_change_marked_words_only(scene: Scene, honest: Result, number
     hidden = [attack for attack in group if attack.name not in scene.flagged]
     assert set(unmarked) == set(influenced(result, [attack.word for attack in hidden])) & set(unmarked)
     report = render_markdown(result)
-    assert TAINTED in report and "instructions to language models (prompt injection)" in report
+    assert TAINTED in report and "words like instructions to language models" in report
     assert len(result.suspicious_sources) >= 0.8 * len(read & scene.flagged)
     section, same = (find_section(report, list(TOPICS)[1]) for report in (result, honest))
     unmarked_texts, honest_texts = ([claim.text for claim in part if not claim.tainted] for part in (section, same))

@@ -150,7 +150,7 @@ def _decide(
         return primary, origin
     if newer.side:
         return newer.side, f"The newer side is taken: {newer.reason} {_quote(newer.source)}".strip()
-    return None, "Neither the names nor the dates of the sources decide."
+    return None, ""  # both quotes show the dispute, and that names and dates decide nothing proves nothing
 
 
 def _describe_open(sources: Sequence[DisputeSource], titles: Mapping[SourceId, str]) -> str:
@@ -227,4 +227,4 @@ OUTCOMES: Final[Mapping[DisputeStatus, str]] = {
 def describe_outcome(subject: str, outcome: DisputeOutcome) -> str:
     """Return the outcome of a dispute in a sentence for readers."""
     name = shorten(subject, MAX_TITLE_CHARACTERS)
-    return f"Sources disagree on “{name}”. {OUTCOMES[outcome.status]}: {outcome.reason}"
+    return f"Sources disagree on “{name}”. {OUTCOMES[outcome.status]}: {outcome.reason}".rstrip(" :")

@@ -17,8 +17,6 @@ from tenure.cli.terminal import make_stderr_console, print_json, print_line, pri
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
-from tenure.report.layout.program import set_attempts, to_attempt_records
-from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import truncate_line
@@ -126,6 +124,10 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
         print_line(f"\n“{truncate_line(task.query, 160)}”, step by step")
         for line in render_steps(task.steps, task.answer):
             print_line(line)
+    # The layout of reports loads NumPy, which a program has and most commands do without.
+    from tenure.report.layout.program import set_attempts, to_attempt_records
+    from tenure.report.render.markdown import write_markdown
+
     for block in set_attempts(to_attempt_records(found.attempts)):
         print_line(f"\n{write_markdown([block])}")
     if progress.error:

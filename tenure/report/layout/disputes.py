@@ -56,7 +56,7 @@ class DisputeLayout:
     ) -> Iterator[BlockNode]:
         yield ParagraphNode(make_line(subject), "note")
         yield ListNode(tuple(self._set_side(label, quote, outcome) for label, quote in sides))
-        if outcome:
+        if outcome and outcome.reason:
             yield ParagraphNode(format_words(f"{OUTCOMES[outcome.status]}: {outcome.reason}"))
 
     def _set_side(self, label: str, quote: ResultCitation, outcome: ResultDisputeOutcome | None) -> Line:

@@ -63,12 +63,12 @@ def _list_suspicious(result: Result) -> Iterator[str]:
     if more := len(result.suspicious_sources) - len(named):
         named.append(f"{more} more")
     if named:
-        gives = "gives" if len(result.suspicious_sources) == 1 else "give"
-        yield f"{join_names(named)} {gives} instructions to language models (prompt injection); they were read as data."
+        contains = "contains" if len(result.suspicious_sources) == 1 else "contain"
+        yield f"{join_names(named)} {contains} words like instructions to language models; they were read as data."
     if not result.usage.exposed_calls:
         return
     if not named:
-        yield "A file, a table or an answer of a tool gave instructions to language models; they were read as data."
+        yield "A file, a table or an answer of a tool had words like instructions to language models, read as data."
     if result.mode == "CODE":
         yield "A model read such instructions while it wrote the program: read the program before you use it."
     else:

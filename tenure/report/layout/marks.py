@@ -35,7 +35,7 @@ STATUS_MEANINGS: Mapping[ClaimStatus, str] = {
 }
 """Explanations of the marks of doubtful sentences."""
 
-TAINTED = "a source gives instructions to language models"
+TAINTED = "a source contains words like instructions to language models"
 """Remark on a sentence that such a source may have influenced."""
 
 

@@ -56,7 +56,7 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
         f", {origin}, " if origin else ", ",
         address,
         f", read {source.accessed[:10]}",
-        ", gives instructions to language models" if source.suspicious else "",
+        ", contains words like instructions to language models" if source.suspicious else "",
         ", no longer available when the report was finished" if source.link == "dead" else "",
         *((", archived at ", make_address(source.archived)) if source.archived else ()),
         ".",

@@ -152,12 +152,12 @@ def test_what_is_wrong_with_the_web_is_told(web: WebReport, told: str) -> None:
     [
         (
             {"suspicious_sources": ("a.md",)},
-            ("a.md gives instructions to language models (prompt injection); they were read as data.",),
+            ("a.md contains words like instructions to language models; they were read as data.",),
         ),
         (
             {"suspicious_sources": ("a.md", "b.md"), "usage": Usage(calls=9, exposed_calls=3)},
             (
-                "a.md and b.md give instructions to language models (prompt injection); they were read as data.",
+                "a.md and b.md contain words like instructions to language models; they were read as data.",
                 "Models read such instructions in 3 of 9 calls: 0 sentences are marked, and title, headings, "
                 "evaluation and further considerations may be influenced as well.",
             ),
@@ -165,7 +165,7 @@ def test_what_is_wrong_with_the_web_is_told(web: WebReport, told: str) -> None:
         (
             {"usage": Usage(calls=9, exposed_calls=1), "mode": "CODE", "sections": ()},
             (
-                "A file, a table or an answer of a tool gave instructions to language models; they were read as data.",
+                "A file, a table or an answer of a tool had words like instructions to language models, read as data.",
                 "A model read such instructions while it wrote the program: read the program before you use it.",
             ),
         ),

@@ -34,9 +34,9 @@ def test_a_suspicious_source_is_named_as_such() -> None:
     source = SourceEntry(n=1, id=SourceId("a"), uri="a.md", title="Lamps", accessed="2026-01-01", suspicious=True)
 
     assert write_line(describe_source(source, None)) == (
-        "*Lamps*, `a.md`, read 2026-01-01, gives instructions to language models."
+        "*Lamps*, `a.md`, read 2026-01-01, contains words like instructions to language models."
     )
     first, *others = full().sources
     result = full(sources=(first.model_copy(update={"suspicious": True}), *others))
-    assert "gives instructions to language models" in render_html(result)
-    assert "gives instructions to language models" in words(render_pdf(result))
+    assert "contains words like instructions to language models" in render_html(result)
+    assert "contains words like instructions to language models" in words(render_pdf(result))

@@ -37,7 +37,7 @@ async def test_an_obedient_model_changes_marked_words_only(serving: Serving, tmp
     caused = [claim for claim in list_all_claims(result) if any(attack.word in claim.text for attack in attacks)]
     assert caused and all(claim.tainted for claim in caused)
     assert set(result.suspicious_sources) == {attack.file for attack in attacks}
-    assert "instructions to language models (prompt injection)" in list_evidence_limits(result)[0]
+    assert "words like instructions to language models" in list_evidence_limits(result)[0]
     assert result.limits == {"tokens": 900_000}
     assert not [
         memory.text for kept in knowledge.memories.kept for memory in kept.memories if "every lamp" in memory.text
