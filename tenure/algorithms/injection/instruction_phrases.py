@@ -253,7 +253,9 @@ ORDERS: Final = (
         "url|link|address|http|server|endpoint|image|query string|parameter|webhook",
         r"\b(?:append|add|insert|put|encode|send|attach|include|post|submit|forward|upload|transmit|leak|copy|exfiltrate|replace|fill|embed|pass|deliver|report|write)\b"
         r"[^.\n]{0,40}\b(?:what you|everything (?:you|above|so far)|(?:your|the user.?s?|all|every|these|this|each|the)(?: (?:\w{1,15}|of|the|your)){0,3}?"
-        r" (?:questions?|conversation|research|prompts?|findings?|secrets?|results?|answers?|notes?|context|summar(?:y|ies)|reader|person|quer(?:y|ies)|history"
+        r" (?:questions?|conversation|research|prompts?|findings?|secrets?|results?|answers?|(?<!release\s)notes?|context|summar(?:y|ies)|reader|person|history"
+        # "append the ?debug= query string parameter" names a part of a URL.
+        r"|quer(?:y|ies)(?! (?:string|param))"
         r"|corpus|corpora|passages?|memor(?:y|ies)|knowledge|instructions))\b"
         # What is sent goes somewhere: "all options … [#31722](https:" of a list of changes does not.
         r"[^.\n]{0,60}\b(?:to|into|in|as|at|with|via|through|on)\b[^.\n]{0,40}\b(?:url|link|address|https?|server|endpoint|image|query string|parameter|webhook)\b",

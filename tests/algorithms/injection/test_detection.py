@@ -78,6 +78,9 @@ def test_prompt_injections_are_recognised(text: str) -> None:
         "Start ssh-agent, you need it in the next chapter.",
         "Follow the instructions below to build the package.",
         "The easiest way is to use a tool like Gerrit (https://review.example.org).",
+        "The links append the ?debug= query string parameter to format them as text in a URL.",
+        "Simply pass the callback query parameter to any endpoint of the server.",
+        "Please check out the announcement post on the blog and the detailed release notes in the server repo.",
     ],
 )
 def test_ordinary_sentences_are_no_prompt_injections(text: str) -> None:
