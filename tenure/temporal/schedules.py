@@ -73,7 +73,8 @@ async def schedule_upkeep(client: Client, settings: Settings) -> None:
         for task, workflow, hours, about in upkeep:
             id = make_upkeep_id(task, settings)
             if hours:
-                await _create_or_update(client, id, _schedule(workflow, id, hours, about))
+                # Runs from before the archive are archived at the first start.
+                await _create_or_update(client, id, _schedule(workflow, id, hours, about), now=workflow == _ARCHIVE)
             else:
                 await _delete(client, id)
     except RPCError as error:
@@ -143,15 +144,15 @@ async def unwatch_corpus(client: Client, corpus: str) -> bool:
     return await _delete(client, f"{_WATCH}{corpus}")
 
 
-async def _create_or_update(client: Client, id: str, wanted: Schedule) -> None:
-    """Create or update a schedule."""
+async def _create_or_update(client: Client, id: str, wanted: Schedule, *, now: bool = False) -> None:
+    """Create or update a schedule; a new one starts its workflow immediately if `now`."""
 
     async def updated(found: ScheduleUpdateInput) -> ScheduleUpdate:
         # The user decides whether it is paused.
         return ScheduleUpdate(replace(wanted, state=found.description.schedule.state))
 
     try:
-        await client.create_schedule(id, wanted)
+        await client.create_schedule(id, wanted, trigger_immediately=now)
     except ScheduleAlreadyRunningError:
         await client.get_schedule_handle(id).update(updated)
 
