@@ -35,11 +35,10 @@ def _has_reserve(context: ReportContext) -> bool:
 
 
 async def compare_sources(context: ReportContext) -> None:
-    """Search for sources that settle disputes; without the review of a model, find plain contradictions first."""
+    """Find plain contradictions that no review has named, and search for sources that settle disputes."""
     if context.parent.is_finishing or not context.state.text.claims:
         return
-    if context.state.evaluation is None:
-        await context.try_step(_find_contradictions(context), None, "The sources were not compared")
+    await context.try_step(_find_contradictions(context), None, "The sources were not compared")
     await context.try_step(resolve_disputes(context), None, "No source was searched for that settles a dispute")
 
 
