@@ -227,4 +227,5 @@ OUTCOMES: Final[Mapping[DisputeStatus, str]] = {
 def describe_outcome(subject: str, outcome: DisputeOutcome) -> str:
     """Return the outcome of a dispute in a sentence for readers."""
     name = shorten(subject, MAX_TITLE_CHARACTERS)
-    return f"Sources disagree on “{name}”. {OUTCOMES[outcome.status]}: {outcome.reason}".rstrip(" :")
+    reason = f": {outcome.reason}" if outcome.reason else "."
+    return f"Sources disagree on “{name}”. {OUTCOMES[outcome.status]}{reason}"

@@ -79,7 +79,10 @@ def test_a_later_source_on_the_other_side_keeps_a_dispute_open() -> None:
     sources = [source("old", "a"), source("new", "b"), source("third", "a", found=True)]
     standings = [standing("old", "2016"), standing("new", "2020"), standing("third", "2020")]
 
-    assert decide_dispute(sources, standings, "dough").status == "disputed"
+    outcome = decide_dispute(sources, standings, "dough")
+
+    assert outcome.status == "disputed"
+    assert describe_outcome("kneading", outcome) == "Sources disagree on “kneading”. Still disputed."
 
 
 def test_a_position_is_never_resolved() -> None:
