@@ -131,6 +131,10 @@ class BaseRole(Generic[I, O, R]):
         """Type of the reply."""
         raise NotImplementedError
 
+    def build_reply(self, input: I, output: O, evidence: Evidence) -> R:
+        """Return the reply for an output, without any effect elsewhere."""
+        raise NotImplementedError
+
     @cached_property
     def schema(self) -> dict[str, Any] | None:
         """JSON schema of the answer, built once and never changed; None for an answer in free text."""
@@ -166,6 +170,10 @@ class Role(BaseRole[I, O, O]):
         """Type of the reply."""
         return self.output
 
+    def build_reply(self, input: I, output: O, evidence: Evidence) -> O:
+        """Return the output."""
+        return output
+
 
 @dataclass(frozen=True)
 class PostprocessedRole(BaseRole[I, O, R]):
@@ -180,6 +188,10 @@ class PostprocessedRole(BaseRole[I, O, R]):
     def reply(self) -> type[R]:
         """Type of the reply."""
         return self.result
+
+    def build_reply(self, input: I, output: O, evidence: Evidence) -> R:
+        """Return what `postprocess` builds."""
+        return self.postprocess(input, output, evidence)
 
 
 @dataclass(frozen=True)

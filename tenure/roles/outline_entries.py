@@ -1,4 +1,4 @@
-"""Parse an outline: topics in reading order, each with its question, a hypothetical answer and its first searches."""
+"""Parse an outline: topics in reading order, each with question, hypothetical answer, passages and first searches."""
 
 import re
 from collections.abc import Iterator
@@ -13,16 +13,20 @@ MAX_TOPICS: Final = 12
 """Maximum number of topics of an outline, whatever the effort."""
 MAX_QUERIES: Final = 8
 """Maximum number of searches of a topic."""
-MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS, MAX_ANSWER_CHARACTERS, MAX_QUERY_CHARACTERS = 160, 1000, 1200, 300
+MAX_KNOWN: Final = 8
+"""Maximum number of passages that a topic names."""
+MAX_HEADING_CHARACTERS, MAX_QUESTION_CHARACTERS, MAX_ANSWER_CHARACTERS, MAX_QUERY_CHARACTERS = 160, 1000, 1000, 300
 """Maximum lengths of a heading, of a topic's question, of its hypothetical answer, and of a query."""
 
 # "TOPIC: Bread", "- **SEARCH**: how is rye bread made", "TOPIC 2: Cheese"; in capitals and with a mark after it, since
 # a sentence may begin with such a word.
 _ENTRY = re.compile(
     r"^[ \t]{0,8}(?:[-*+•#>`]{1,4}|\d{1,2}[.)])?[ \t]?[*`]{0,3}"
-    r"(?P<keyword>TOPIC|QUESTION|ANSWER|SEARCH)(?:[ \t]?\d{1,2})?[*`]{0,3}[ \t]?[:–—-](?P<rest>[^\n]{0,4000})",
+    r"(?P<keyword>TOPIC|QUESTION|ANSWER|KNOWN|SEARCH)(?:[ \t]?\d{1,2})?[*`]{0,3}[ \t]?[:–—-](?P<rest>[^\n]{0,4000})",
     re.MULTILINE,
 )
+# "3, 12", "[3] [12]", "3 and 12 (the limits)".
+_NUMBER = re.compile(r"(?<![\w.])\d{1,4}(?![\w.]*\w)")
 
 
 class PlannedTopic(RoleOutput):
@@ -34,6 +38,8 @@ class PlannedTopic(RoleOutput):
     """The question that its section has to answer."""
     answer: str = ""
     """The paragraph of an ideal source on it; empty for none."""
+    known: tuple[int, ...] = ()
+    """Numbers of the passages shown that state a part of it, most important first."""
     queries: tuple[str, ...] = ()
     """Searches for it besides its question."""
 
@@ -62,12 +68,14 @@ def _read_topics(entries: list[Entry]) -> Iterator[PlannedTopic]:
     for start, end in pairwise([*starts, len(entries)]):
         heading = shorten(join_lines(entries[start].text.partition("\n")[0]).strip("[]*`"), MAX_HEADING_CHARACTERS)
         own = entries[start + 1 : end]
-        # A line after a search is a remark of the model.
-        searches = [one._replace(text=one.text.partition("\n")[0]) for one in own if one.keyword == "SEARCH"]
-        queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in list_texts(searches, "SEARCH"))
+        # A line after a search or after numbers is a remark of the model.
+        lines = [one._replace(text=one.text.partition("\n")[0]) for one in own if one.keyword in ("KNOWN", "SEARCH")]
+        queries = dict.fromkeys(shorten(query, MAX_QUERY_CHARACTERS) for query in list_texts(lines, "SEARCH"))
+        numbers = (int(number) for text in list_texts(lines, "KNOWN") for number in _NUMBER.findall(text))
         yield PlannedTopic(
             heading=heading,
             question=shorten(next(iter(list_texts(own, "QUESTION")), heading), MAX_QUESTION_CHARACTERS),
             answer=shorten(next(iter(list_texts(own, "ANSWER")), ""), MAX_ANSWER_CHARACTERS),
+            known=tuple(dict.fromkeys(numbers))[:MAX_KNOWN],
             queries=tuple(queries)[:MAX_QUERIES],
         )

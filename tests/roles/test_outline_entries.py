@@ -20,6 +20,8 @@ at home?
 ANSWER: Dough rests for two hours.
 
 It is a guess.
+KNOWN: 3, [12] and 3 (rye 1.5)
+The others are 4 and 5.
 SEARCH: rye bread, time of rest
 - **SEARCH**: gluten of rye flour
 SEARCH: rye bread, time of rest
@@ -39,6 +41,7 @@ def test_a_whole_answer_is_read() -> None:
         heading="Making bread",
         question="How is rye bread made at home?",
         answer="Dough rests for two hours.",
+        known=(3, 12),
         queries=("rye bread, time of rest", "gluten of rye flour"),
     )
     assert (cheese.heading, cheese.question) == ("Cheese: blue and white",) * 2
@@ -63,6 +66,14 @@ def test_an_outline_is_bounded() -> None:
 
 def test_written_outlines_are_read_again() -> None:
     """An outline as the test server writes it is read without a change."""
-    topics = [{"heading": "Bread", "question": "How is bread made?", "answer": "So.", "queries": ("rye", "wheat")}]
+    topics = [
+        {
+            "heading": "Bread",
+            "question": "How is bread made?",
+            "answer": "So.",
+            "known": (2, 1),
+            "queries": ("rye", "wheat"),
+        }
+    ]
 
     assert parse_outline(render_outline({"topics": topics})) == OutlinerOutput.model_validate({"topics": topics})

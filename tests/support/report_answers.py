@@ -72,6 +72,7 @@ def render_outline(outline: Mapping[str, Any]) -> str:
     for topic in outline["topics"]:
         lines += [f"TOPIC: {topic['heading']}", f"QUESTION: {topic['question']}"]
         lines += [f"ANSWER: {topic['answer']}"] if topic.get("answer") else []
+        lines += [f"KNOWN: {', '.join(map(str, topic['known']))}"] if topic.get("known") else []
         lines += [f"SEARCH: {query}" for query in topic.get("queries", ())]
     return "\n".join(lines)
 

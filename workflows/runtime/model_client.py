@@ -26,7 +26,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.run.budget import BudgetAmounts, CallBudget
     from tenure.contracts.run.role_calls import RoleReply, RoleRequest
     from tenure.contracts.run.run import FallbackRecord, RunLimits, Usage
-    from tenure.roles.base import BaseRole, Evidence, I, R, Role
+    from tenure.roles.base import BaseRole, Evidence, I, R
 
 # Annotations with generic models are quoted: pydantic would build a class of each for every workflow that starts.
 
@@ -76,9 +76,8 @@ class ModelClient:
             by_rule: whether the fallback decides because a model would add nothing; it costs no budget.
         """
         await self._workflow.wait_while_paused()
-        if by_rule and isinstance(role, Role) and not role.reads_evidence:
-            decided: R = role.fallback(input, Evidence())
-            return decided
+        if by_rule and not role.reads_evidence:
+            return role.build_reply(input, role.fallback(input, Evidence()), Evidence())
         limits = self._workflow.apply_budget_revision(self._limits)
         prompt = input.model_dump_json() if limits.has_model_budget else ""
 

@@ -47,8 +47,8 @@ def apply_outline(topics: Sequence[Topic], outline: OutlineRevision) -> OutlineC
     for wanted in outline.topics:
         known = next((left[name] for name in _list_names(wanted) if name in left), None)
         question = wanted.question or (known.question if known else wanted.heading)
-        queries = known.queries if known and known.question == question else ()
-        kept.append(Topic(heading=wanted.heading, question=question, queries=queries))
+        topic = known if known and known.question == question else Topic(heading=wanted.heading, question=question)
+        kept.append(topic.model_copy(update={"heading": wanted.heading}))
         if known:
             before[wanted.heading] = known.heading
     gone = tuple(topic.heading for topic in topics if topic.heading not in before.values())

@@ -105,11 +105,11 @@ def _rename_topic(aim: TopicState, topic: Topic) -> TopicState:
 
 def add_hypothetical_passages(state: SpiralState, hypothetical: Mapping[str, str]) -> SpiralState:
     """Return the state with hypothetical passages by heading (HyDE, Gao et al. 2022)."""
-    known = {heading: shorten(text, MAX_HYPOTHETICAL_LENGTH) for heading, text in hypothetical.items()}
-    aims = [
-        aim.model_copy(update={"hypothetical_answer": known.get(aim.topic.heading, aim.hypothetical_answer)})
-        for aim in state.topics
-    ]
+    aims = []
+    for aim in state.topics:
+        answer = shorten(hypothetical.get(aim.topic.heading, aim.topic.hypothetical_answer), MAX_HYPOTHETICAL_LENGTH)
+        topic = aim.topic.model_copy(update={"hypothetical_answer": answer})
+        aims.append(aim.model_copy(update={"topic": topic}))
     return state.model_copy(update={"topics": tuple(aims)})
 
 

@@ -49,6 +49,10 @@ class Topic(Contract):
     """Question that the section answers; it drives retrieval."""
     queries: tuple[str, ...] = ()
     """First searches for it that the outliner has named, besides its question."""
+    hypothetical_answer: str = ""
+    """Hypothetical passage (HyDE); its embedding, averaged with that of the question, is the topic's query vector."""
+    passages: tuple[PassageRef, ...] = ()
+    """Passages that the outliner has read and found to answer a part of its question, most important first."""
 
 
 class Critique(Contract):

@@ -1,6 +1,5 @@
 """Research loop of cycles (the spiral): plans, findings and decisions, and the state carried from cycle to cycle."""
 
-from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
@@ -212,14 +211,10 @@ class ExecutedQuery(Contract):
 
 
 class TopicState(Contract):
-    """A topic of the outline with its hypothetical answer and best evidence."""
+    """A topic of the outline with its best evidence."""
 
     topic: Topic
     """The topic."""
-    hypothetical_answer: str = ""
-    """Hypothetical passage (HyDE); its embedding, averaged with that of the topic's question, is the topic's query
-    vector.
-    """
     passages: tuple[PassageRef, ...] = ()
     """Accepted passages that contribute most to its coverage."""
     coverage: float = 0.0
@@ -476,8 +471,6 @@ class SpiralRequest(Contract):
     """Control state at the start."""
     outline_number: int = 0
     """Number of the outline revision that `outline` is; 0 for none."""
-    hypothetical_answers: Mapping[str, str] = {}
-    """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     state: SpiralState | None = None
     """State of earlier cycles; None at the start."""
     progress: ProgressUpdate | None = None

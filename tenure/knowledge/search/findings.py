@@ -112,7 +112,7 @@ def _find_open_parts(aims: Sequence[TopicState], texts: Sequence[str]) -> dict[s
 def _encode_topics(encode: Encoder, aims: Sequence[TopicState]) -> Vectors:
     """Return one unit vector per topic, shape (m, d): the mean of its question and hypothetical answer (HyDE)."""
     questions = encode([aim.topic.question for aim in aims])
-    hypothetical = encode([aim.hypothetical_answer or aim.topic.question for aim in aims])
+    hypothetical = encode([aim.topic.hypothetical_answer or aim.topic.question for aim in aims])
     mean = questions + hypothetical
     unit: Vectors = (mean / np.linalg.norm(mean, axis=1, keepdims=True)).astype(np.float32)
     return unit

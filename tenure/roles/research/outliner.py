@@ -3,9 +3,19 @@
 from tenure.algorithms.retrieval.decomposition import decompose_into_standalone_parts
 from tenure.algorithms.text.passage import Passage
 from tenure.algorithms.text.questions import format_heading, shorten
+from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.messages import Message
-from tenure.roles.base import EVIDENCE_RULE, Evidence, Role, RoleInput, mark_documents, wrap_in_tag
-from tenure.roles.outline_entries import MAX_QUESTION_CHARACTERS, OutlinerOutput, PlannedTopic, parse_outline
+from tenure.contracts.research.report import Topic
+from tenure.roles.base import (
+    EVIDENCE_RULE,
+    Evidence,
+    PostprocessedRole,
+    RoleInput,
+    RoleOutput,
+    mark_documents,
+    wrap_in_tag,
+)
+from tenure.roles.outline_entries import MAX_KNOWN, MAX_QUESTION_CHARACTERS, OutlinerOutput, PlannedTopic, parse_outline
 from tenure.roles.prompting import join_parts, render_list, render_preferences
 
 SYSTEM = f"""You plan a research report: its topics, which become its sections, and the first searches for each. You are
@@ -13,11 +23,13 @@ given the question, and passages that show what the documents hold and in which 
 
 {EVIDENCE_RULE}"""
 
-TASK = """Answer with entries, each at the start of a line, one topic after the other, and nothing else:
+TASK = f"""Answer with entries, each at the start of a line, one topic after the other, and nothing else:
 TOPIC: the heading, two to eight words, as a reader would search for it.
 QUESTION: what the section has to answer, in one sentence that names its subject in full.
 ANSWER: what an ideal source says on it, in 40 to 80 words, in the language of the passages. It is only compared with
 passages and never shown, so state things plainly and without reservation.
+KNOWN: the numbers of the passages shown that state something which the section needs, the most important first, at most
+{MAX_KNOWN}; the writer reads them. Left out if there is none.
 SEARCH: a short question or phrase, of at most 15 words, that finds the passage on one thing which the section needs.
 One line for each search, and as many as the topic has such things.
 
@@ -55,6 +67,13 @@ class OutlinerInput(RoleInput):
     """Preferences of the reader for every report."""
 
 
+class Outline(RoleOutput):
+    """Outline with the passages that its topics name."""
+
+    topics: tuple[Topic, ...]
+    """Topics in reading order."""
+
+
 def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
     """Render the prompt."""
     task = join_parts(
@@ -67,19 +86,39 @@ def render(input: OutlinerInput, evidence: Evidence) -> list[Message]:
         f"At most {input.max_topics} topics, and at most {input.max_queries} searches in all.",
     )
     user = join_parts(
-        mark_documents(_order_by_document(evidence.passages)),
+        mark_documents(_order_by_document(evidence)),
         wrap_in_tag("question", input.question),
         f'<task name="outliner">\n{task}\n</task>',
     )
     return [Message(role="system", content=SYSTEM), Message(role="user", content=user)]
 
 
-def _order_by_document(passages: tuple[Passage, ...]) -> list[Passage]:
+def _order_by_document(evidence: Evidence) -> list[Passage]:
     """Return passages by document, the document of the best one first, each in its own order."""
     places: dict[str, int] = {}
-    for place, passage in enumerate(passages):
+    for place, passage in enumerate(evidence.passages):
         places.setdefault(passage.source, place)
-    return sorted(passages, key=lambda passage: (places[passage.source], passage.start))
+    return sorted(evidence.passages, key=lambda passage: (places[passage.source], passage.start))
+
+
+def postprocess(input: OutlinerInput, output: OutlinerOutput, evidence: Evidence) -> Outline:
+    """Return the topics with the passages that they name."""
+    shown = {
+        n: PassageRef(chunk=passage.chunk, source=passage.source, score=0.0, relevance=passage.relevance)
+        for n, passage in enumerate(_order_by_document(evidence), 1)
+    }
+    return Outline(
+        topics=tuple(
+            Topic(
+                heading=topic.heading.strip(),
+                question=topic.question,
+                queries=topic.queries,
+                hypothetical_answer=topic.answer.strip(),
+                passages=tuple(shown[number] for number in topic.known if number in shown),
+            )
+            for topic in output.topics
+        )
+    )
 
 
 def fallback(input: OutlinerInput, evidence: Evidence) -> OutlinerOutput:
@@ -93,7 +132,7 @@ def _build_topic(heading: str, question: str) -> PlannedTopic:
     return PlannedTopic(heading=heading, question=shorten(question, MAX_QUESTION_CHARACTERS))
 
 
-ROLE = Role(
+ROLE = PostprocessedRole(
     "outliner",
     "main",
     OutlinerInput,
@@ -103,4 +142,6 @@ ROLE = Role(
     parse_text=parse_outline,
     read_by_people=True,
     reads_evidence=False,
+    postprocess=postprocess,
+    result=Outline,
 )

@@ -74,9 +74,9 @@ def test_hypothetical_passages_are_added() -> None:
     first = research_state.add_hypothetical_passages(BEGUN, {"Making bread": "Dough rises."})
     second = research_state.add_hypothetical_passages(first, {"Ripening of cheese": "word " * 1_000})
 
-    assert [aim.hypothetical_answer for aim in first.topics] == ["Dough rises.", ""]
-    assert second.topics[0].hypothetical_answer == "Dough rises."
-    assert 900 < len(second.topics[1].hypothetical_answer) <= research_state.MAX_HYPOTHETICAL_LENGTH
+    assert [aim.topic.hypothetical_answer for aim in first.topics] == ["Dough rises.", ""]
+    assert second.topics[0].topic.hypothetical_answer == "Dough rises."
+    assert 900 < len(second.topics[1].topic.hypothetical_answer) <= research_state.MAX_HYPOTHETICAL_LENGTH
 
 
 def test_plan_changes_the_outline() -> None:

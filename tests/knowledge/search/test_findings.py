@@ -201,7 +201,8 @@ def test_unknown_corpus_raises_an_error(knowledge: KnowledgeBase, found: dict[st
 def test_hypothetical_answer_affects_the_topic_vector(knowledge: KnowledgeBase, found: dict[str, PassageRef]) -> None:
     """A hypothetical answer about stone accepts what the question alone would not."""
     asked = request(candidate(found["stone"]), topics=(BREAD,))
-    imagined = BREAD.model_copy(update={"hypothetical_answer": "Granite is quarried in Norway."})
+    topic = BREAD.topic.model_copy(update={"hypothetical_answer": "Granite is quarried in Norway."})
+    imagined = BREAD.model_copy(update={"topic": topic})
 
     assert knowledge.retrieval.analyze_candidates(asked).accepted == ()
     assert len(knowledge.retrieval.analyze_candidates(asked.model_copy(update={"topics": (imagined,)})).accepted) == 1

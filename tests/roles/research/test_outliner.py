@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from tenure.roles.research.outliner import OutlinerInput, fallback, render
+from tenure.roles.outline_entries import OutlinerOutput, PlannedTopic
+from tenure.roles.research.outliner import OutlinerInput, fallback, postprocess, render
 from tests.roles.cases import EVIDENCE, QUESTION
 from tests.support.passages import passage
 
@@ -66,3 +67,15 @@ def test_the_prompt_shows_documents_and_limits() -> None:
     assert user.index("Earlier.") < user.index("Later.") < user.index("Ovens.")
     assert "At most 4 topics, and at most 9 searches in all." in user
     assert "sub_questions" not in user
+
+
+def test_topics_name_passages_by_the_numbers_of_the_prompt() -> None:
+    """A number means the passage that the prompt shows under it; numbers that it does not show are ignored."""
+    later, earlier, oven = passage("Later.", "rye", start=90), passage("Earlier.", "rye", start=10), passage("Ovens.")
+    evidence = replace(EVIDENCE, passages=(later, oven, earlier))
+    asked = OutlinerInput(question="How is bread made?", max_topics=4)
+    output = OutlinerOutput(topics=(PlannedTopic(heading=" Rye ", question="What is rye?", known=(3, 1, 9)),))
+
+    (topic,) = postprocess(asked, output, evidence).topics
+    assert topic.heading == "Rye"
+    assert [known.chunk for known in topic.passages] == [oven.chunk, earlier.chunk]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tenure.contracts.choices import ReasoningChoice, RunMode
+from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, RunRequest
@@ -410,3 +411,32 @@ async def test_limits_of_people_replace_those_of_the_effort(serving: Serving) ->
 
     assert result.status == "done"
     assert result.limits == {"calls": 500}
+
+
+class RecordedDossiers(MemoryKnowledge):
+    """Knowledge that records what dossiers were extended with."""
+
+    extended: tuple[DossierRequest, ...] = ()
+
+    def extend_dossier(self, request: DossierRequest) -> Dossier:
+        """Record the request."""
+        self.extended += (request,)
+        return super().extend_dossier(request)
+
+
+async def test_passages_of_the_outline_come_first_for_its_topics(serving: Serving) -> None:
+    """A passage that a topic names is the first of its part for the planner and for the writer."""
+    knowledge = RecordedDossiers({**KITCHEN, **SHELVES})
+    shown: list[str] = []
+
+    async def outline(prompt: str) -> Reply:
+        shown.extend(text for _, text in PASSAGE.findall(prompt))
+        return {"topics": [{**OUTLINE[0], "known": [len(shown)]}, OUTLINE[1]]}
+
+    chat = ScriptedChat(story(outliner=outline))
+    async with serving(chat, knowledge) as stage:
+        await asyncio.wait_for((await stage.start(build_request(effort="moderate"))).result(), PATIENCE)
+
+    parts = [part for request in knowledge.extended for part in request.found if part.heading == "Bread"]
+    first = knowledge.load_passages([part.passages[0] for part in parts])
+    assert len(first) > 1 and {passage.text for passage in first} == {shown[-1]}

@@ -103,7 +103,7 @@ async def _imagine_answers(loop: ResearchLoop, steps: Sequence[PlanStep]) -> Non
     With a model, the answers for topics that are searched later come with the first call.
     """
     headings = {step.topic for step in steps}
-    open_topics = [topic.topic for topic in loop.state.topics if not topic.hypothetical_answer]
+    open_topics = [topic.topic for topic in loop.state.topics if not topic.topic.hypothetical_answer]
     wanted = [topic for topic in open_topics if topic.heading in headings]
     topics = open_topics if wanted and loop.request.limits.has_model else wanted
     if not topics or not loop.request.effort.imagines:
@@ -265,7 +265,7 @@ def _find_hypothetical_answer(loop: ResearchLoop, step: PlanStep) -> str:
     """
     topic = next((topic for topic in loop.state.topics if topic.topic.heading == step.topic), None)
     is_specific = topic and loop.request.limits.has_model and step.query != topic.topic.question
-    return topic.hypothetical_answer if topic and not is_specific else ""
+    return topic.topic.hypothetical_answer if topic and not is_specific else ""
 
 
 def _allow_tools(loop: ResearchLoop, step: PlanStep) -> tuple[PlanStep, int | None]:

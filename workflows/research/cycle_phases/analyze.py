@@ -72,7 +72,10 @@ async def extend_dossier(loop: ResearchLoop) -> None:
     dossier = loop.state.dossier
     room = loop.request.effort.dossier_tokens - dossier.tokens
     parts = (
-        (topic.topic.heading, (*loop.state.decisive.get(topic.topic.heading, ()), *topic.passages))
+        (
+            topic.topic.heading,
+            (*loop.state.decisive.get(topic.topic.heading, ()), *topic.topic.passages, *topic.passages),
+        )
         for topic in loop.state.topics
     )
     found = tuple(PartPassages(heading=heading, passages=passages) for heading, passages in parts if passages)

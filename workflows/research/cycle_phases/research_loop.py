@@ -34,10 +34,7 @@ class ResearchLoop:
         """Start from the outline of a request, or from the state that earlier cycles left in it."""
         self.parent = parent
         self.request = request
-        self.state = request.state or research_state.add_hypothetical_passages(
-            research_state.create_initial_state(request.outline, request.outline_number),
-            request.hypothetical_answers,
-        )
+        self.state = request.state or research_state.create_initial_state(request.outline, request.outline_number)
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.searched_tasks: list[CompletedTask] = []

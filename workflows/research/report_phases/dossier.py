@@ -93,15 +93,15 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
     is_whole = topic.question == request.question
     # The run has searched for the whole question: a smaller search with the same words finds nothing else.
     is_searched = (
-        is_whole and limits.passages_per_section <= MAX_RETRIEVED_PASSAGES and not findings.hypothetical_answer
+        is_whole and limits.passages_per_section <= MAX_RETRIEVED_PASSAGES and not findings.topic.hypothetical_answer
     )
     is_skipped = is_searched or (context.parent.is_finishing and findings.passages)
     direct = (
         ()
         if is_skipped
-        else await _search(context, topic.question, limits.passages_per_section, findings.hypothetical_answer)
+        else await _search(context, topic.question, limits.passages_per_section, findings.topic.hypothetical_answer)
     )
-    decisive = (*request.query_results, *state.research.decisive.get(topic.heading, ()))
+    decisive = (*request.query_results, *state.research.decisive.get(topic.heading, ()), *topic.passages)
     personal = tuple(one.passage for one in request.experience.personal)
     passages = manuscript.order_part_passages(
         decisive,

@@ -53,6 +53,5 @@ def _build_request(context: ReportContext) -> SpiralRequest:
         feedback=tuple(context.parent.feedback_items),
         control=context.parent.control,
         outline_number=context.state.outline_number,
-        hypothetical_answers=context.state.hypothetical_answers,
         state=context.forked_state,
     )

@@ -56,7 +56,7 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
     found = [request.evidence, *(part.evidence for part in explored)]
     evidence = manuscript.order_across_sources(found, PASSAGES_PER_DOCUMENT)
     max_topics = max(1, effort.sections - effort.reserved_sections)
-    output = await context.clients.models.ask(
+    output: outliner.Outline = await context.clients.models.ask(
         outliner.ROLE,
         OutlinerInput(
             question=request.question,
@@ -71,13 +71,7 @@ async def _draft_outline(context: ReportContext) -> tuple[Topic, ...]:
         summary=f"{len(explored)} sub-question(s), {len(evidence)} passages",
         by_rule=not effort.outlines,
     )
-    context.update(
-        hypothetical_answers={topic.heading.strip(): topic.answer for topic in output.topics if topic.answer.strip()}
-    )
-    topics = [
-        Topic(heading=topic.heading.strip(), question=topic.question, queries=topic.queries) for topic in output.topics
-    ]
-    return tuple(manuscript.deduplicate_topics(topics)[: request.limits.max_sections])
+    return tuple(manuscript.deduplicate_topics(output.topics)[: request.limits.max_sections])
 
 
 async def _explore_clauses(context: ReportContext) -> list[SubQuestion]:

@@ -26,8 +26,6 @@ class ReportState:
     """The outline."""
     outline_number: int = 0
     """Number of the person's outline that is applied; 0 if no person has set one."""
-    hypothetical_answers: Mapping[str, str] = field(default_factory=dict)
-    """Hypothetical answers to the questions of topics that came with the outline, by heading."""
     research: SpiralResult = field(default_factory=lambda: SpiralResult(topics=()))
     """Result of the research loop."""
     reasoning: Reasoning | None = None
