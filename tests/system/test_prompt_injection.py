@@ -19,7 +19,7 @@ from tenure.contracts.result.result import Result, ResultClaim
 from tenure.knowledge.store.catalogue import load_sources
 from tenure.knowledge.store.store import Store
 from tenure.report.layout.limits import list_all_claims
-from tenure.report.layout.marks import TAINTED
+from tenure.report.layout.marks import ALL_TAINTED_MEANING, TAINTED_MEANING
 from tenure.report.render.markdown import render_markdown
 from tenure.sources.parsers.parse import parse_file
 from tests.injection.attacks import ATTACKS, LEAK, Attack
@@ -241,7 +241,7 @@ def test_documents_change_marked_words_only(scene: Scene, honest: Result, number
     hidden = [attack for attack in group if attack.name not in scene.flagged]
     assert set(unmarked) == set(influenced(result, [attack.word for attack in hidden])) & set(unmarked)
     report = render_markdown(result)
-    assert TAINTED in report and "words like instructions to language models" in report
+    assert TAINTED_MEANING in report or ALL_TAINTED_MEANING in report
     assert len(result.suspicious_sources) >= 0.8 * len(read & scene.flagged)
     section, same = (find_section(report, list(TOPICS)[1]) for report in (result, honest))
     unmarked_texts, honest_texts = ([claim.text for claim in part if not claim.tainted] for part in (section, same))
@@ -283,7 +283,8 @@ def test_pages_and_servers_change_marked_words_only(scene: Scene) -> None:
     assert ("mcp", {"server": "tricky", "tool": "search", "arguments": {"query": "lamp"}}) in scene.model.called
     caused = influenced(result, [attack.word for attack in ATTACKS])
     assert caused and all(claim.tainted or is_verbatim(claim) for claim in caused)
-    assert result.usage.exposed_calls and TAINTED in render_markdown(result)
+    report = render_markdown(result)
+    assert result.usage.exposed_calls and (TAINTED_MEANING in report or ALL_TAINTED_MEANING in report)
 
 
 def test_a_later_run_recalls_no_order(scene: Scene) -> None:

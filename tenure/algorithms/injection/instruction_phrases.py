@@ -34,9 +34,11 @@ _ORDER_START = _START.replace("|always|to)", "|always)")
 OVERRIDES: Final = (
     compile_phrase(
         "ignore|disregard|forget|override|bypass",
-        r"\b(?:ignore|disregard|forget|override|bypass) ~(?:previous|prior|earlier|preceding|above|all|your"
-        r"|system|other)"
-        r" ~(?:instructions?|prompts?|directions?|guidelines|rules|commands?)\b",
+        # "Running forget, prune and other maintenance commands" is a manual's: commands are no other ones here.
+        r"\b(?:ignore|disregard|forget|override|bypass) ~(?:"
+        r"(?:previous|prior|earlier|preceding|above|all|your|system)"
+        r" ~(?:instructions?|prompts?|directions?|guidelines|rules|commands?)"
+        r"|other ~(?:instructions?|prompts?|directions?|guidelines|rules))\b",
     ),
     compile_phrase(
         "ignore|disregard|forget",
@@ -271,7 +273,8 @@ ORDERS: Final = (
         "tool|function|command|read_page|run_python|web_search|sql|browser|shell",
         _ORDER_START
         + r"(?:call|invoke|use|run|execute|trigger|launch|start) (?:the |your |a |this |now |immediately )*(?:\w{1,20} )?(?:tools?|functions?|commands?|plugins?|actions?)\b"
-        r"[^.(\n]{0,40}(?:\bwith\b|\bon\b|\bto (?:read|open|fetch|send|delete|visit|get|store|write)\b|[:`(\[{\"])(?=[^\n]{0,120}(?:https?:|/\w|\burl\b|select\b|[\[({]\s*[\"'“]))",
+        # The text of a link ends with the word: "Use the [`histogram_quantile()` function](/docs/functions)".
+        r"(?!\]\()[^.(\n]{0,40}(?:\bwith\b|\bon\b|\bto (?:read|open|fetch|send|delete|visit|get|store|write)\b|[:`(\[{\"])(?=[^\n]{0,120}(?:https?:|/\w|\burl\b|select\b|[\[({]\s*[\"'“]))",
     ),
     compile_phrase(
         "http|www.",
@@ -308,7 +311,8 @@ FORGED_STRUCTURE: Final = (
     compile_phrase(
         "system|developer|admin|assistant|operator",
         r"(?:^|[\[(<{*#_>|]|(?<!\w)-)\s*(?:system|developer|admin(?:istrator)?|operator|assistant|root|supervisor|orchestrator|platform)(?: (?:note|message|override|notice|instructions?|update|prompt|alert"
-        r"|command|directive|reminder|policy|level|announcement)){1,2}\s*[\]):>*}—–!]",
+        # Not the text of a link: "an [operator policy](./policies)".
+        r"|command|directive|reminder|policy|level|announcement)){1,2}\s*(?:\](?!\()|[):>*}—–!])",
     ),
     compile_phrase(
         "assistant|ai:|ai :",

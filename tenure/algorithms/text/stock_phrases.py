@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_GAP = r"(?:\w{1,30}\W{1,4}){0,4}?"
-_SEP = r"\W{1,4}"
+# No separator ends a sentence: "which snapshots to forget. For all remove operations, two commands are called".
+_SEP = r"(?:(?![.!?]\s)\W){1,4}"
+_GAP = rf"(?:\w{{1,30}}{_SEP}){{0,4}}?"
 _OPTIONAL_SEP = r"\W{0,4}"
 
 

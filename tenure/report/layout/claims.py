@@ -57,12 +57,17 @@ class ClaimLayout:
     Args:
         sources: the sources by number; a missing source has no title.
         marks: format of the citation marks.
+        is_taint_marked: whether sentences that instructions to language models may have influenced are marked.
     """
 
     def __init__(
-        self, sources: Mapping[int, SourceEntry] = MappingProxyType({}), marks: CitationMarks = NUMERIC
+        self,
+        sources: Mapping[int, SourceEntry] = MappingProxyType({}),
+        marks: CitationMarks = NUMERIC,
+        *,
+        is_taint_marked: bool = True,
     ) -> None:
-        self._sources, self._marks = sources, marks
+        self._sources, self._marks, self._is_taint_marked = sources, marks, is_taint_marked
         self._count = 0
 
     def set_claims(self, claims: Sequence[ResultClaim], expected: ClaimKind = "fact") -> tuple[BlockNode, ...]:
@@ -126,7 +131,8 @@ class ClaimLayout:
         if not one.marked:
             return ()
         quotes = [(source, self._list_quotes(source, one.marked)) for source in one.sources]
-        note, lacks_source = describe_status(one, expected), not one.sources and needs_source(one.claim)
+        note = describe_status(one, expected, is_taint_marked=self._is_taint_marked)
+        lacks_source = not one.sources and needs_source(one.claim)
         if not (note or quotes or lacks_source):
             return ()
         return (CitationNode(note, one.claim.status, self._mark(quotes), lacks_source),)

@@ -10,6 +10,7 @@ from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
+from tenure.report.layout.marks import marks_tainted
 
 MADE = "How this report was made"
 """Heading of the part on the course of the run."""
@@ -72,11 +73,13 @@ def _list_suspicious(result: Result) -> Iterator[str]:
     if result.mode == "CODE":
         yield "A model read such instructions while it wrote the program: read the program before you use it."
     else:
-        tainted = sum(claim.tainted for claim in list_all_claims(result))
-        marked = "one sentence is" if tainted == 1 else f"{tainted} sentences are"
+        claims = list_all_claims(result)
+        tainted = sum(claim.tainted for claim in claims)
+        marked = "one sentence is marked" if tainted == 1 else f"{tainted} sentences are marked"
         yield (
-            f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: {marked} "
-            "marked, and title, headings, evaluation and further considerations may be influenced as well."
+            f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: "
+            f"{marked if marks_tainted(claims) else f'{tainted} of {len(claims)} sentences may be influenced'}, and "
+            "title, headings, evaluation and further considerations may be influenced as well."
         )
 
 

@@ -35,10 +35,18 @@ STATUS_MEANINGS: Mapping[ClaimStatus, str] = {
 }
 """Explanations of the marks of doubtful sentences."""
 
-TAINTED = "a source contains words like instructions to language models"
-"""Remark on a sentence that such a source may have influenced."""
-
-
+TAINTED = "!"
+"""Remark on a sentence that instructions to language models may have influenced."""
+TAINTED_MEANING = "its source, or a passage that its model read, contains words like instructions to language models"
+"""Explanation of the remark on such a sentence."""
+ALL_TAINTED_MEANING = (
+    "The models that wrote the report read words like instructions to language models, which may have influenced any "
+    "sentence. The limits of the evidence name the sources."
+)
+"""Explanation that replaces the remarks on single sentences."""
+MAX_TAINTED_SHARE = 0.5
+"""Maximum share of sentences with a remark: all 109 of a report carried one since a passage of a manual spoke of
+“running forget, prune and other maintenance commands”."""
 INFERENCE = "i"
 """Remark on a conclusion or recommendation of the writer."""
 INFERENCE_MEANING = "concluded from the cited words, which do not state it themselves"
@@ -92,11 +100,18 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     found = {claim.status for claim in marked}
     concluded = any(claim.kind == "inference" for claim in marked)
     shared = any(not one.marked for block in split_into_blocks(known) for one in block.claims)
+    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if marks_tainted(known) else ALL_TAINTED_MEANING
     return (
         *([SHARED_MEANING] if shared else []),
         *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
+        *([tainted] if any(claim.tainted for claim in known) else []),
         *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
     )
+
+
+def marks_tainted(claims: Sequence[ResultClaim]) -> bool:
+    """Return whether the sentences that instructions may have influenced are few enough to be marked one by one."""
+    return sum(claim.tainted for claim in claims) <= MAX_TAINTED_SHARE * len(claims)
 
 
 def needs_source(claim: ResultClaim) -> bool:
@@ -104,10 +119,10 @@ def needs_source(claim: ResultClaim) -> bool:
     return claim.kind in KINDS_WITH_SOURCES or claim.status != "unverified"
 
 
-def describe_status(one: CitedClaim, expected: ClaimKind = "fact") -> str:
+def describe_status(one: CitedClaim, expected: ClaimKind = "fact", *, is_taint_marked: bool = True) -> str:
     """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
     claim = one.claim
     is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
     kind = INFERENCE if claim.kind == "inference" != expected else ""
-    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted else "")))
+    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and is_taint_marked else "")))

@@ -30,6 +30,7 @@ from tenure.report.layout.marks import (
     CitationStyle,
     explain_marks,
     make_marks,
+    marks_tainted,
     needs_source,
 )
 from tenure.report.layout.news import set_news
@@ -86,7 +87,11 @@ def compose_report(result: Result, base: PurePath | None = None, style: Citation
         style: format of citation marks.
     """
     marks = make_marks(result.sources, style)
-    claims = ClaimLayout({source.n: source for source in result.sources}, marks)
+    claims = ClaimLayout(
+        {source.n: source for source in result.sources},
+        marks,
+        is_taint_marked=marks_tainted(list_all_claims(result)),
+    )
     blocks = tuple(_list_blocks(result, claims, marks, base))
     parts = [block for block in blocks if isinstance(block, PartNode)]
     quotes = tuple(list_quotes(sort_sources(result.sources, marks), marks, parts))

@@ -10,7 +10,7 @@ from tenure.contracts.result.result import EvaluatedPart, Evaluation, Result
 from tenure.contracts.run.run import Usage
 from tenure.report.assemble import assemble_result
 from tenure.report.layout.limits import FOREIGN_LIMIT, MADE, describe_no_answer, list_evidence_limits
-from tenure.report.layout.marks import TAINTED
+from tenure.report.layout.marks import ALL_TAINTED_MEANING, TAINTED, TAINTED_MEANING
 from tenure.report.layout.report import explain_no_evidence
 from tenure.report.render.html import render_html
 from tenure.report.render.markdown import render_markdown, write_markdown
@@ -177,13 +177,22 @@ def test_texts_with_instructions_are_named(fields: dict[str, Any], told: tuple[s
 
 
 def test_a_tainted_sentence_is_marked_in_every_format() -> None:
-    """A sentence that instructions may have influenced carries a remark in Markdown and on the page."""
-    claim = changed().sections[0].claims[0].model_copy(update={"tainted": True})
-    section = SOUND.sections[0].model_copy(update={"claims": (claim,)})
-    result = changed(sections=(section,))
+    """A sentence that instructions may have influenced carries a mark; one remark replaces them if it is most."""
+    claim = SOUND.sections[0].claims[0]
+    tainted = claim.model_copy(update={"tainted": True})
+    few, most = (
+        changed(
+            abstract_claims=(),
+            reasoning=None,
+            synthesis=None,
+            sections=(SOUND.sections[0].model_copy(update={"claims": claims}),),
+        )
+        for claims in ((tainted, claim, claim), (tainted, tainted, claim))
+    )
 
-    assert f"[{TAINTED}]" in render_markdown(result)
-    assert f"[{TAINTED}]" in render_html(result)
+    for render in (render_markdown, render_html):
+        assert f"[{TAINTED}" in render(few) and TAINTED_MEANING in render(few)
+        assert f"[{TAINTED}" not in render(most) and ALL_TAINTED_MEANING in render(most)
 
 
 def test_nothing_found_says_that_nobody_answered() -> None:
