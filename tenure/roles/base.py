@@ -190,7 +190,7 @@ class PostprocessedRole(BaseRole[I, O, R]):
         return self.result
 
     def build_reply(self, input: I, output: O, evidence: Evidence) -> R:
-        """Return what `postprocess` builds."""
+        """Return the reply that `postprocess` builds."""
         return self.postprocess(input, output, evidence)
 
 

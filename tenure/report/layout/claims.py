@@ -131,7 +131,7 @@ class ClaimLayout:
         if not one.marked:
             return ()
         quotes = [(source, self._list_quotes(source, one.marked)) for source in one.sources]
-        note = describe_status(one, expected, is_taint_marked=self._is_taint_marked)
+        note = describe_status(one, expected, marks_taint=self._is_taint_marked)
         lacks_source = not one.sources and needs_source(one.claim)
         if not (note or quotes or lacks_source):
             return ()

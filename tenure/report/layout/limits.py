@@ -10,7 +10,7 @@ from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import is_non_english
 from tenure.contracts.knowledge.memory import is_personal
 from tenure.contracts.result.result import Result, ResultClaim
-from tenure.report.layout.marks import marks_tainted
+from tenure.report.layout.marks import is_taint_marked
 
 MADE = "How this report was made"
 """Heading of the part on the course of the run."""
@@ -78,7 +78,7 @@ def _list_suspicious(result: Result) -> Iterator[str]:
         marked = "one sentence is marked" if tainted == 1 else f"{tainted} sentences are marked"
         yield (
             f"Models read such instructions in {result.usage.exposed_calls} of {result.usage.calls} calls: "
-            f"{marked if marks_tainted(claims) else f'{tainted} of {len(claims)} sentences may be influenced'}, and "
+            f"{marked if is_taint_marked(claims) else f'{tainted} of {len(claims)} sentences may be influenced'}, and "
             "title, headings, evaluation and further considerations may be influenced as well."
         )
 

@@ -100,7 +100,7 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     found = {claim.status for claim in marked}
     concluded = any(claim.kind == "inference" for claim in marked)
     shared = any(not one.marked for block in split_into_blocks(known) for one in block.claims)
-    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if marks_tainted(known) else ALL_TAINTED_MEANING
+    tainted = f"[{TAINTED}]: {TAINTED_MEANING}." if is_taint_marked(known) else ALL_TAINTED_MEANING
     return (
         *([SHARED_MEANING] if shared else []),
         *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
@@ -109,7 +109,7 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
     )
 
 
-def marks_tainted(claims: Sequence[ResultClaim]) -> bool:
+def is_taint_marked(claims: Sequence[ResultClaim]) -> bool:
     """Return whether the sentences that instructions may have influenced are few enough to be marked one by one."""
     return sum(claim.tainted for claim in claims) <= MAX_TAINTED_SHARE * len(claims)
 
@@ -119,10 +119,10 @@ def needs_source(claim: ResultClaim) -> bool:
     return claim.kind in KINDS_WITH_SOURCES or claim.status != "unverified"
 
 
-def describe_status(one: CitedClaim, expected: ClaimKind = "fact", *, is_taint_marked: bool = True) -> str:
+def describe_status(one: CitedClaim, expected: ClaimKind = "fact", *, marks_taint: bool = True) -> str:
     """Return the remarks on a claim: inference, its status unless the mark shows it, and whether it is tainted."""
     claim = one.claim
     is_marked = not one.sources and claim.status in ("missing_citation", "invalid_source")
     status = "" if is_marked or claim.status == "unverified" else STATUS_WORDS[claim.status]
     kind = INFERENCE if claim.kind == "inference" != expected else ""
-    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and is_taint_marked else "")))
+    return "; ".join(filter(None, (kind, status, TAINTED if claim.tainted and marks_taint else "")))

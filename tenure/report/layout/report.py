@@ -29,8 +29,8 @@ from tenure.report.layout.marks import (
     CitationMarks,
     CitationStyle,
     explain_marks,
+    is_taint_marked,
     make_marks,
-    marks_tainted,
     needs_source,
 )
 from tenure.report.layout.news import set_news
@@ -90,7 +90,7 @@ def compose_report(result: Result, base: PurePath | None = None, style: Citation
     claims = ClaimLayout(
         {source.n: source for source in result.sources},
         marks,
-        is_taint_marked=marks_tainted(list_all_claims(result)),
+        is_taint_marked=is_taint_marked(list_all_claims(result)),
     )
     blocks = tuple(_list_blocks(result, claims, marks, base))
     parts = [block for block in blocks if isinstance(block, PartNode)]

@@ -101,7 +101,7 @@ def _order_by_document(evidence: Evidence) -> list[Passage]:
     return sorted(evidence.passages, key=lambda passage: (places[passage.source], passage.start))
 
 
-def postprocess(input: OutlinerInput, output: OutlinerOutput, evidence: Evidence) -> Outline:
+def build_outline(input: OutlinerInput, output: OutlinerOutput, evidence: Evidence) -> Outline:
     """Return the topics with the passages that they name."""
     shown = {
         n: PassageRef(chunk=passage.chunk, source=passage.source, score=0.0, relevance=passage.relevance)
@@ -142,6 +142,6 @@ ROLE = PostprocessedRole(
     parse_text=parse_outline,
     read_by_people=True,
     reads_evidence=False,
-    postprocess=postprocess,
+    postprocess=build_outline,
     result=Outline,
 )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tenure.roles.outline_entries import OutlinerOutput, PlannedTopic
-from tenure.roles.research.outliner import OutlinerInput, fallback, postprocess, render
+from tenure.roles.research.outliner import OutlinerInput, build_outline, fallback, render
 from tests.roles.cases import EVIDENCE, QUESTION
 from tests.support.passages import passage
 
@@ -76,6 +76,6 @@ def test_topics_name_passages_by_the_numbers_of_the_prompt() -> None:
     asked = OutlinerInput(question="How is bread made?", max_topics=4)
     output = OutlinerOutput(topics=(PlannedTopic(heading=" Rye ", question="What is rye?", known=(3, 1, 9)),))
 
-    (topic,) = postprocess(asked, output, evidence).topics
+    (topic,) = build_outline(asked, output, evidence).topics
     assert topic.heading == "Rye"
     assert [known.chunk for known in topic.passages] == [oven.chunk, earlier.chunk]
