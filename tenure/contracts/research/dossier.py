@@ -43,6 +43,9 @@ class PartPassages(Contract):
     """Heading of the part."""
     passages: tuple[PassageRef, ...]
     """The passages, best first."""
+    decisive: int = 0
+    """Number of the first ones that precede the other passages of all parts: those that a model named, cited or
+    requested, and results of computations."""
     gap: Gap | None = None
     """Gap for which they were found; passages with its names and rare words are added. None for other searches."""
 

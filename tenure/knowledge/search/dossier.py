@@ -91,7 +91,9 @@ def extend_dossier(store: Store, dimensions: int, request: DossierRequest) -> Do
         for part in request.found
     )
     request = request.model_copy(update={"found": parts})
-    candidates = interleave_passages([part.passages for part in request.found])
+    decisive = interleave_passages([part.passages[: part.decisive] for part in request.found])
+    others = interleave_passages([part.passages[part.decisive :] for part in request.found])
+    candidates = interleave_passages([(*decisive, *others)])
     loaded = _load(store, dimensions, (*dossier.passages, *candidates))
     known = {ref.chunk: loaded[ref.chunk] for ref in dossier.passages if ref.chunk in loaded}
     selection = _Selection(known, max(0, request.max_tokens - dossier.tokens))

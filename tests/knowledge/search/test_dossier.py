@@ -234,3 +234,13 @@ def test_every_extension_keeps_the_rules(
         assert all(1 <= number <= len(after.passages) for numbers in after.parts.values() for number in numbers)
         assert all(len(set(numbers)) == len(numbers) for numbers in after.parts.values())
         dossier = after
+
+
+def test_decisive_passages_precede_others_of_all_parts(base: KnowledgeBase, refs: dict[str, PassageRef]) -> None:
+    """A dossier without room for all passages has the decisive ones of a part before the best of another one."""
+    decisive = PartPassages(heading="rye", passages=tuple(refs[f"note{n}0"] for n in range(4)), decisive=3)
+    other = PartPassages(heading="bread", passages=(refs["note40"], refs["note50"]))
+    request = DossierRequest(dossier=Dossier(), found=(other, decisive), max_tokens=3 * (CHUNK_TOKENS + 10))
+
+    dossier = base.retrieval.extend_dossier(request)
+    assert name_passages(dossier, refs) == ["note00", "note10", "note20"]

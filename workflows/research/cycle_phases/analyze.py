@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research import research_state
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.research.dossier import DossierRequest, PartPassages
-    from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, LatentTopic
+    from tenure.contracts.research.spiral import AnalysisRequest, CandidatePassage, LatentTopic, TopicState
     from tenure.roles.research import topic_namer
     from tenure.roles.research.topic_namer import TopicNamerInput
 
@@ -71,14 +71,8 @@ async def extend_dossier(loop: ResearchLoop) -> None:
         return
     dossier = loop.state.dossier
     room = loop.request.effort.dossier_tokens - dossier.tokens
-    parts = (
-        (
-            topic.topic.heading,
-            (*loop.state.decisive.get(topic.topic.heading, ()), *topic.topic.passages, *topic.passages),
-        )
-        for topic in loop.state.topics
-    )
-    found = tuple(PartPassages(heading=heading, passages=passages) for heading, passages in parts if passages)
+    parts = (_build_part(topic, loop.state.decisive.get(topic.topic.heading, ())) for topic in loop.state.topics)
+    found = tuple(part for part in parts if part.passages)
     if not found or room < 2:
         return
     # All passages are offered again, so the new list of omitted ones is complete.
@@ -89,6 +83,12 @@ async def extend_dossier(loop: ResearchLoop) -> None:
         KnowledgeActivities.extend_dossier, request, summary=f"cycle {loop.state.cycle}"
     )
     loop.update(dossier=extended)
+
+
+def _build_part(topic: TopicState, decisive: Sequence[PassageRef]) -> PartPassages:
+    """Return the passages of a topic, first what tasks have cited, a model requested or the outline names."""
+    first = (*decisive, *topic.topic.passages)
+    return PartPassages(heading=topic.topic.heading, passages=(*first, *topic.passages), decisive=len(first))
 
 
 def _can_add_topics(loop: ResearchLoop) -> bool:

@@ -109,7 +109,7 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
         findings.passages,
         (*personal, *(request.evidence if is_whole else ())),
     )
-    return PartPassages(heading=topic.heading, passages=passages)
+    return PartPassages(heading=topic.heading, passages=passages, decisive=len({passage.chunk for passage in decisive}))
 
 
 async def _search(context: ReportContext, query: str, k: int, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
