@@ -46,9 +46,9 @@ STEP_KINDS: Mapping[ActionKind, PlanStepKind] = {
 """Actions that become steps, with the type of the step."""
 SEARCH_KINDS: frozenset[PlanStepKind] = frozenset(("search", "read"))
 """Steps that search; all others work on the results of earlier steps with a tool."""
-MAX_RESULT_TASKS = 2
+MAX_RESULT_TASKS = 1
 """Maximum number of tasks of a cycle that analyze, compare or calculate: each asks the model once more, and the planner
-and the writer read the passages anyway."""
+and the writer read the passages anyway. Two of them took three of five runs by hand beyond 90,000 prompt tokens."""
 NEEDED_RESULTS: Mapping[PlanStepKind, str] = {"analyze": "analyzed", "compare": "compared", "calculate": "calculated"}
 """Steps that need the results of others or a finding, each with the word for its rejection."""
 
@@ -196,10 +196,10 @@ def _add_step(
     elif kind == "search" and not action.depends_on and any(is_same_query(query, before) for before in known):
         plan.rejections.append(f"“{_shorten_quote(query)}” was not searched: it was searched before")
     elif sum((step.kind in SEARCH_KINDS) == (kind in SEARCH_KINDS) for step in plan.steps) >= (
-        limit := max_searches if kind in SEARCH_KINDS else MAX_RESULT_TASKS
+        max_searches if kind in SEARCH_KINDS else MAX_RESULT_TASKS
     ):
-        what = "searches" if kind in SEARCH_KINDS else "tasks with the results of searches"
-        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {limit} {what}")
+        limit = f"{max_searches} searches" if kind in SEARCH_KINDS else "one task with the results of searches"
+        plan.rejections.append(f"“{_shorten_quote(query)}” was not executed: a cycle has at most {limit}")
     else:
         number = len(plan.steps) + 1
         plan.steps.append(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from tenure.algorithms.research.planning import MAX_RESULT_TASKS, is_same_query
+from tenure.algorithms.research.planning import is_same_query
 from tenure.algorithms.retrieval.bridge_entities import find_bridge_entities
 from tenure.algorithms.retrieval.rrf import interleave_rankings
 from tenure.algorithms.text.grammar.subjects import find_subject
@@ -162,7 +162,7 @@ def render(input: PlannerInput, evidence: Evidence) -> list[Message]:
         TASK,
         RUNNING_LOW_RULE if input.running_low else "",
         f"Plan cycle {input.cycle} of at most {input.max_cycles}: at most {input.max_searches} SEARCH and READ "
-        f"together, and at most {MAX_RESULT_TASKS} other actions with their results.",
+        "together, and at most one ANALYZE, COMPARE or CALCULATE.",
     )
 
 

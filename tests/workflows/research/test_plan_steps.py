@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -144,20 +145,21 @@ async def test_figures_of_earlier_steps_are_calculated(serving: Serving) -> None
 
 
 @slow
-async def test_documents_of_two_steps_are_compared(serving: Serving) -> None:
-    """A comparison reads both documents; an analysis asks the one that its step found."""
+@pytest.mark.parametrize(
+    ("kind", "needed", "documents"), [("compare", ["a", "b"], 2), ("analyze", ["b"], 1)], ids=["compare", "analyze"]
+)
+async def test_documents_of_steps_are_read(serving: Serving, kind: str, needed: Sequence[str], documents: int) -> None:
+    """A comparison reads the documents of two steps; an analysis asks the one that its step found."""
     plan = plans(
         search("What is Tokyo?", id="a"),
         search("What is Osaka?", id="b"),
-        {"action": "COMPARE", "query": "population", "id": "c", "depends_on": ["a", "b"]},
-        {"action": "ANALYZE", "query": "How many people live there?", "id": "d", "depends_on": ["b"]},
+        {"action": kind.upper(), "query": "population", "id": "c", "depends_on": needed},
     )
     _, knowledge, shown = await run_plan(serving, plan, question="Compare Tokyo and Osaka")
 
-    inside = [(request.query, request.sources) for request in knowledge.searches if request.sources]
-    assert len({sources for query, sources in inside if query == "population"}) == 2
-    assert any(query == "How many people live there?" for query, _ in inside)
-    assert [json.loads(line)["kind"] for line in shown.splitlines()] == ["search", "search", "compare", "analyze"]
+    inside = {request.sources for request in knowledge.searches if request.sources and request.query == "population"}
+    assert len(inside) == documents
+    assert [json.loads(line)["kind"] for line in shown.splitlines()] == ["search", "search", kind]
 
 
 @slow
