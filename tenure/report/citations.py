@@ -25,7 +25,7 @@ from tenure.contracts.result.result import (
     ResultPosition,
     SourceEntry,
 )
-from tenure.report.sources.places import find_heading, find_headings, find_in_file
+from tenure.report.sources.places import FileText, find_heading, find_headings
 
 SCANNED_CHARACTERS = 2_000
 """Characters on each side of a quote that are searched for instructions to language models."""
@@ -101,7 +101,7 @@ class CitationNumbering:
             known: sources numbered by an earlier document, in order.
             files: texts of the files on disk, by path, as far as they are readable.
         """
-        self._files = files
+        self._files = {uri: FileText(text) for uri, text in files.items()}
         self._sources = sources
         self._context = context
         self._numbers = {source: n for n, source in enumerate(dict.fromkeys(known), 1)}
@@ -249,7 +249,7 @@ class CitationNumbering:
         if contains_instructions(around) or contains_instructions(source.title):
             self._suspicious.add(citation.source)
         file = self._files.get(source.uri)
-        place = find_in_file(citation.quote, file) if file is not None else None
+        place = file.find(citation.quote) if file else None
         return ResultCitation(
             source=n,
             start=citation.start,

