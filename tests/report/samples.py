@@ -209,7 +209,6 @@ SHOWN = (
     "Severity: medium",
     "A world with two moons",
     "notes/tides.md",
-    "3 of 10 searches",
     "ended as done",
 )
 """Texts of `full` that every format for reading shows."""

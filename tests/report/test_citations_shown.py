@@ -186,7 +186,7 @@ def test_markdown_shows_what_it_cites(result: Result, style: Literal["numeric", 
     shown = render_markdown(result, style=style)
     body, _, rest = shown.partition("\n## References\n")
     references, _, quotes = rest.partition("\n## Quotes\n")
-    references, *_ = re.split(r"\n## (?:Figures|How this report was made)\n", references)
+    references, *_ = re.split(r"\n## How this report was made\n", references)
     references, _, background = references.partition("\n## Reasoning\n")
     body += f"\n## Reasoning\n{background}"
     if style == "numeric":

@@ -15,7 +15,6 @@ from tenure.contracts.result.result import Result, ResultClaim, ResultStatus
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.disputes import DisputeLayout
-from tenure.report.layout.figures import set_figures
 from tenure.report.layout.limits import (
     MADE,
     describe_brief,
@@ -136,7 +135,6 @@ def _list_blocks(
     reasoning = tuple(set_reasoning(result.reasoning, claims)) if result.reasoning else ()
     background = _set_synthesis(synthesis.background, claims)
     yield from _set_part("reasoning", "Reasoning", (*reasoning, *background), "How the conclusions were reached")
-    yield from _set_part("figures", "Figures", set_figures(result))
     yield from _set_part("made", MADE, _set_list(list_provenance(result)))
 
 

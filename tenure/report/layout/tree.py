@@ -110,17 +110,7 @@ class AnchorNode:
     kind: Literal["anchor"] = "anchor"
 
 
-@dataclass(frozen=True)
-class FigureNode:
-    """Drawing with its numbers in words, which also stand for it in formats without drawings."""
-
-    svg: str
-    """SVG image; empty if the words suffice."""
-    words: str
-    kind: Literal["figure"] = "figure"
-
-
-InlineNode = TextSpan | StatementNode | CitationNode | LinkNode | AnchorNode | FigureNode
+InlineNode = TextSpan | StatementNode | CitationNode | LinkNode | AnchorNode
 Line = tuple[InlineNode, ...]
 """Inline nodes of one paragraph, item or cell."""
 

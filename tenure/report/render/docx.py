@@ -1,7 +1,7 @@
 """Write a document tree as DOCX with python-docx.
 
 All text is set as text of runs, never as markup. Citation marks are links to the entries of the references, and the
-only links out of the document are those of sources on the web. Word shows no SVG images, so figures are given in words.
+only links out of the document are those of sources on the web.
 """
 
 import io
@@ -32,7 +32,6 @@ from tenure.report.layout.tree import (
     CitationNode,
     CodeNode,
     DefinitionsNode,
-    FigureNode,
     InlineNode,
     Line,
     LinkNode,
@@ -171,8 +170,6 @@ class _DocumentWriter:
             case AnchorNode():
                 _add_bookmark(paragraph, node.source)
                 _add_text(paragraph, node.label)
-            case FigureNode():
-                self._add_inline(paragraph, TextSpan(node.words), bold=bold, quiet=quiet)
 
     def _start_numbering(self) -> Callable[[Paragraph], Paragraph]:
         """Return a function that makes paragraphs items of one numbered list, which begins with 1."""

@@ -19,7 +19,6 @@ from tenure.report.layout.tree import (
     CitationNode,
     CodeNode,
     DefinitionsNode,
-    FigureNode,
     InlineNode,
     Line,
     LinkNode,
@@ -127,8 +126,6 @@ def _write_inline(node: InlineNode) -> str:
             return f"<{node.url}>"
         case AnchorNode():
             return escape_words(node.label)
-        case FigureNode():
-            return escape_words(node.words)
 
 
 def _write_span(span: TextSpan) -> str:

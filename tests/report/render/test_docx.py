@@ -46,7 +46,7 @@ class WordReader:
 
 
 def test_a_word_document_has_the_whole_report() -> None:
-    """Text, marks, quotes, figures and how the report was made are all there."""
+    """Text, marks, quotes and how the report was made are all there."""
     text = WordReader(render_docx(full(), PurePosixPath("/library"))).text
 
     assert [part for part in ("Why the sea moves", *SHOWN) if part not in text] == []

@@ -78,24 +78,10 @@ def test_the_page_is_whole() -> None:
         "Further Considerations",
         "Say more on neap tides",
         "notes/tides.md",
-        "3 of 10 searches",
-        "Information gain by cycle: 0.41, 0.12",
         "Too short.",
         "ended as done",
     ):
         assert part in words
-
-
-@pytest.mark.parametrize(("cycles", "drawn"), [(2, False), (3, True)])
-def test_courses_are_drawn_from_three_values_on(cycles: int, drawn: bool) -> None:
-    """Two values are legible as numbers; the description of a drawing has all numbers for screen readers."""
-    gains, shares = (0.41, 0.12, 0.05)[:cycles], (0.2, 0.6, 0.8)[:cycles]
-    result = full().model_copy(update={"information_gain": gains, "coverage_by_cycle": {"The rhythm": shares}})
-    page = render_html(result)
-
-    assert "Information gain by cycle: 0.41, 0.12" in page
-    assert ('aria-label="Information gain by cycle: 0.41, 0.12' in page) is drawn
-    assert ('aria-label="Coverage before the research and after each cycle: 20%, 60%' in page) is drawn
 
 
 def test_a_question_that_is_the_title_is_shown_once() -> None:

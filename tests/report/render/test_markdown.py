@@ -57,21 +57,6 @@ the reason.
 - [1] *The Moon's pull*, <https://moon.example/pull?a=1>, read 2026-11-20.
 - [2] *On tides*, Ann Author, 2024-05-01, `notes/tides.md`, read 2026-11-20.
 
-## Figures
-
-Coverage of each topic, by the number and relevance of the passages found on it; in brackets before the research and \
-after every cycle:
-
-- **The rhythm:** 80% (20%, 60%, 80%)
-- **Weak tides:** 50% (0%, 50%, 50%)
-
-Information gain by cycle: 0.41, 0.12
-
-Budget:
-
-- **Searches:** 3 of 10 searches
-- **Time:** 4.25 seconds, no limit
-
 ## How this report was made
 
 - Run `research/why-tides-1a2b`, ended as *done*.
@@ -128,7 +113,7 @@ def test_a_report_without_evidence_says_so() -> None:
     assert "**No evidence was found.**" in text
     assert "1 search in the knowledge base, 1 file that could not be read" in text
     assert "`--docs PATH`" in text and "unread files below" in text
-    assert headings(text) == ["Why the sea moves", "Feedback and answers", "Figures", "How this report was made"]
+    assert headings(text) == ["Why the sea moves", "Feedback and answers", "How this report was made"]
 
 
 def test_a_report_without_evidence_leads_to_the_nearest_facts() -> None:
@@ -168,7 +153,7 @@ def test_a_hostile_source_cannot_shape_the_report() -> None:
     tokens = [token for block in MarkdownIt("commonmark").parse(text) for token in [block, *(block.children or [])]]
 
     assert headings(text).count("# Owned") == 0
-    assert len(headings(text)) == 10
+    assert len(headings(text)) == 9
     assert not {token.type for token in tokens} & {"html_block", "html_inline", "link_open", "image"}
 
 

@@ -48,7 +48,7 @@ def addresses(pdf: bytes) -> Iterator[str]:
 
 
 def test_a_pdf_holds_the_whole_report() -> None:
-    """Text, marks, quotes, figures and how the report was made are all there."""
+    """Text, marks, quotes and how the report was made are all there."""
     text = words(render_pdf(full(), PurePosixPath("/library")))
 
     for part in (

@@ -1,6 +1,7 @@
 """Parse Markdown with markdown-it: CommonMark with tables, front matter and the notations of manuals."""
 
 import re
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
@@ -57,7 +58,8 @@ def split_front_matter(text: str) -> tuple[dict[str, str], str]:
         return {}, text
     fields: dict[str, list[str]] = {}
     name = ""
-    for line in match[2].split("\n"):
+    # Blog engines read an indented block too: "---\n title: Two\n---".
+    for line in textwrap.dedent(match[2]).split("\n"):
         if field := _FIELD.match(line):
             name = field[1].lower()
             fields.setdefault(name, []).append(field[2])

@@ -109,6 +109,11 @@ def test_other_leading_blocks_remain_text(text: str) -> None:
     assert split_front_matter(text) == ({}, text)
 
 
+def test_indented_front_matter_is_parsed() -> None:
+    """A block whose fields are all indented is YAML as well."""
+    assert split_front_matter("---\n title: T\n author: A\n---\nx") == ({"title": "T", "author": "A"}, "x")
+
+
 def test_toml_front_matter_is_parsed() -> None:
     """TOML front matter gives the same fields."""
     assert split_front_matter('+++\ntitle = "T"\nauthors = ["A", "B"]\n+++\nx') == (
