@@ -310,8 +310,6 @@ class Settings(BaseSettings, LimitFields):
     """Timeout of fetching a page in seconds, redirects and retries included."""
     fetch_megabytes: float = Field(default=20.0, gt=0, le=200)
     """Maximum size of a decompressed page in megabytes."""
-    fetch_concurrency: int = Field(default=16, ge=1, le=256)
-    """Maximum number of pages that one worker fetches concurrently."""
     fetch_per_host: int = Field(default=2, ge=1, le=64)
     """Maximum number of concurrent requests to one host."""
     fetch_delay_seconds: float = Field(default=0.5, ge=0, le=60)

@@ -107,7 +107,7 @@ GROUPS: Final = {
         (
             *("web", "web_pages", "web_archive"),
             *("fetch_allow", "fetch_domains", "fetch_deny", "fetch_user_agent", "fetch_robots"),
-            *("fetch_seconds", "fetch_megabytes", "fetch_concurrency", "fetch_per_host", "fetch_delay_seconds"),
+            *("fetch_seconds", "fetch_megabytes", "fetch_per_host", "fetch_delay_seconds"),
             *("page_ttl_hours", "page_cache_megabytes", "browser", "domain_authority"),
         ),
     ),

@@ -284,7 +284,6 @@ def create_fetcher(settings: Settings) -> Fetcher:
         CrawlPolicy(
             user_agent=settings.fetch_user_agent,
             obey_robots=settings.fetch_robots,
-            max_concurrent=settings.fetch_concurrency,
             max_per_host=settings.fetch_per_host,
             min_interval=settings.fetch_delay_seconds,
         ),
