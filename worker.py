@@ -65,6 +65,9 @@ from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.sandbox.base import Sandbox, SandboxError
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings, describe_settings_error
+from tenure.settings.home import HomeSettings
+from tenure.settings.models import ChatModelSettings
+from tenure.settings.worker import SandboxSettings, WorkerSettings
 from tenure.sources.fetch.browser import Browser, create_browser
 from tenure.sources.fetch.fetcher import Fetcher, create_fetcher
 from tenure.sources.mcp.servers import McpServers
@@ -214,7 +217,7 @@ def build_browser_activities(pages: "PageFetching | None") -> list[Callable[...,
     return _collect_activities(BrowserActivities(pages))
 
 
-async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
+async def find_usable_sandbox(settings: SandboxSettings) -> Sandbox | None:
     """Return the sandbox of this machine, or log the reason and return None if its self-test fails."""
     try:
         box = make_sandbox(settings)
@@ -229,7 +232,7 @@ async def find_usable_sandbox(settings: Settings) -> Sandbox | None:
     return box
 
 
-def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **options: Any) -> Worker:
+def build_sandbox_worker(client: Client, settings: WorkerSettings, box: Sandbox, **options: Any) -> Worker:
     """Return the worker of the sandbox queue."""
     store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
     return Worker(
@@ -245,7 +248,7 @@ def build_sandbox_worker(client: Client, settings: Settings, box: Sandbox, **opt
     )
 
 
-def make_roots(settings: Settings) -> DocumentRoots:
+def make_roots(settings: HomeSettings) -> DocumentRoots:
     """Return the document roots of an owner."""
     return DocumentRoots(settings.document_roots, settings.home, settings.owner)
 
@@ -321,7 +324,7 @@ def build_workers(
     ]
 
 
-def choose_max_activities(settings: Settings, queue: str) -> int:
+def choose_max_activities(settings: ChatModelSettings, queue: str) -> int:
     """Return the number of activities of a queue that this worker executes concurrently.
 
     Model calls wait for the network: as many as the model server accepts, so that few of them hold a slot only to wait
@@ -338,7 +341,7 @@ def choose_max_activities(settings: Settings, queue: str) -> int:
     }.get(queue, _ACTIVITY_THREADS)
 
 
-def choose_heartbeat_throttle(client: Client, settings: Settings) -> timedelta:
+def choose_heartbeat_throttle(client: Client, settings: WorkerSettings) -> timedelta:
     """Return the interval in which heartbeats are sent."""
     is_local = client.service_client.config.target_host == get_local_address(settings)
     return (
@@ -346,7 +349,7 @@ def choose_heartbeat_throttle(client: Client, settings: Settings) -> timedelta:
     )
 
 
-def choose_shutdown_timeout(settings: Settings, queue: str) -> timedelta:
+def choose_shutdown_timeout(settings: WorkerSettings, queue: str) -> timedelta:
     """Return the time that the activities of a queue may continue after the worker is asked to stop."""
     if queue in (MODEL_QUEUE, WEB_QUEUE):
         return timedelta(seconds=settings.shutdown_seconds)
@@ -489,15 +492,15 @@ async def _run_workers(client: Client, workers: Sequence[Worker]) -> AsyncIterat
         yield
 
 
-async def _bind_namespace(client: Client, settings: Settings, queues: Sequence[str]) -> None:
+async def _bind_namespace(client: Client, settings: HomeSettings, queues: Sequence[str]) -> None:
     """Bind the namespace to the knowledge base, which a worker that runs only programs does not have."""
     if set(queues) != {SANDBOX_QUEUE}:
         await bind_namespace(client, settings)
 
 
 async def _serve_programs(
-    settings: Settings,
-    owners: Sequence[tuple[Settings, Client]],
+    settings: SandboxSettings,
+    owners: Sequence[tuple[WorkerSettings, Client]],
     running: AsyncExitStack,
     monitor: WorkerMonitor,
     workers: list[Worker],
@@ -513,7 +516,7 @@ async def _serve_programs(
             _log_serving([programs], own, build_id)
 
 
-def _log_serving(workers: Sequence[Worker], settings: Settings, build_id: str) -> None:
+def _log_serving(workers: Sequence[Worker], settings: HomeSettings, build_id: str) -> None:
     if workers:
         names = {"home": str(settings.home.absolute()), "owner": settings.owner or None, "version": build_id or None}
         queues = [worker.task_queue for worker in workers]

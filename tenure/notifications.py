@@ -22,7 +22,7 @@ from urllib.parse import quote
 import httpx
 
 from tenure.contracts.run.notifications import Notification
-from tenure.settings import Settings
+from tenure.settings.worker import NotifierSettings
 
 SIGNATURE_HEADER = "X-Tenure-Signature"
 """Header with `sha256=` and the hexadecimal signature of the body."""
@@ -62,7 +62,7 @@ class Notifier:
         self._transport = transport
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "Notifier":
+    def from_settings(cls, settings: NotifierSettings) -> "Notifier":
         """Return a notifier for the settings."""
         secret = settings.notify_secret.get_secret_value().encode() if settings.notify_secret else b""
         url = settings.notify_url.get_secret_value() if settings.notify_url else ""

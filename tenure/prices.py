@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from tenure.contracts.run.budget import Price
-from tenure.settings import Settings
+from tenure.settings.models import ChatModelSettings
 
 
 class PricesError(ValueError):
@@ -33,7 +33,7 @@ class _File(BaseModel):
     models: dict[str, _Priced] = {}
 
 
-def load_prices(settings: Settings) -> dict[str, Price]:
+def load_prices(settings: ChatModelSettings) -> dict[str, Price]:
     """Return the known prices by model name; empty if there is no file.
 
     Raises:
@@ -53,12 +53,12 @@ def load_prices(settings: Settings) -> dict[str, Price]:
     return {model: Price(**priced.model_dump()) for model, priced in file.models.items()}
 
 
-def find_unpriced_models(settings: Settings, prices: Mapping[str, Price]) -> tuple[str, ...]:
+def find_unpriced_models(settings: ChatModelSettings, prices: Mapping[str, Price]) -> tuple[str, ...]:
     """Return the models that may answer and have no known price."""
     return tuple(model for model in settings.chat_models if model not in prices) if settings.has_model else ()
 
 
-def find_highest_price(settings: Settings, prices: Mapping[str, Price]) -> Price | None:
+def find_highest_price(settings: ChatModelSettings, prices: Mapping[str, Price]) -> Price | None:
     """Return the highest known prices of the models that may answer, or None if no price is known."""
     known = [prices[model] for model in settings.chat_models if model in prices]
     if not known:

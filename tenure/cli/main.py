@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Namespace) -> int:
     """Load the settings and the handler, and run it."""
     from tenure.local_models.choice import choose_model
-    from tenure.settings import AUTO_MODEL, Settings
+    from tenure.settings import Settings
+    from tenure.settings.models import AUTO_MODEL
 
     module, function = arguments.handler.split(":")
     handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)

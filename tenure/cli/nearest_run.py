@@ -9,6 +9,7 @@ from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, ope
 from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 
 MAX_RUNS = 1000
 """Latest runs that are compared."""
@@ -36,7 +37,7 @@ async def _list_ids(place: ServerTarget) -> list[str]:
     return found
 
 
-def _read_archived_ids(settings: Settings) -> list[str]:
+def _read_archived_ids(settings: HomeSettings) -> list[str]:
     """Return the ids of archived runs."""
     # Imported when needed: the database takes a second.
     from tenure.temporal.archive.access import list_archived_runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from tenure.contracts.messages import Tier
 from tenure.models.factory import create_embedding_model, create_rerank_model
-from tenure.settings import Settings
+from tenure.settings.knowledge import KnowledgeSettings
 
 if TYPE_CHECKING:
     from tenure.knowledge.answers import AnswerCipher, ModelAnswers
@@ -59,7 +59,7 @@ class _Proxy:
 
 
 def prepare_knowledge(
-    settings: Settings,
+    settings: KnowledgeSettings,
     observer: "SearchObserver | None",
     cipher: "AnswerCipher | None",
     readable_files: Callable[[Iterable[str], str], Collection[str]] | None,

@@ -5,17 +5,21 @@ if a person had set them, so that a worker gets the choice of the command that s
 model is chosen.
 """
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
 from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.local_models.errors import LocalModelError
 from tenure.local_models.model_file import LocalModel, load_local_model, load_model_key
-from tenure.settings import AUTO_MODEL, Settings
+from tenure.settings import ClientSettings
+from tenure.settings.home import StackSettings
+from tenure.settings.models import AUTO_MODEL, ChatModelSettings
+
+_Settings = TypeVar("_Settings", bound=ClientSettings)
 
 
-def choose_model(settings: Settings) -> Settings:
+def choose_model(settings: _Settings) -> _Settings:
     """Return settings that name the model in use; `auto` remains if no server is found.
 
     Raises:
@@ -41,24 +45,24 @@ def choose_model(settings: Settings) -> Settings:
     return _use(settings, {"openai_base_url": servers[0].base_url, "model": servers[0].chat_models[0]})
 
 
-def _use(settings: Settings, chosen: dict[str, Any], **defaults: int) -> Settings:
+def _use(settings: _Settings, chosen: dict[str, Any], **defaults: int) -> _Settings:
     """Return settings with a model of this machine, which may need minutes for an answer."""
     defaults |= {"model_timeout": MAX_MODEL_TIMEOUT_SECONDS}
     unset = {name: value for name, value in defaults.items() if name not in settings.model_fields_set}
     return settings.model_copy(update=chosen | unset)
 
 
-def get_local_url(settings: Settings) -> str:
+def get_local_url(settings: StackSettings) -> str:
     """Return the URL of the model that the home's stack serves."""
     return f"http://127.0.0.1:{settings.local_model_port}/v1"
 
 
-def find_served_model(settings: Settings) -> LocalModel | None:
+def find_served_model(settings: ClientSettings) -> LocalModel | None:
     """Return the model that the home's stack has to serve for settings that were chosen; None if it serves none."""
     return load_local_model(settings.home) if settings.openai_base_url == get_local_url(settings) else None
 
 
-def check_model_choice(settings: Settings) -> None:
+def check_model_choice(settings: ChatModelSettings) -> None:
     """Check that a model was chosen, before anything is started.
 
     Raises:

@@ -22,7 +22,7 @@ from tenure.runs.service import Service
 from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
 from tenure.runs.start import REQUEST_MEMO, make_id
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings
 
 _ID_DIGITS = 12
 """Length of the part of a digest that an id contains."""
@@ -63,7 +63,7 @@ async def start_or_join(service: Service, requested: RequestedRun) -> StartedRun
     return await _start_unnamed(service, requested, digest)
 
 
-def compute_digest(request: StartRequest, settings: Settings) -> str:
+def compute_digest(request: StartRequest, settings: ConnectionSettings) -> str:
     """Return the digest of a request without the id; fields that are not given or empty do not change it.
 
     Ids are never encrypted, so the secrets of the settings are the key: without them, no question can be tried.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from tenure.models.embedding import EmbeddingModel
 from tenure.models.reranking import RerankModel
-from tenure.settings import Settings
+from tenure.settings.models import ChatModelSettings, RetrievalModelSettings
 
 if TYPE_CHECKING:
     from tenure.models.openai.backend import OpenAIBackend
 
 
-def create_chat_model(settings: Settings) -> "OpenAIBackend | None":
+def create_chat_model(settings: ChatModelSettings) -> "OpenAIBackend | None":
     """Return the configured chat model, or None if the fallbacks answer.
 
     Raises:
@@ -31,7 +31,7 @@ def create_chat_model(settings: Settings) -> "OpenAIBackend | None":
     return OpenAIChat.from_settings(settings)
 
 
-def create_embedding_model(settings: Settings) -> EmbeddingModel:
+def create_embedding_model(settings: RetrievalModelSettings) -> EmbeddingModel:
     """Return the configured embedding model, or the embedded one if none is configured.
 
     Raises:
@@ -46,7 +46,7 @@ def create_embedding_model(settings: Settings) -> EmbeddingModel:
     return MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
 
 
-def create_rerank_model(settings: Settings) -> RerankModel | None:
+def create_rerank_model(settings: RetrievalModelSettings) -> RerankModel | None:
     """Return the configured rerank model, or None if none is configured.
 
     Raises:

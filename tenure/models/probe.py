@@ -22,6 +22,7 @@ from tenure.models.openai.backend import OpenAIBackend
 from tenure.models.openai.endpoint import NO_KEY, validate_base_url, validate_key
 from tenure.models.routes import ModelRoute, ModelRoutes
 from tenure.settings import Settings, get_environment_variable
+from tenure.settings.models import ChatModelSettings, ModelServerSettings, RetrievalModelSettings
 
 ROLE = "doctor"
 """Name of the asking role; no setting concerns it alone, so that its tier's model answers."""
@@ -68,7 +69,7 @@ class _ModelList(BaseModel):
     data: list[_ListedModel] = []
 
 
-async def probe_chat_models(settings: Settings) -> list[ChatProbe]:
+async def probe_chat_models(settings: ChatModelSettings) -> list[ChatProbe]:
     """Probe all_routes configured chat model, one after the other: a local server may load only one at a time."""
     routes = list(_iterate_routes(settings))
     limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
@@ -85,7 +86,7 @@ async def probe_chat_models(settings: Settings) -> list[ChatProbe]:
         await chat.aclose()
 
 
-def probe_embedding_model(settings: Settings) -> EmbeddingProbe:
+def probe_embedding_model(settings: RetrievalModelSettings) -> EmbeddingProbe:
     """Embed a sentence."""
     probe = EmbeddingProbe(
         model=settings.embedding_model or EMBEDDED_MODEL, setting=get_environment_variable("embedding_model")
@@ -99,7 +100,7 @@ def probe_embedding_model(settings: Settings) -> EmbeddingProbe:
     return probe.model_copy(update={"answered": True, "seconds": seconds, "dimensions": vectors.shape[1]})
 
 
-def probe_rerank_model(settings: Settings) -> list[ModelProbe]:
+def probe_rerank_model(settings: RetrievalModelSettings) -> list[ModelProbe]:
     """Score a sentence with the rerank model, if one is configured."""
     probe = ModelProbe(model=settings.rerank_model, setting=get_environment_variable("rerank_model"))
     limited = settings.model_copy(update={"model_timeout": min(settings.model_timeout, PROBE_TIMEOUT_SECONDS)})
@@ -114,7 +115,7 @@ def probe_rerank_model(settings: Settings) -> list[ModelProbe]:
     return [probe.model_copy(update={"answered": True, "seconds": time.perf_counter() - started})]
 
 
-def _iterate_routes(settings: Settings) -> Iterator[ModelRoute]:
+def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
     routes = ModelRoutes.from_settings(settings)
     all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
@@ -183,7 +184,7 @@ def _find_context_size(model: str, models: Sequence[_ListedModel]) -> int | None
     return matches[0].context_tokens if matches else None
 
 
-async def _fetch_model_list(settings: Settings) -> list[_ListedModel]:
+async def _fetch_model_list(settings: ModelServerSettings) -> list[_ListedModel]:
     """Return the models that the server lists; empty if it lists none."""
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     base_url = validate_base_url(settings.openai_base_url)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tenure.contracts.messages import Tier
-from tenure.settings import ReasoningEffort, RoleSettings, Settings, get_environment_variable
+from tenure.settings import get_environment_variable
+from tenure.settings.models import ChatModelSettings, ReasoningEffort, RoleSettings
 
 _TIERS: Mapping[Tier, str] = {"main": "model", "fast": "fast_model"}
 
@@ -49,11 +50,11 @@ class ModelRoute:
 class ModelRoutes:
     """Routes of all roles."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ChatModelSettings) -> None:
         self._settings = settings
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Self:
+    def from_settings(cls, settings: ChatModelSettings) -> Self:
         """Build the routes from the settings."""
         return cls(settings)
 

@@ -20,7 +20,7 @@ from tenure.runs.session.run_records import RunRecord, find_run, open_run
 from tenure.runs.session.run_request import decode_argument, read_request
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import find_reservation_price
-from tenure.settings import Settings
+from tenure.settings.models import ChatModelSettings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 MAX_PAGES_PER_SEARCH = 3
@@ -60,7 +60,7 @@ def make_thread_id(run_id: str) -> str:
 
 
 async def _build_request(
-    record: RunRecord, conversation: RunRecord | None, body: AskBody, settings: Settings
+    record: RunRecord, conversation: RunRecord | None, body: AskBody, settings: ChatModelSettings
 ) -> AskRequest:
     """Return the question with the corpora it may read and the earlier turns.
 
@@ -112,7 +112,7 @@ def _list_corpora(run_id: str, run: RunRequest, *, web: bool) -> tuple[str, ...]
     return (*run.corpora, *(scope.model_copy(update={"run": RunId(name)}).corpus for name in names))
 
 
-def _build_limits(run_id: str, body: AskBody, run: RunRequest, settings: Settings) -> RunLimits:
+def _build_limits(run_id: str, body: AskBody, run: RunRequest, settings: ChatModelSettings) -> RunLimits:
     """Return the limits of an answer: those of the run with a budget of its own."""
     scope = run.limits.web if body.search_again else None
     web = scope and scope.model_copy(

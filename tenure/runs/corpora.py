@@ -15,14 +15,14 @@ from tenure.runs.formatting import truncate_bytes
 from tenure.runs.messages import SearchBody
 from tenure.runs.run_ids import check_corpus
 from tenure.runs.session.connection import CORPUS_WORKFLOW, INGEST_WORKFLOW, explain_refusals
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 ANSWER_TIMEOUT = timedelta(seconds=120)
 """Time for an answer about corpora, including the start of a worker."""
 
 
-async def search_passages(request: SearchBody, settings: Settings, client: Client) -> tuple[StoredPassage, ...]:
+async def search_passages(request: SearchBody, settings: ClientSettings, client: Client) -> tuple[StoredPassage, ...]:
     """Return the passages that match words, best first.
 
     Raises:

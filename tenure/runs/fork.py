@@ -12,7 +12,7 @@ from tenure.runs.session.run_records import open_run
 from tenure.runs.session.run_request import read_origin
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import PlannedRun, build_priority, find_reservation_price, refuse_archived_id, start_workflow
-from tenure.settings import Settings
+from tenure.settings.models import ChatModelSettings
 
 
 async def launch_fork(
@@ -35,7 +35,7 @@ async def launch_fork(
     return await start_workflow(client, planned), notes
 
 
-def _build_request(request: RunRequest, body: ForkBody, settings: Settings) -> RunRequest:
+def _build_request(request: RunRequest, body: ForkBody, settings: ChatModelSettings) -> RunRequest:
     """Return the request of the fork: that of its origin with its own limits; documents are not read again."""
     given = {name: getattr(body, name) for name in body.model_fields_set if name in RunLimits.model_fields}
     if "max_cost_usd" in given:

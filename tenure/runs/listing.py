@@ -21,7 +21,7 @@ from tenure.runs.session.connection import (
 )
 from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
 from tenure.runs.session.server_target import ServerTarget
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
@@ -95,7 +95,7 @@ async def _collect(chosen: RunFilter, place: ServerTarget, client: Client | None
     return ListedRuns(tuple(rows), notes)
 
 
-async def _list_archived(chosen: RunFilter, settings: Settings) -> tuple[list[RunDescription], tuple[str, ...]]:
+async def _list_archived(chosen: RunFilter, settings: HomeSettings) -> tuple[list[RunDescription], tuple[str, ...]]:
     """Return the latest archived runs of a choice, each id once, and a note if they cannot be read."""
     if not may_have_archive(settings):
         return [], ()
@@ -106,7 +106,7 @@ async def _list_archived(chosen: RunFilter, settings: Settings) -> tuple[list[Ru
     return list({run.id: run for run in reversed(found)}.values())[::-1][: chosen.limit], ()
 
 
-def _read_archived(chosen: RunFilter, settings: Settings) -> list[RunDescription]:
+def _read_archived(chosen: RunFilter, settings: HomeSettings) -> list[RunDescription]:
     # Imported when needed: the database takes a second.
     from tenure.temporal.archive.access import list_archived_runs
 

@@ -17,7 +17,7 @@ from tenure.files.file_store import is_shared
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.options import PathName
 from tenure.runs.run_ids import check_corpus, make_corpus_name
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 
 
 def resolve_paths(paths: Sequence[PathName]) -> list[Path]:
@@ -74,7 +74,7 @@ def find_manual() -> Path:
 
 
 def allow_reading(
-    settings: Settings, requests: Iterable[IngestRequest], run_id: str = "", files: Iterable[InputFile] = ()
+    settings: HomeSettings, requests: Iterable[IngestRequest], run_id: str = "", files: Iterable[InputFile] = ()
 ) -> None:
     """Allow the worker of this home the paths of ingestions for their corpora, and files of programs for a run.
 
@@ -91,7 +91,7 @@ def allow_reading(
         raise TenureError(str(error)) from error
 
 
-def end_reading(settings: Settings, scope: str) -> None:
+def end_reading(settings: HomeSettings, scope: str) -> None:
     """Close the paths that this home has opened to a corpus or to the scope of a run.
 
     Raises:

@@ -14,7 +14,7 @@ from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content
 from tenure.runs.errors import InvalidRequest, Unreachable
 from tenure.runs.options import PathName
 from tenure.runs.paths import resolve_paths
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 
 MAX_INLINE_FILE_BYTES = 64 * 1024
 """Maximum size of a file that is sent with the request; larger files are copied from their path when needed."""
@@ -44,7 +44,7 @@ def read_files(
     return _apart(found)
 
 
-def upload_files(files: Sequence[InputFile], settings: Settings) -> tuple[InputFile, ...]:
+def upload_files(files: Sequence[InputFile], settings: HomeSettings) -> tuple[InputFile, ...]:
     """Store the files that do not travel with a request in the object store of the settings, if there is one.
 
     Raises:

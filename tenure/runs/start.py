@@ -34,7 +34,9 @@ from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, reg
 from tenure.runs.session.run_records import LazyArchive
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.web_scope import build_web_scope
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
+from tenure.settings.home import ConnectionSettings
+from tenure.settings.models import ChatModelSettings
 from workflows.research.strategies import list_search_strategies
 from workflows.runtime.search_attributes import MODE, PHASE, STATUS
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -59,7 +61,7 @@ class PlannedRun:
     """Notes for the person, such as files that are left out."""
 
 
-def plan_run(request: StartRequest, settings: Settings) -> PlannedRun:
+def plan_run(request: StartRequest, settings: ClientSettings) -> PlannedRun:
     """Return the run of a request after all checks that need no server.
 
     Raises:
@@ -85,7 +87,7 @@ def build_priority(options: TurnOptions, before: Priority | None = None) -> Prio
     )
 
 
-def build_request(request: StartRequest, settings: Settings, note: Callable[[str], None]) -> RunRequest:
+def build_request(request: StartRequest, settings: ClientSettings, note: Callable[[str], None]) -> RunRequest:
     """Return the input of the workflow; `note` receives a line for each file that is left out.
 
     Raises:
@@ -118,7 +120,7 @@ def build_request(request: StartRequest, settings: Settings, note: Callable[[str
         raise InvalidRequest.explain(error) from error
 
 
-def make_id(question: str, mode: RunMode, settings: Settings, *, suffix: str = "") -> str:
+def make_id(question: str, mode: RunMode, settings: ConnectionSettings, *, suffix: str = "") -> str:
     """Return an id for a run, with a suffix in place of random digits."""
     private = settings.encryption_keys is not None or bool(settings.owner)
     return make_run_id(question, mode, private=private, suffix=suffix)
@@ -142,7 +144,7 @@ def render_details(request: RunRequest, chosen: str) -> str:
     )
 
 
-def _build_limits(request: StartRequest, settings: Settings, web: WebScope | None) -> RunLimits:
+def _build_limits(request: StartRequest, settings: ClientSettings, web: WebScope | None) -> RunLimits:
     """Return the limits of the settings, with those that the request gives in their place."""
     chosen: dict[str, Any] = {
         name: getattr(request if name in request.model_fields_set else settings, name)
@@ -177,7 +179,7 @@ def _refuse_what_needs_a_model(chosen: Mapping[str, Any]) -> None:
         raise InvalidRequest("it needs a chat model, which OPENAI_API_KEY or OPENAI_BASE_URL names", field)
 
 
-def find_reservation_price(settings: Settings, *, limited: bool) -> Price | None:
+def find_reservation_price(settings: ChatModelSettings, *, limited: bool) -> Price | None:
     """Return the prices by which money is reserved.
 
     Raises:

@@ -11,7 +11,7 @@ from tenure.runs.messages import SqlBody
 from tenure.runs.paths import allow_reading, plan_ingestion
 from tenure.runs.run_ids import check_corpus
 from tenure.runs.session.connection import SQL_WORKFLOW, explain_refusals
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 
@@ -30,7 +30,7 @@ def build_request(body: SqlBody) -> SqlRequest:
     return SqlRequest(sql=body.sql, ingest=tuple(ingest), corpora=corpora, databases=databases)
 
 
-async def query_tables(request: SqlRequest, settings: Settings, client: Client) -> QueryReply:
+async def query_tables(request: SqlRequest, settings: HomeSettings, client: Client) -> QueryReply:
     """Return the rows of a query.
 
     Raises:

@@ -5,12 +5,12 @@ import re
 from tenure.contracts.evidence.web import WebScope
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import StartRequest
-from tenure.settings import Settings
+from tenure.settings.web import WebSettings
 
 _DOMAIN = re.compile(r"-?(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)*[^\W_](?:[\w-]{0,61}[^\W_])?")
 
 
-def build_web_scope(request: StartRequest, settings: Settings) -> WebScope | None:
+def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | None:
     """Return the web scope of a run, or None if it may not read the web.
 
     A request that names documents, a corpus or a database reads the web only if it says so.

@@ -23,6 +23,7 @@ from tenure.files.discovery import discover_files
 from tenure.sandbox.base import SandboxError
 from tenure.sandbox.choice import make_sandbox
 from tenure.settings import Settings
+from tenure.settings.worker import SandboxSettings
 
 LANGUAGES: Final[dict[str, Language]] = {".py": "python", ".js": "node", ".mjs": "node", ".sh": "shell"}
 """Languages by file suffix."""
@@ -58,7 +59,7 @@ def read_files(paths: list[Path]) -> tuple[InputFile, ...]:
     return tuple(found)
 
 
-async def run_command(arguments: argparse.Namespace, settings: Settings, keep: Path) -> SandboxOutcome:
+async def run_command(arguments: argparse.Namespace, settings: SandboxSettings, keep: Path) -> SandboxOutcome:
     """Run or test the program of the command line."""
     box = make_sandbox(settings)
     chosen = {"wall_seconds": arguments.seconds, "memory_mib": arguments.memory}
@@ -77,7 +78,7 @@ async def run_command(arguments: argparse.Namespace, settings: Settings, keep: P
     return await box.run(program, keep)
 
 
-async def run_self_test(settings: Settings) -> SandboxSelfTest:
+async def run_self_test(settings: SandboxSettings) -> SandboxSelfTest:
     """Test the isolation."""
     return await make_sandbox(settings).check()
 

@@ -11,10 +11,10 @@ from tenure.sandbox.docker import Docker
 from tenure.sandbox.engine import ContainedSandbox
 from tenure.sandbox.groups import find_groups
 from tenure.sandbox.runtime import Runtime, find_current, prepare
-from tenure.settings import Settings
+from tenure.settings.worker import SandboxSettings
 
 
-def make_sandbox(settings: Settings) -> Sandbox:
+def make_sandbox(settings: SandboxSettings) -> Sandbox:
     """Return the sandbox of this process; keep it, since it owns threads.
 
     Raises:
@@ -28,7 +28,7 @@ def make_sandbox(settings: Settings) -> Sandbox:
     return PreparedSandbox(settings)
 
 
-def make_bubblewrap_sandbox(settings: Settings, runtime: Runtime) -> ContainedSandbox:
+def make_bubblewrap_sandbox(settings: SandboxSettings, runtime: Runtime) -> ContainedSandbox:
     """Return a bubblewrap sandbox for an interpreter.
 
     Raises:
@@ -43,7 +43,7 @@ class PreparedSandbox:
     The self-test does not need it, so a starting worker does not wait for packages.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SandboxSettings) -> None:
         self._settings = settings
         self._now = make_bubblewrap_sandbox(settings, find_current(settings))
         self._preparing = asyncio.Lock()

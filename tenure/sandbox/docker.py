@@ -21,7 +21,7 @@ from tenure.sandbox.groups import RunGroup
 from tenure.sandbox.launcher import UNPRIVILEGED_ID
 from tenure.sandbox.runtime import INSIDE_FOLDER, INSPECTION_SCRIPT, Runtime
 from tenure.sandbox.supervisor import StartedSandbox
-from tenure.settings import Settings
+from tenure.settings.worker import SandboxSettings
 
 LABEL: Final = "tenure-sandbox"
 """Label of every container, by which an operator finds containers left by a crash of the engine."""
@@ -35,7 +35,7 @@ class Docker:
 
     late_filter = seccomp.encode_filter()
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SandboxSettings) -> None:
         self._image = settings.sandbox_image
         self._engine_runtime = settings.sandbox_runtime
         client = shutil.which("docker")

@@ -21,7 +21,8 @@ from filelock import FileLock
 
 from tenure.contracts.sandbox import Language
 from tenure.sandbox.base import NoSandbox
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
+from tenure.settings.worker import SandboxSettings
 
 INSIDE_FOLDER: Final = Path(__file__).resolve().parent / "inside"
 """Folder of the scripts that run inside a sandbox."""
@@ -154,7 +155,7 @@ def examine(python: Path, note: str = "") -> Runtime:
     return Runtime(Path(executable), Path(base), folders, tuple((name, version) for name, version in packages), note)
 
 
-def find_current(settings: Settings) -> Runtime:
+def find_current(settings: SandboxSettings) -> Runtime:
     """Return the existing interpreter, without creating one.
 
     Raises:
@@ -168,7 +169,7 @@ def find_current(settings: Settings) -> Runtime:
     return examine(Path(sys.executable), "Tenure's own packages, until the sandbox's environment is made")
 
 
-def prepare(settings: Settings) -> Runtime:
+def prepare(settings: SandboxSettings) -> Runtime:
     """Return the interpreter of programs, creating it if it does not exist.
 
     Raises:
@@ -183,7 +184,7 @@ def prepare(settings: Settings) -> Runtime:
 class _OwnEnvironment:
     """Environment that Tenure creates for itself."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: HomeSettings) -> None:
         self._requirements = REQUIREMENTS.read_bytes()
         self._folder = settings.home.absolute() / "sandbox"
         self._mark = self._folder / "installed.txt"

@@ -2,7 +2,7 @@
 
 from temporalio.api.common.v1 import Payload
 
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 
 
@@ -17,7 +17,7 @@ class CodecCipher:
         self._codec = codec
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "CodecCipher":
+    def from_settings(cls, settings: ConnectionSettings) -> "CodecCipher":
         """Return the encryption that the settings describe."""
         return cls(EncryptionCodec.from_settings(settings))
 

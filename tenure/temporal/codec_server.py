@@ -29,6 +29,7 @@ from temporalio.api.common.v1 import Payloads
 from tenure.encryption_keys import parse_encryption_keys
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
+from tenure.settings.home import CodecSettings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
 from tenure.temporal.gate.access import HINT, HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
 from tenure.temporal.gate.http_server import (
@@ -75,7 +76,7 @@ class RemoteAccess(NamedTuple):
     """Token in place of the home's key."""
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "RemoteAccess | None":
+    def from_settings(cls, settings: CodecSettings) -> "RemoteAccess | None":
         """Return the access that the settings define, or None for this machine only."""
         certificate, private_key, token = settings.codec_certificate, settings.codec_private_key, settings.codec_token
         if not (settings.codec_url and certificate and private_key and token):
@@ -213,7 +214,7 @@ class CodecServer:
         return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
 
 
-async def serve_while_needed(settings: Settings) -> None:
+async def serve_while_needed(settings: CodecSettings) -> None:
     """Serve the configured server until cancelled; while another worker serves the port, wait for its end.
 
     The worker of an earlier version may hold the port for as long as its runs take.
@@ -227,7 +228,7 @@ async def serve_while_needed(settings: Settings) -> None:
         await asyncio.sleep(RETRY_SECONDS)
 
 
-def make_codec_server(settings: Settings, *, quiet: bool = False) -> CodecServer | None:
+def make_codec_server(settings: CodecSettings, *, quiet: bool = False) -> CodecServer | None:
     """Return the configured server, or None without keys or if it cannot serve, for which the log has the reason."""
     if settings.encryption_keys is None:
         return None
@@ -289,7 +290,7 @@ async def _serve(server: CodecServer) -> None:
         await serving
 
 
-def _build_link(settings: Settings) -> str:
+def _build_link(settings: CodecSettings) -> str:
     """Return a link that lets a browser use the server of these settings.
 
     Raises:

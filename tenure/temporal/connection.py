@@ -20,7 +20,7 @@ from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, Telemetr
 from temporalio.service import GrpcCompression, HttpConnectProxyConfig, KeepAliveConfig
 
 from tenure.ownership import derive_gate_key
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.gate.access import HOST, load_key
 from tenure.temporal.gate.peers import find_listener_user
@@ -68,12 +68,12 @@ def load_profile() -> ClientConfigProfile:
         ) from error
 
 
-def get_local_address(settings: Settings) -> str:
+def get_local_address(settings: ConnectionSettings) -> str:
     """Return the address of the local stack's server."""
     return f"{HOST}:{settings.temporal_port}"
 
 
-def get_namespace(settings: Settings, profile: ClientConfigProfile) -> str:
+def get_namespace(settings: HomeSettings, profile: ClientConfigProfile) -> str:
     """Return the namespace of the owner; without one, that of the profile."""
     if settings.owner:
         return settings.owner_namespace.format(owner=settings.owner)
@@ -81,7 +81,7 @@ def get_namespace(settings: Settings, profile: ClientConfigProfile) -> str:
 
 
 async def connect(
-    settings: Settings, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
+    settings: ConnectionSettings, runtime: Runtime | None = None, interceptors: Sequence[Interceptor] = ()
 ) -> Client:
     """Connect to the configured server, or to the local one if none is configured.
 
@@ -116,7 +116,7 @@ async def connect(
         raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
 
 
-def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientConnectConfig:
+def _connect_config(found: ClientConfigProfile, settings: ConnectionSettings) -> ClientConnectConfig:
     """Return connection arguments; without an address the profile's key and certificates are not used."""
     own: ClientConnectConfig = {"target_host": get_local_address(settings)}
     config = found.to_client_connect_config() if found.address else own
@@ -124,7 +124,7 @@ def _connect_config(found: ClientConfigProfile, settings: Settings) -> ClientCon
     return config
 
 
-def _build_credentials(settings: Settings, profile: ClientConfigProfile, *, has_gate: bool) -> dict[str, str]:
+def _build_credentials(settings: ConnectionSettings, profile: ClientConfigProfile, *, has_gate: bool) -> dict[str, str]:
     """Return the credentials for the gate of a local stack, also behind a forwarded port; other hosts receive none."""
     host = (profile.address or get_local_address(settings)).rpartition(":")[0]
     if host not in (HOST, "localhost") or profile.api_key:
@@ -134,7 +134,7 @@ def _build_credentials(settings: Settings, profile: ClientConfigProfile, *, has_
     return {"authorization": f"Bearer {load_key(settings.home)}"} if settings.owners and has_gate else {}
 
 
-def _find_gate(settings: Settings) -> HttpConnectProxyConfig | None:
+def _find_gate(settings: ConnectionSettings) -> HttpConnectProxyConfig | None:
     """Return the way to the server of this home, or None if the program on the local port is another server.
 
     Raises:

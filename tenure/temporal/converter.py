@@ -15,7 +15,7 @@ from temporalio.contrib.pydantic import PydanticPayloadConverter, pydantic_data_
 from temporalio.converter import DataConverter, DefaultFailureConverter, PayloadConverter
 from temporalio.exceptions import ApplicationError, FailureError
 
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings
 from tenure.temporal.encryption import ENCODING, DecryptionError, EncryptionCodec
 
 MAX_PAYLOAD_BYTES: Final = 2_000_000
@@ -130,7 +130,7 @@ DATA_CONVERTER: Final = replace(
 """Data converter without encryption."""
 
 
-def make_data_converter(settings: Settings) -> DataConverter:
+def make_data_converter(settings: ConnectionSettings) -> DataConverter:
     """Return the data converter of every program of a home, with encryption if keys are set."""
     codec = EncryptionCodec.from_settings(settings)
     if codec is None:

@@ -28,7 +28,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
-from tenure.settings import Settings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -187,7 +187,7 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
     logger.info("new runs use this version", version=build_id or "unversioned")
 
 
-async def check_version(client: Client, settings: Settings, build_id: str, queues: Sequence[str]) -> None:
+async def check_version(client: Client, settings: WorkerSettings, build_id: str, queues: Sequence[str]) -> None:
     """Report a worker without a version if new runs use one; without versioning by the settings, end that.
 
     Raises:

@@ -19,7 +19,7 @@ from temporalio.converter import PayloadCodec
 
 from tenure.encryption_keys import KEY_BYTES, parse_encryption_keys
 from tenure.ownership import derive_payload_key
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings
 
 ENCODING = b"binary/tenure-aes-gcm"
 """Value of the metadata field `encoding` of encrypted payloads."""
@@ -50,7 +50,7 @@ class EncryptionCodec(PayloadCodec):
         self._current, self._is_required = next(iter(keys)), is_required
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> Self | None:
+    def from_settings(cls, settings: ConnectionSettings) -> Self | None:
         """Return the codec that the settings describe, or None if encryption is off.
 
         An owner with a name has the key of the own token and no other one.

@@ -25,7 +25,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.identity import ensure_identity, read_identities
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 from tenure.temporal.connection import ServerUnreachable
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.schedules import MAINTENANCE, MAX_SUMMARY_BYTES
@@ -50,7 +50,7 @@ class NamespaceTaken(Exception):
         )
 
 
-async def bind_namespace(client: Client, settings: Settings) -> None:
+async def bind_namespace(client: Client, settings: HomeSettings) -> None:
     """Bind the namespace to the knowledge base of a worker, if it is bound to none.
 
     Raises:
@@ -81,7 +81,7 @@ async def bind_namespace(client: Client, settings: Settings) -> None:
     await check_namespace(client, settings)
 
 
-async def check_namespace(client: Client, settings: Settings) -> None:
+async def check_namespace(client: Client, settings: HomeSettings) -> None:
     """Check that the namespace is bound to the knowledge base of these settings, or to none.
 
     Raises:
@@ -101,7 +101,7 @@ async def check_namespace(client: Client, settings: Settings) -> None:
         raise NamespaceTaken(client.namespace, location, settings.knowledge_uri)
 
 
-async def describe_other_base(client: Client, settings: Settings, *, for_worker: bool = False) -> str:
+async def describe_other_base(client: Client, settings: HomeSettings, *, for_worker: bool = False) -> str:
     """Return a line about the other knowledge base that the namespace is bound to, or an empty text if there is none.
 
     Args:
@@ -121,7 +121,7 @@ async def describe_other_base(client: Client, settings: Settings, *, for_worker:
     return ""
 
 
-def _describe_location(settings: Settings) -> str:
+def _describe_location(settings: HomeSettings) -> str:
     """Return the place of the knowledge base, as much of it as the server stores."""
     host = "" if "://" in settings.knowledge_uri else f" on {socket.gethostname()}"
     return f"{settings.knowledge_uri}{host}".encode()[:MAX_SUMMARY_BYTES].decode(errors="ignore")

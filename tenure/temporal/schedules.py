@@ -26,7 +26,8 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
+from tenure.settings.knowledge import KnowledgeSettings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
 _CATCHUP_WINDOW = timedelta(hours=1)
@@ -57,12 +58,12 @@ class WatchedCorpus:
     """Time of the last scheduled reading, or None if there was none yet."""
 
 
-def make_upkeep_id(task: str, settings: Settings) -> str:
+def make_upkeep_id(task: str, settings: HomeSettings) -> str:
     """Return the id of the schedule of a task, such as `maintenance`, for the knowledge base of these settings."""
     return f"{task}-{hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]}"
 
 
-async def schedule_upkeep(client: Client, settings: Settings) -> None:
+async def schedule_upkeep(client: Client, settings: KnowledgeSettings) -> None:
     """Create or update the upkeep schedules; a server that refuses them does not stop the worker."""
     upkeep = (
         ("maintenance", MAINTENANCE, settings.maintenance_hours, "maintain the knowledge base"),

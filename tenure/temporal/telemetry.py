@@ -20,7 +20,7 @@ from temporalio.runtime import (
 )
 
 from tenure.metrics import PHASE_SECONDS, SEARCH_SECONDS, SECONDS_BUCKETS
-from tenure.settings import Settings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.connection import SDK_LOG_FILTER
 
 MAX_PORTS: Final = 10
@@ -30,7 +30,7 @@ SDK_LOGGER: Final = "temporalio.core"
 """Logger of the SDK's own messages."""
 
 
-def create_worker_runtime(settings: Settings) -> Runtime:
+def create_worker_runtime(settings: WorkerSettings) -> Runtime:
     """Return the runtime of a worker; it serves metrics if the settings name a port.
 
     Raises:

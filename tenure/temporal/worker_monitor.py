@@ -42,7 +42,7 @@ from tenure.metrics import (
     MetricRecorder,
 )
 from tenure.roles.registry import list_role_names
-from tenure.settings import Settings
+from tenure.settings.worker import WorkerSettings
 from workflows.runtime import search_attributes
 from workflows.runtime.task_queues import ALL_QUEUES, TENURE_QUEUE
 
@@ -70,7 +70,7 @@ _UNREACHABLE: Final = (RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDE
 @asynccontextmanager
 async def monitor_worker(
     clients: Sequence[Client],
-    settings: Settings,
+    settings: WorkerSettings,
     recorder: MetricRecorder,
     meter: MetricMeter,
     queues: Sequence[str],

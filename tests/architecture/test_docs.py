@@ -14,10 +14,11 @@ from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions
 from tenure.reference import tools as tools_reference
-from tenure.reference.settings import GROUPS, PUBLISHED, render_page
+from tenure.reference.settings import GROUPS, PUBLISHED, list_own_settings, render_page
 from tenure.reference.sources import TABLES, replace_table
 from tenure.roles.registry import list_role_names
-from tenure.settings import RoleSettings, Settings, get_environment_variable
+from tenure.settings import Settings, get_environment_variable
+from tenure.settings.models import RoleSettings
 from tenure.sources.parsers.parse import parse_file
 from tenure.sources.parsers.registry import read_declarations
 from tenure.sources.search.api_provider import ApiProvider
@@ -76,7 +77,7 @@ def test_the_page_of_tools_is_current() -> None:
 
 def test_every_setting_has_a_place_in_the_reference() -> None:
     """The groups of the reference hold each setting once, and no other."""
-    named = [name for _, names in GROUPS.values() for name in names]
+    named = [name for group in GROUPS for name in list_own_settings(group)]
 
     assert sorted(named) == sorted(Settings.model_fields)
 

@@ -124,6 +124,12 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 """Packages that each layer may import besides itself."""
 
+TAKE_ALL_SETTINGS = (
+    *("worker", "tenure.cli", "tenure.mcp_server.home", "tenure.runs.service", "tenure.runs.session.server_target"),
+    "tenure.temporal.stack",
+)
+"""Modules that start a process or all rooms of one; the others take the group that they read."""
+
 PURE_LIBRARIES = {
     "pydantic",
     "pydantic_core",
@@ -238,6 +244,22 @@ def test_no_folder_is_too_large_to_survey() -> None:
     large = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MAX_FILES}
 
     assert large == {}
+
+
+def test_a_room_takes_its_own_settings() -> None:
+    """No function takes all settings, apart from those that start a process or all rooms of one."""
+    wrong = [
+        f"{module}.{function.name}"
+        for path in tracked()
+        if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in (*PACKAGES, "worker.py", "client.py")
+        for module in [".".join(path.relative_to(ROOT).with_suffix("").parts)]
+        if not module.startswith((*TAKE_ALL_SETTINGS, "tenure.settings"))
+        for function in ast.walk(parsed(path))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        if re.search(r"\bSettings\b", ast.unparse(function.args))
+    ]
+
+    assert wrong == []
 
 
 def test_the_library_knows_nothing_of_temporal() -> None:

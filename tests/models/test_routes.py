@@ -4,7 +4,8 @@ import pytest
 
 from tenure.models.routes import ModelRoute, ModelRoutes
 from tenure.roles.registry import RoleName
-from tenure.settings import RoleSettings, Settings
+from tenure.settings import Settings
+from tenure.settings.models import RoleSettings
 
 
 def test_a_tier_chooses_the_model() -> None:

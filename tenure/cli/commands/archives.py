@@ -21,7 +21,8 @@ from tenure.runs.run_ids import check_run
 from tenure.runs.session.connection import describe_missing_run, explain_refusals, open_session
 from tenure.runs.session.run_records import explain_archive_errors, find_run
 from tenure.runs.session.server_target import ServerTarget, locate_server
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
+from tenure.settings.home import HomeSettings
 from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
 from tenure.temporal.archive.container import encode_run
@@ -31,7 +32,7 @@ DELETION_TIMEOUT_SECONDS = 90.0
 """Time that the server has to delete histories, which it does in the background."""
 
 
-def export_run(arguments: Namespace, settings: Settings) -> int:
+def export_run(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `export`."""
     check_run(arguments.id)
     target = arguments.file or Path(re.sub(r"[^A-Za-z0-9._~-]+", "-", arguments.id).strip(".") + ".tenure")
@@ -48,7 +49,7 @@ def export_run(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def import_file(arguments: Namespace, settings: Settings) -> int:
+def import_file(arguments: Namespace, settings: HomeSettings) -> int:
     """Run `import`."""
     with explain_archive_errors():
         runs = import_runs(settings, arguments.file, check_run)
@@ -60,7 +61,7 @@ def import_file(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def delete_run(arguments: Namespace, settings: Settings) -> int:
+def delete_run(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `delete`."""
     check_run(arguments.id)
     with explain_archive_errors():

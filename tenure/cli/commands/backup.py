@@ -6,11 +6,11 @@ from pathlib import Path
 from tenure.cli.terminal import print_json, print_line, print_note
 from tenure.installation import PROGRAM
 from tenure.runs.errors import TenureError
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 from tenure.temporal.stack.backup import Backup, BackupError, create_backup, restore_backup
 
 
-def back_up(arguments: Namespace, settings: Settings) -> int:
+def back_up(arguments: Namespace, settings: HomeSettings) -> int:
     """Run `backup`."""
     try:
         backup = create_backup(settings.home.absolute(), arguments.folder.absolute())
@@ -22,7 +22,7 @@ def back_up(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def restore(arguments: Namespace, settings: Settings) -> int:
+def restore(arguments: Namespace, settings: HomeSettings) -> int:
     """Run `restore`."""
     try:
         backup = restore_backup(arguments.folder.absolute(), settings.home.absolute())

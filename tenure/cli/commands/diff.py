@@ -10,10 +10,10 @@ from tenure.report.diff.markdown import render_diff
 from tenure.runs.reading import read_finished
 from tenure.runs.run_ids import check_run
 from tenure.runs.session.server_target import ServerTarget, locate_server
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
 
 
-def diff(arguments: Namespace, settings: Settings) -> int:
+def diff(arguments: Namespace, settings: ClientSettings) -> int:
     """Run the command."""
     for name in (arguments.a, arguments.b):
         check_run(name)

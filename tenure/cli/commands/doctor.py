@@ -31,7 +31,10 @@ from tenure.runs.formatting import truncate_line
 from tenure.runs.session.connection import open_session
 from tenure.runs.session.monitor import count_polling_workers
 from tenure.runs.session.server_target import locate_server
-from tenure.settings import Settings
+from tenure.settings import ClientSettings, Settings
+from tenure.settings.group import SettingsGroup
+from tenure.settings.home import ConnectionSettings, HomeSettings, StackSettings
+from tenure.settings.models import ChatModelSettings
 from tenure.temporal import connection
 from tenure.temporal.namespace_binding import describe_other_base
 from tenure.temporal.stack import local, processes, server
@@ -82,7 +85,7 @@ def doctor(arguments: Namespace, settings: Settings) -> int:
     return 4 if any(check.level == "fail" for check in checks) else 0
 
 
-def check_python(settings: Settings) -> Check:
+def check_python(settings: SettingsGroup) -> Check:
     """Check the Python version."""
     found = sys.version_info[:3]
     version = ".".join(str(part) for part in found)
@@ -91,7 +94,7 @@ def check_python(settings: Settings) -> Check:
     return Check("Python", "ok", version)
 
 
-def check_binary(settings: Settings) -> Check:
+def check_binary(settings: SettingsGroup) -> Check:
     """Check that the Temporal binary exists and answers with its version."""
     try:
         path = server.find_binary()
@@ -106,7 +109,7 @@ def check_binary(settings: Settings) -> Check:
     return Check("temporal binary", "ok", f"{found.stdout.strip()}, {path}")
 
 
-def check_home(settings: Settings) -> Check:
+def check_home(settings: HomeSettings) -> Check:
     """Check that the home is writable."""
     home = settings.home.absolute()
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
@@ -118,7 +121,7 @@ def check_home(settings: Settings) -> Check:
         return Check("home", "fail", f"{home} cannot be written ({error.strerror}): {advice}")
 
 
-def check_disk(settings: Settings) -> Check:
+def check_disk(settings: HomeSettings) -> Check:
     """Check the free space of the home's file system."""
     home = settings.home.absolute()
     free = shutil.disk_usage(next(folder for folder in (home, *home.parents) if folder.is_dir())).free
@@ -127,7 +130,7 @@ def check_disk(settings: Settings) -> Check:
     return Check("disk", "ok", f"{free / 1024**3:.1f} GiB free")
 
 
-def check_ports(settings: Settings) -> Check:
+def check_ports(settings: StackSettings) -> Check:
     """Check whether the stack's ports are its own, or free."""
     if address := connection.load_profile().address:
         return Check("ports", "ok", f"not needed: TEMPORAL_ADDRESS names {address}")
@@ -143,7 +146,7 @@ def check_ports(settings: Settings) -> Check:
     return Check("ports", "ok", f"{settings.temporal_port} and {settings.ui_port} are free")
 
 
-def check_server(settings: Settings) -> Check:
+def check_server(settings: ClientSettings) -> Check:
     """Check the connection to the Temporal server, and that its workers have the knowledge base of this home."""
     try:
         place = locate_server(settings)
@@ -157,7 +160,7 @@ def check_server(settings: Settings) -> Check:
     return Check("Temporal server", "ok", f"{place.address}, namespace {place.namespace}")
 
 
-def check_worker(settings: Settings) -> Check:
+def check_worker(settings: ClientSettings) -> Check:
     """Check whether a worker polls."""
     try:
         count = asyncio.run(_count_workers(settings))
@@ -184,7 +187,7 @@ def check_embedding(settings: Settings) -> Check:
     return Check("embedding model", "ok", found, _list_figures(tried))
 
 
-def check_sandbox(settings: Settings) -> Check:
+def check_sandbox(settings: HomeSettings) -> Check:
     """Check the sandbox's isolation, in a separate process."""
     root = Path(get_worker_command()[1]).parent
     command = [sys.executable, "-m", "tenure.sandbox", "--check", "--json"]
@@ -310,7 +313,7 @@ class _ProbeFailed(Exception):
     """The process of a probe failed; the message says how."""
 
 
-def check_prices(settings: Settings) -> Check:
+def check_prices(settings: ChatModelSettings) -> Check:
     """Check the price file."""
     try:
         known = load_prices(settings)
@@ -336,12 +339,12 @@ _CHECKS: tuple[Callable[[Settings], Check], ...] = (
 )
 
 
-async def _find_other_base(settings: Settings) -> str:
+async def _find_other_base(settings: ConnectionSettings) -> str:
     """Return a line about another knowledge base than this home's, or an empty text."""
     return await describe_other_base(await connection.connect(settings), settings)
 
 
-async def _count_workers(settings: Settings) -> int:
+async def _count_workers(settings: ClientSettings) -> int:
     """Count the workers that poll."""
     return await count_polling_workers(await open_session(locate_server(settings)))
 

@@ -23,13 +23,14 @@ from tenure.runs.run_ids import check_run
 from tenure.runs.session.connection import AGENT_WORKFLOW
 from tenure.runs.session.run_records import open_run
 from tenure.runs.session.server_target import ServerTarget, locate_server
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
+from tenure.settings.home import HomeSettings
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _MAX_NAME_LENGTH = 80
 
 
-def list_files(arguments: Namespace, settings: Settings) -> int:
+def list_files(arguments: Namespace, settings: ClientSettings) -> int:
     """Run the command."""
     check_run(arguments.id)
     artifacts = asyncio.run(_load_artifacts(arguments.id, locate_server(settings)))
@@ -65,7 +66,7 @@ async def _load_artifacts(run_id: str, place: ServerTarget) -> tuple[Artifact, .
     return (await record.read_result(Result)).artifacts
 
 
-def save_files(artifacts: Sequence[Artifact], folder: Path, settings: Settings) -> list[Path]:
+def save_files(artifacts: Sequence[Artifact], folder: Path, settings: HomeSettings) -> list[Path]:
     """Save files into a folder, each with its hash checked; return their paths.
 
     Raises:

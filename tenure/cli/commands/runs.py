@@ -32,17 +32,17 @@ from tenure.runs.session.progress_lines import iterate_changes
 from tenure.runs.session.run_records import open_run
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.runs.session.snapshot import RunSnapshot
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
 
 
-def watch(arguments: Namespace, settings: Settings) -> int:
+def watch(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `watch`."""
     check_run(arguments.id)
     check_delivery(arguments)
     return asyncio.run(_watch(arguments, locate_server(settings)))
 
 
-def report(arguments: Namespace, settings: Settings) -> int:
+def report(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `report`."""
     check_run(arguments.id)
     check_delivery(arguments)
@@ -51,13 +51,13 @@ def report(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(_report(arguments, locate_server(settings)))
 
 
-def state(arguments: Namespace, settings: Settings) -> int:
+def state(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `state`."""
     check_run(arguments.id)
     return asyncio.run(_state(arguments, locate_server(settings)))
 
 
-def list_runs(arguments: Namespace, settings: Settings) -> int:
+def list_runs(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `list`."""
     return asyncio.run(_list(arguments, locate_server(settings)))
 

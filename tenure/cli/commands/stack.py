@@ -9,12 +9,13 @@ from argparse import Namespace
 from pathlib import Path
 
 from tenure.cli.terminal import print_json, print_line, print_note
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings, StackSettings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
 
 
-def stop_stack(arguments: Namespace, settings: Settings) -> int:
+def stop_stack(arguments: Namespace, settings: WorkerSettings) -> int:
     """Run `down`."""
     done = local.stop_stack(settings)
     if arguments.json:
@@ -24,7 +25,7 @@ def stop_stack(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def show_status(arguments: Namespace, settings: Settings) -> int:
+def show_status(arguments: Namespace, settings: StackSettings) -> int:
     """Run `status`; exit code 4 if a part of the stack is missing."""
     found = local.get_status(settings)
     if found.server_pid is None and (other := _find_other_base(settings)):
@@ -36,7 +37,7 @@ def show_status(arguments: Namespace, settings: Settings) -> int:
     return 0 if found.server_ready and found.worker_pid else 4
 
 
-def _find_other_base(settings: Settings) -> str:
+def _find_other_base(settings: ConnectionSettings) -> str:
     """Return a line about a server that is served with another knowledge base than this home's, or an empty text."""
     if "://" not in settings.knowledge_uri and not Path(settings.knowledge_uri).is_dir():
         return ""

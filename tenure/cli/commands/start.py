@@ -30,7 +30,8 @@ from tenure.runs.start import (
     launch_run,
     plan_run,
 )
-from tenure.settings import AUTO_MODEL, Settings
+from tenure.settings import ClientSettings, Settings
+from tenure.settings.models import AUTO_MODEL, ChatModelSettings
 from tenure.temporal.namespace_binding import describe_other_base
 
 
@@ -50,7 +51,7 @@ def start(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(_run(arguments, place, planned))
 
 
-def plan(request: StartRequest, settings: Settings) -> PlannedRun:
+def plan(request: StartRequest, settings: ClientSettings) -> PlannedRun:
     """Return the run of a request, and print what the person should know."""
     planned = plan_run(request, settings)
     for note in planned.notes:
@@ -80,7 +81,7 @@ def _start_batch(arguments: Namespace, settings: Settings) -> int:
     return asyncio.run(_run_batch(arguments, place, planned, items, chosen))
 
 
-def _suggest_models(arguments: Namespace, settings: Settings) -> None:
+def _suggest_models(arguments: Namespace, settings: ChatModelSettings) -> None:
     """Name the model servers of this machine if no model is configured."""
     if settings.has_model or settings.model == AUTO_MODEL:
         return

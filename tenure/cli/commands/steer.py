@@ -17,7 +17,7 @@ from tenure.runs.session.connection import (
 )
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.runs.steer import LEFT, send_command
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
 
 MAX_FILE_BYTES = 1_000_000
 """Maximum size of an outline file."""
@@ -25,7 +25,7 @@ MAX_FILE_BYTES = 1_000_000
 _TOPICS = TypeAdapter(tuple[OutlineTopic, ...])
 
 
-def steer(arguments: Namespace, settings: Settings) -> int:
+def steer(arguments: Namespace, settings: ClientSettings) -> int:
     """Run a steering command; its name is the verb."""
     check_run(arguments.id)
     return asyncio.run(_send(arguments, locate_server(settings), parse_steering(arguments)))

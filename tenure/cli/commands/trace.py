@@ -10,10 +10,10 @@ from tenure.report.trace.markdown import render_trace
 from tenure.runs.run_ids import check_run
 from tenure.runs.session.server_target import locate_server
 from tenure.runs.trace import read_trace
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
 
 
-def trace(arguments: Namespace, settings: Settings) -> int:
+def trace(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `trace`."""
     check_run(arguments.id)
     check_writable(arguments.output)

@@ -29,7 +29,8 @@ from tenure.runs.session.monitor import count_polling_workers
 from tenure.runs.session.server_target import locate_server
 from tenure.runs.session.server_target import start_missing as bring_up
 from tenure.runs.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
-from tenure.settings import Settings
+from tenure.settings import ClientSettings, Settings
+from tenure.settings.home import HomeSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
 from tenure.temporal.stack.local import StackStatus
@@ -52,7 +53,7 @@ def start_stack(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-def _change_local_model(arguments: Namespace, settings: Settings) -> Settings:
+def _change_local_model(arguments: Namespace, settings: HomeSettings) -> Settings:
     """Change the local model of the home, and return the settings that use it.
 
     Raises:
@@ -73,7 +74,7 @@ def _change_local_model(arguments: Namespace, settings: Settings) -> Settings:
     return choose_model(given)
 
 
-def _obtain_model(arguments: Namespace, settings: Settings) -> LocalModel:
+def _obtain_model(arguments: Namespace, settings: HomeSettings) -> LocalModel:
     """Return the model of a file or URL."""
     source: str = arguments.local_model
     if is_url(source):
@@ -102,7 +103,7 @@ def _confirm(arguments: Namespace, question: str) -> None:
         raise InvalidRequest("nothing was downloaded")
 
 
-def show_versions(arguments: Namespace, settings: Settings) -> int:
+def show_versions(arguments: Namespace, settings: ClientSettings) -> int:
     """Run `versions`."""
     found = asyncio.run(_list_versions(settings, make_current=arguments.make_current, run_id=arguments.run))
     if arguments.json:
@@ -114,7 +115,7 @@ def show_versions(arguments: Namespace, settings: Settings) -> int:
     return 0
 
 
-async def _list_versions(settings: Settings, *, make_current: bool, run_id: str | None) -> list[CodeVersion]:
+async def _list_versions(settings: ClientSettings, *, make_current: bool, run_id: str | None) -> list[CodeVersion]:
     """Return the versions that the server knows, after the changes that are wanted."""
     client = await open_session(locate_server(settings))
     if make_current:
@@ -133,7 +134,7 @@ def _build_table(found: Sequence[CodeVersion]) -> Table:
     return table
 
 
-async def _wait_for_worker(settings: Settings, status: StackStatus) -> None:
+async def _wait_for_worker(settings: StackSettings, status: StackStatus) -> None:
     """Wait until the worker polls.
 
     The server lists the polls of a killed worker for minutes. On this machine's own server, with this machine's clock,

@@ -28,7 +28,7 @@ from tenure.models.openai.request import OpenAIRequest
 from tenure.models.openai.traced_client import TracedClient
 from tenure.models.routes import ModelRoutes
 from tenure.prices import load_prices
-from tenure.settings import Settings
+from tenure.settings.models import ChatModelSettings
 
 CAPABILITIES_FILE: Final = "capabilities.json"
 """File in the home that caches the capabilities of servers."""
@@ -83,7 +83,7 @@ class OpenAIBackend(ABC):
         self._schema_capabilities: dict[tuple[str, str], Capabilities] = {}
 
     @classmethod
-    def from_settings(cls, settings: Settings, http_client: httpx.AsyncClient | None = None) -> Self:
+    def from_settings(cls, settings: ChatModelSettings, http_client: httpx.AsyncClient | None = None) -> Self:
         """Build the back-end from the settings.
 
         Raises:

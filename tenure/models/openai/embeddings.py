@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from tenure.algorithms.text.passage import Vectors
 from tenure.models.errors import UnexpectedVectors
 from tenure.models.openai.endpoint_client import EndpointClient, EndpointConfig, EndpointReply
-from tenure.settings import Settings
+from tenure.settings.models import RetrievalModelSettings
 
 _BATCH_TEXTS = 128
 _BATCH_CHARACTERS = 200_000
@@ -47,7 +47,7 @@ class OpenAIEmbeddings:
         self._dimensions = 0
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "OpenAIEmbeddings":
+    def from_settings(cls, settings: RetrievalModelSettings) -> "OpenAIEmbeddings":
         """Build the model from `embedding_model` and the OpenAI settings; a server without keys needs none."""
         key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
         return cls(

@@ -11,7 +11,7 @@ from tenure.models.chat import ChatRequest
 from tenure.models.openai.capabilities import Capabilities, OutputMode
 from tenure.models.openai.json_schema import build_strict_schema, with_instruction, with_schema
 from tenure.models.routes import ModelRoute
-from tenure.settings import ReasoningEffort
+from tenure.settings.models import ReasoningEffort
 
 Parameters = dict[str, Any]
 

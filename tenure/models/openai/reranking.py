@@ -12,7 +12,7 @@ from pydantic import BaseModel, FiniteFloat
 from tenure.models.errors import RequestRejected
 from tenure.models.openai.endpoint import SettingNames
 from tenure.models.openai.endpoint_client import EndpointClient, EndpointConfig, EndpointReply
-from tenure.settings import Settings
+from tenure.settings.models import RetrievalModelSettings
 
 _SETTINGS: Final = SettingNames("TENURE_RERANK_API_KEY", "TENURE_RERANK_BASE_URL")
 _MODEL_SETTING: Final = "TENURE_RERANK_MODEL"
@@ -40,7 +40,7 @@ class OpenAIReranker:
         self._client = EndpointClient(EndpointConfig(model, _MODEL_SETTING, api_key, base_url, timeout, _SETTINGS))
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "OpenAIReranker":
+    def from_settings(cls, settings: RetrievalModelSettings) -> "OpenAIReranker":
         """Build the model from the settings.
 
         Raises:

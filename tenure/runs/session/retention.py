@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
 
-from tenure.settings import Settings
+from tenure.settings.home import StackSettings
 from tenure.temporal import connection
 
 
-async def raise_retention(settings: Settings) -> None:
+async def raise_retention(settings: StackSettings) -> None:
     """Raise the retention of the local server's namespace to the setting; a longer one stays.
 
     Raises:

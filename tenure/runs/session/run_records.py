@@ -27,7 +27,7 @@ from tenure.runs.errors import TenureError, Unreachable
 from tenure.runs.formatting import truncate_line
 from tenure.runs.session.connection import describe_missing_run, describe_refusal, explain_refusals, open_session
 from tenure.runs.session.server_target import ServerTarget
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import HistorySource, ServerHistories, UnknownHistory
@@ -103,7 +103,7 @@ class RunRecord:
 class LazyArchive:
     """Histories of an archived run, which is read at the first request."""
 
-    def __init__(self, settings: Settings, run_id: str) -> None:
+    def __init__(self, settings: ConnectionSettings, run_id: str) -> None:
         self._settings, self._run_id = settings, run_id
         self._converter = make_data_converter(settings)
         self._found: asyncio.Task[FoundRun | None] | None = None
@@ -236,7 +236,7 @@ async def _decode_cause(event: HistoryEvent, converter: DataConverter) -> BaseEx
     return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
 
 
-async def read_archive(read: Callable[[], T], settings: Settings) -> T:
+async def read_archive(read: Callable[[], T], settings: HomeSettings) -> T:
     """Return the result of a function that reads from the archive.
 
     It runs in a thread that the end of the command does not wait for, since an object store may not answer for minutes.
@@ -261,7 +261,7 @@ async def read_archive(read: Callable[[], T], settings: Settings) -> T:
         ) from error
 
 
-def may_have_archive(settings: Settings) -> bool:
+def may_have_archive(settings: HomeSettings) -> bool:
     """Return whether runs may be archived: False only if the folder of the archive does not exist."""
     return "://" in settings.knowledge_uri or Path(settings.knowledge_uri, ARCHIVE_FOLDER).is_dir()
 

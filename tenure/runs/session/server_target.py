@@ -24,7 +24,8 @@ from tenure.prices import load_prices
 from tenure.runs.errors import TenureError
 from tenure.runs.session.retention import raise_retention
 from tenure.runs.session.versions import read_version_states, wait_for_version
-from tenure.settings import Settings
+from tenure.settings import ClientSettings, Settings
+from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.namespace_binding import describe_other_base
@@ -38,7 +39,7 @@ from tenure.temporal.stack.versions import VersionState
 class ServerTarget:
     """Server that a command talks to."""
 
-    settings: Settings
+    settings: ClientSettings
     address: str
     namespace: str
     is_local: bool
@@ -65,7 +66,7 @@ class ServerTarget:
         return build_link(load_key(self.settings.home), url) if url and self.is_local else url
 
 
-def locate_server(settings: Settings) -> ServerTarget:
+def locate_server(settings: ClientSettings) -> ServerTarget:
     """Find the server without starting anything."""
     profile = connection.load_profile()
     namespace = connection.get_namespace(settings, profile)
@@ -146,7 +147,7 @@ def suggest_remedy(place: ServerTarget) -> str:
     return "check TEMPORAL_ADDRESS, or unset it to use a local stack"
 
 
-async def _check_external(settings: Settings) -> None:
+async def _check_external(settings: ConnectionSettings) -> None:
     """Check that a worker of this home may serve a server outside of it; the worker's own refusal is only in its log.
 
     Raises:
@@ -158,7 +159,7 @@ async def _check_external(settings: Settings) -> None:
             raise StackError(problem)
 
 
-async def _is_temporal(settings: Settings) -> bool:
+async def _is_temporal(settings: ConnectionSettings) -> bool:
     """Return whether the program on the local port is a Temporal server."""
     try:
         await connection.connect(settings)
@@ -167,7 +168,7 @@ async def _is_temporal(settings: Settings) -> bool:
     return True
 
 
-def _of_stack(settings: Settings, status: StackStatus, namespace: str) -> ServerTarget:
+def _of_stack(settings: ClientSettings, status: StackStatus, namespace: str) -> ServerTarget:
     """Return the target for this home's stack."""
     if status.server_pid is not None and status.port != settings.temporal_port:
         raise TenureError(status.notes[-1])
@@ -177,7 +178,7 @@ def _of_stack(settings: Settings, status: StackStatus, namespace: str) -> Server
     return ServerTarget(settings, address, namespace, is_local, ui, status.site_url, status.notes, status.started)
 
 
-def _web_ui(address: str, settings: Settings) -> str:
+def _web_ui(address: str, settings: StackSettings) -> str:
     """Return the URL of the web UI of a server outside this home, as far as it can be known."""
     host = address.rsplit(":", 1)[0]
     if host.endswith((".tmprl.cloud", ".api.temporal.io")):

@@ -22,7 +22,7 @@ from temporalio.service import RPCError
 from tenure.installation import PROGRAM
 from tenure.runs.errors import TenureError
 from tenure.runs.session.run_tree import describe_run_tree
-from tenure.settings import Settings
+from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.deployment import (
     DEPLOYMENT_NAME,
@@ -189,7 +189,7 @@ def _explain_refusals() -> Iterator[None]:
         raise TenureError(f"the server does not list its versions: {error.message}") from error
 
 
-async def read_version_states(settings: Settings, build_ids: Collection[str]) -> dict[str, VersionState]:
+async def read_version_states(settings: ConnectionSettings, build_ids: Collection[str]) -> dict[str, VersionState]:
     """Return the states of some versions at the server.
 
     Raises:
@@ -209,7 +209,7 @@ async def read_version_states(settings: Settings, build_ids: Collection[str]) ->
     return {build_id: min((one[build_id] for one in states), key=order.index) for build_id in build_ids}
 
 
-async def wait_for_version(settings: Settings, status: StackStatus) -> None:
+async def wait_for_version(settings: StackSettings, status: StackStatus) -> None:
     """Wait until new runs use the version of this home's worker, if they use another one now.
 
     Raises:
@@ -230,7 +230,7 @@ async def wait_for_version(settings: Settings, status: StackStatus) -> None:
         raise StackError(f"the server refuses the version {status.build_id}: {error.message}") from error
 
 
-async def _wait_for_worker(settings: Settings, status: StackStatus, change: asyncio.Task[None]) -> None:
+async def _wait_for_worker(settings: StackSettings, status: StackStatus, change: asyncio.Task[None]) -> None:
     """Wait for a change that needs the worker to poll."""
     deadline, log = time.monotonic() + VERSION_TIMEOUT_SECONDS, local.get_worker_log(settings.home)
     while not (await asyncio.wait((change,), timeout=0.2))[0]:

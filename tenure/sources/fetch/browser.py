@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tenure.algorithms.text.urls import InvalidUrlError, parse_url
-from tenure.settings import Settings
+from tenure.settings.web import FetchSettings
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import FetchError, NoResponse, RequestRefused, UnusableResponse
 from tenure.sources.fetch.fetcher import (
@@ -261,7 +261,7 @@ def _explain_failed_start(executable: Path, message: str) -> str:
     return f"{executable} does not start: {message.splitlines()[0][:300]}"
 
 
-def create_browser(settings: Settings) -> Browser | None:
+def create_browser(settings: FetchSettings) -> Browser | None:
     """Return the browser that the settings configure, or None if they configure none.
 
     Raises:

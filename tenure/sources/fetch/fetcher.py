@@ -15,7 +15,7 @@ import httpcore
 import httpx
 
 from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url, parse_url, resolve_url
-from tenure.settings import Settings
+from tenure.settings.web import FetchSettings
 from tenure.sources.fetch import robots
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import ErrorStatus, NoResponse, RequestRefused, UnusableResponse
@@ -272,7 +272,7 @@ def _format_cause(error: Exception) -> str:
     return f" ({said})" if said else ""
 
 
-def create_fetcher(settings: Settings) -> Fetcher:
+def create_fetcher(settings: FetchSettings) -> Fetcher:
     """Return the fetcher that the settings configure.
 
     Raises:

@@ -21,7 +21,8 @@ from typing import Any, Final
 from pydantic import SecretStr, TypeAdapter
 
 from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
-from tenure.settings import McpServer, get_environment_variable
+from tenure.settings import get_environment_variable
+from tenure.settings.web import McpServer
 from tenure.sources.isolation import build_child_environment
 
 MAX_OUTPUT_BYTES: Final = 4 * 1024 * 1024

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from tenure.algorithms.text.urls import is_in_domains
 from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply, WebSearchRequest
-from tenure.settings import Settings
+from tenure.settings.web import SearchSettings
 from tenure.sources.search.api_client import HttpConnections
 from tenure.sources.search.fusion import fuse
 from tenure.sources.search.provider import ProviderSkipped, SearchError, SearchProvider, SearchResult, SearchUnavailable
@@ -53,7 +53,7 @@ class FederatedSearch:
         self._cache: dict[CacheKey, tuple[float, list[SearchResult]]] = {}
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "FederatedSearch":
+    def from_settings(cls, settings: SearchSettings) -> "FederatedSearch":
         """Return the search that the settings configure; it opens no connection before its first search."""
         return cls(
             ProviderRegistry(settings, HttpConnections(settings.fetch_user_agent)),

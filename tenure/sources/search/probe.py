@@ -9,6 +9,7 @@ import sys
 
 from tenure.contracts.evidence.web import WebSearchReply, WebSearchRequest
 from tenure.settings import Settings
+from tenure.settings.web import SearchSettings
 from tenure.sources.search.api_client import HttpConnections
 from tenure.sources.search.federated import FederatedSearch
 from tenure.sources.search.registry import DEFAULT_PROVIDER, ProviderRegistry
@@ -17,7 +18,7 @@ QUERY = "history of bread"
 """A query for which every general provider has results."""
 
 
-async def probe_providers(settings: Settings) -> WebSearchReply:
+async def probe_providers(settings: SearchSettings) -> WebSearchReply:
     """Search for one page with every configured provider."""
     registry = ProviderRegistry(settings, HttpConnections(settings.fetch_user_agent))
     names = registry.configured_names

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Final
 
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
-from tenure.settings import Settings, get_environment_variable
+from tenure.settings import get_environment_variable
+from tenure.settings.web import SearchSettings
 from tenure.sources.mcp.servers import McpServers
 from tenure.sources.search.api_client import ApiClient, HttpConnections
 from tenure.sources.search.api_provider import ApiProvider
@@ -49,7 +50,7 @@ def load_provider_class(name: str) -> type[ApiProvider]:
 class ProviderRegistry:
     """The search providers of one worker; each is created at its first use."""
 
-    def __init__(self, settings: Settings, http: HttpConnections) -> None:
+    def __init__(self, settings: SearchSettings, http: HttpConnections) -> None:
         """Create providers from `settings`, all on the connections of `http`."""
         self._settings, self._http = settings, http
         self._servers = McpServers(settings.mcp_servers, timeout_seconds=settings.mcp_seconds)

@@ -15,7 +15,7 @@ from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
 from tenure.private_files import PRIVATE_UMASK
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings
 from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, decode_run, encode_run, iterate_runs
 from tenure.temporal.archive.reading import ArchivedHistories, describe_run, list_batch_runs
 
@@ -34,7 +34,7 @@ class FoundRun:
     """Its histories."""
 
 
-def find_archived_run(settings: Settings, run_id: str, converter: DataConverter) -> FoundRun | None:
+def find_archived_run(settings: HomeSettings, run_id: str, converter: DataConverter) -> FoundRun | None:
     """Return the latest archived run with a workflow id, or None if there is none.
 
     Raises:
@@ -46,7 +46,7 @@ def find_archived_run(settings: Settings, run_id: str, converter: DataConverter)
         return None if found is None else FoundRun(found.description, ArchivedHistories(_decode(found), converter))
 
 
-def list_archived_runs(settings: Settings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
+def list_archived_runs(settings: HomeSettings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
     """Return the archived runs of a workflow type, latest first; with an owner or status only theirs.
 
     Raises:
@@ -57,7 +57,7 @@ def list_archived_runs(settings: Settings, type: str, owner: str = "", status: s
         return runs.list_runs(type, owner, status) if runs else []
 
 
-def export_runs(settings: Settings, run_id: str) -> bytes | None:
+def export_runs(settings: HomeSettings, run_id: str) -> bytes | None:
     """Return the archives of a run, of its earlier executions and of the follow-up questions to it; None without any.
 
     The archives of a batch include those of its runs.
@@ -72,7 +72,7 @@ def export_runs(settings: Settings, run_id: str) -> bytes | None:
         return b"".join(run.archive for run in loaded if run) or None
 
 
-def import_runs(settings: Settings, path: Path, check_id: Callable[[str], object]) -> tuple[RunDescription, ...]:
+def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], object]) -> tuple[RunDescription, ...]:
     """Store the runs of a file in the archive, all or none; runs that it has already are written again.
 
     `check_id` raises an error for an id that commands do not accept.
@@ -94,7 +94,7 @@ def import_runs(settings: Settings, path: Path, check_id: Callable[[str], object
     return described
 
 
-def delete_archived_runs(settings: Settings, run_id: str) -> tuple[str, ...]:
+def delete_archived_runs(settings: HomeSettings, run_id: str) -> tuple[str, ...]:
     """Delete a run and the follow-up questions to it from the archive, and return their workflow ids.
 
     The cached answers of models in these runs are deleted as well.

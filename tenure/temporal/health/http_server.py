@@ -15,7 +15,7 @@ from typing import Self
 
 import structlog
 
-from tenure.settings import Settings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.gate.http_server import HttpError, HttpServer, Request, Response, Timeouts
 from tenure.temporal.gate.listeners import listen
 from tenure.temporal.health.monitor import WorkerMonitor
@@ -32,7 +32,7 @@ class HealthServer:
         ValueError: the configured port cannot be used.
     """
 
-    def __init__(self, settings: Settings, monitor: WorkerMonitor) -> None:
+    def __init__(self, settings: WorkerSettings, monitor: WorkerMonitor) -> None:
         self._home, self._monitor = settings.home.absolute(), monitor
         try:
             self._listener = listen(settings.health_host, settings.health_port)

@@ -15,7 +15,8 @@ from pydantic import BaseModel, SecretStr
 from tenure.contracts.run.run import RunLimits
 from tenure.prices import load_prices
 from tenure.private_files import read_or_create_secret
-from tenure.settings import RoleSettings, Settings, get_environment_variable
+from tenure.settings import Settings, get_environment_variable
+from tenure.settings.models import RoleSettings
 
 KEY_FILE = "stack.key"
 

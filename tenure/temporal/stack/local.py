@@ -21,6 +21,8 @@ from pydantic import BaseModel, ConfigDict
 from tenure.installation import PROGRAM, ROOT
 from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
+from tenure.settings.home import StackSettings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.gate.access import HOST, build_link, load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
@@ -145,7 +147,7 @@ def start_stack(
     return _describe(settings, record, notes, started=started)
 
 
-def stop_stack(settings: Settings) -> tuple[str, ...]:
+def stop_stack(settings: WorkerSettings) -> tuple[str, ...]:
     """Stop the stack of a home, the worker first, and return the actions taken, one line each.
 
     Raises:
@@ -183,7 +185,7 @@ def stop_stack(settings: Settings) -> tuple[str, ...]:
     return stopped or ("no stack is running",)
 
 
-def get_status(settings: Settings) -> StackStatus:
+def get_status(settings: StackSettings) -> StackStatus:
     """Return the state of a home's stack without changing it.
 
     Raises:
@@ -257,7 +259,7 @@ def _locked(home: Path) -> Iterator[None]:
         raise _unwritable(home, error) from error
 
 
-def _ensure_server(settings: Settings, record: StackRecord, notes: list[str]) -> StackRecord:
+def _ensure_server(settings: StackSettings, record: StackRecord, notes: list[str]) -> StackRecord:
     """Return a record whose server answers, starting one if none runs."""
     home, log, path = settings.home.absolute(), get_server_log(settings.home), server.find_binary()
     if record.server and processes.is_alive(record.server):
@@ -311,7 +313,7 @@ def _check_strays(home: Path, record: StackRecord) -> None:
         )
 
 
-def _end_strays(settings: Settings) -> tuple[str, ...]:
+def _end_strays(settings: WorkerSettings) -> tuple[str, ...]:
     """Stop processes that run for a home although no record names them."""
     return tuple(
         f"process {process.pid} stopped"
@@ -320,7 +322,7 @@ def _end_strays(settings: Settings) -> tuple[str, ...]:
     )
 
 
-def _describe(settings: Settings, record: StackRecord, notes: Sequence[str], *, started: bool) -> StackStatus:
+def _describe(settings: StackSettings, record: StackRecord, notes: Sequence[str], *, started: bool) -> StackStatus:
     """Convert a record to a status."""
     server_alive, worker_alive = processes.is_alive(record.server), processes.is_alive(record.worker)
     port, ui_port = (record.port, record.ui_port) if server_alive else (settings.temporal_port, settings.ui_port)

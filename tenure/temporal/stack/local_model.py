@@ -12,7 +12,8 @@ from typing import Final
 from tenure.installation import PROGRAM
 from tenure.local_models.choice import find_served_model
 from tenure.local_models.model_file import LocalModel, check_model, check_runner, get_key_file
-from tenure.settings import Settings
+from tenure.settings import ClientSettings
+from tenure.settings.home import StackSettings
 from tenure.temporal.gate.access import HOST
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
@@ -33,7 +34,7 @@ def get_model_log(home: Path) -> Path:
     return home.absolute() / "logs" / "local-model.log"
 
 
-def ensure_local_model(settings: Settings, record: StackRecord, root: Path, notes: list[str]) -> StackRecord:
+def ensure_local_model(settings: ClientSettings, record: StackRecord, root: Path, notes: list[str]) -> StackRecord:
     """Return a record whose process serves the model that the settings use, without waiting until it is loaded.
 
     Raises:
@@ -81,7 +82,7 @@ def describe_stopped_model(home: Path, record: StackRecord) -> str:
     return f"the local model has stopped ({_describe_end(get_model_log(home))}): run `{PROGRAM} up`"
 
 
-def _start(settings: Settings, model: LocalModel, root: Path, state: str) -> LocalModelRecord:
+def _start(settings: StackSettings, model: LocalModel, root: Path, state: str) -> LocalModelRecord:
     """Start the process after all checks that need no loaded model."""
     check_runner()
     check_model(model)
@@ -107,7 +108,7 @@ def _start(settings: Settings, model: LocalModel, root: Path, state: str) -> Loc
     return LocalModelRecord(process=process, name=model.name, port=port, state=state)
 
 
-def _identify(settings: Settings, model: LocalModel) -> str:
+def _identify(settings: StackSettings, model: LocalModel) -> str:
     """Return a text that identifies the file of a model and the options of its process."""
     # A file that is gone is found by the checks before the start.
     status = model.path.stat() if model.path.exists() else None

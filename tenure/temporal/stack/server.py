@@ -20,7 +20,7 @@ import psutil
 
 from tenure.installation import PROGRAM, ROOT
 from tenure.ownership import derive_gate_key, hash_key
-from tenure.settings import Settings
+from tenure.settings.home import HomeSettings, StackSettings
 from tenure.temporal.gate.access import load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET, NAMESPACES_VARIABLE, get_socket_address
 from tenure.temporal.stack import processes
@@ -62,7 +62,7 @@ def identify_binary(path: Path) -> str:
     return f"{path} {stat.st_size} {int(stat.st_mtime)}"
 
 
-def build_command(settings: Settings, path: Path) -> list[str]:
+def build_command(settings: StackSettings, path: Path) -> list[str]:
     """Return the command line of the home's gate, which starts the server."""
     home = settings.home.absolute()
     options = {
@@ -90,7 +90,7 @@ def build_command(settings: Settings, path: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "tenure.temporal.gate", *gate, *codec, "--", *server]
 
 
-def map_keys_to_namespaces(settings: Settings) -> dict[str, str]:
+def map_keys_to_namespaces(settings: HomeSettings) -> dict[str, str]:
     """Return the namespaces of the installation by the hashes of the keys that open them at the gate.
 
     The key of the home, which its user can read, opens the namespace of the owner without a name.
@@ -100,7 +100,7 @@ def map_keys_to_namespaces(settings: Settings) -> dict[str, str]:
     return dict(zip(hashes, _list_namespaces(settings), strict=True))
 
 
-def _list_namespaces(settings: Settings) -> list[str]:
+def _list_namespaces(settings: HomeSettings) -> list[str]:
     """Return the namespaces of all owners, that of the owner without a name first.
 
     Raises:
@@ -117,12 +117,12 @@ def _list_namespaces(settings: Settings) -> list[str]:
     return names
 
 
-def compute_owners_digest(settings: Settings) -> str:
+def compute_owners_digest(settings: HomeSettings) -> str:
     """Return a digest of owners, keys and namespaces, empty without owners: the server is restarted after a change."""
     return hash_key(json.dumps(map_keys_to_namespaces(settings))) if settings.owners else ""
 
 
-def check_ports(settings: Settings) -> None:
+def check_ports(settings: StackSettings) -> None:
     """Check that the server's ports are free.
 
     Raises:
@@ -138,7 +138,7 @@ def check_ports(settings: Settings) -> None:
         )
 
 
-def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
+def start(settings: StackSettings, path: Path, log: Path) -> ProcessRecord:
     """Start the server without waiting until it answers.
 
     Raises:
@@ -153,7 +153,7 @@ def start(settings: Settings, path: Path, log: Path) -> ProcessRecord:
     return processes.spawn(build_command(settings, path), environment, settings.home, log)
 
 
-def wait_until_ready(record: ProcessRecord, settings: Settings, log: Path, log_start: int) -> None:
+def wait_until_ready(record: ProcessRecord, settings: HomeSettings, log: Path, log_start: int) -> None:
     """Wait until the server answers a request for its namespace.
 
     Raises:
@@ -192,7 +192,7 @@ def _attempts(seconds: float) -> Iterator[None]:
         pause = min(pause * 1.5, 0.5)
 
 
-def _describe_end(settings: Settings, line: str) -> str:
+def _describe_end(settings: HomeSettings, line: str) -> str:
     """Return the reason for the end of the server, with a remedy."""
     line = line.removeprefix("Error: ")
     if "address already in use" in line:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tenure.settings import Settings
+from tenure.settings.home import StackSettings
 from tenure.temporal.gate.access import HOST
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
@@ -23,7 +24,7 @@ SITE_GRACE_SECONDS: Final = 5.0
 """Time that the page gets to end."""
 
 
-def is_site_wanted(settings: Settings) -> bool:
+def is_site_wanted(settings: StackSettings) -> bool:
     """Return whether the stack serves a page."""
     return settings.site_port > 0 and not settings.owners
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import tenure
 from tenure.installation import ROOT
 from tenure.settings import Settings
+from tenure.settings.worker import WorkerSettings
 from tenure.temporal.health.probe import LIVE_PATH, probe_worker
 from tenure.temporal.health.record import load_record
 from tenure.temporal.stack import processes
@@ -97,7 +98,7 @@ def find_worker_fault(home: Path, worker: ProcessRecord | None) -> str:
     return result.reason
 
 
-def get_worker_grace(settings: Settings, fault: str = "") -> float:
+def get_worker_grace(settings: WorkerSettings, fault: str = "") -> float:
     """Return the seconds that a worker gets to end; one with a fault does not react to a request to stop."""
     return 0.0 if fault else settings.shutdown_seconds + SHUTDOWN_MARGIN_SECONDS
 

@@ -14,7 +14,8 @@ from tenure.models.errors import ContextOverflow, RequestRejected, TransportErro
 from tenure.models.openai.backend import CAPABILITIES_FILE
 from tenure.models.openai.chat import OpenAIChat
 from tenure.models.usage import TokenUsage
-from tenure.settings import RoleSettings, Settings
+from tenure.settings import Settings
+from tenure.settings.models import RoleSettings
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 

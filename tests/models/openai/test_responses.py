@@ -17,7 +17,8 @@ from tenure.models.usage import TokenUsage
 from tenure.role_executor import execute_role
 from tenure.roles.base import Evidence, RoleOutput
 from tenure.roles.research.router import ROLE, RouterInput
-from tenure.settings import RoleSettings, Settings
+from tenure.settings import Settings
+from tenure.settings.models import RoleSettings
 from tests.model_server import Fault, ModelServer
 
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))

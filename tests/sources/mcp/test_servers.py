@@ -17,7 +17,8 @@ from pydantic import SecretStr, ValidationError
 
 from tenure.contracts.evidence.web import WebSearchRequest
 from tenure.contracts.research.tools import MAX_MCP_TEXT_LENGTH
-from tenure.settings import McpServer, Settings, describe_settings_error
+from tenure.settings import Settings, describe_settings_error
+from tenure.settings.web import McpServer
 from tenure.sources.mcp.servers import (
     McpNotAllowed,
     McpServerError,

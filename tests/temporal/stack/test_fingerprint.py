@@ -7,7 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 from tenure.contracts.evidence.rerank import RerankOptions
-from tenure.settings import RoleSettings, Settings
+from tenure.settings import Settings
+from tenure.settings.models import RoleSettings
 from tenure.temporal.stack.fingerprint import build_worker_environment, compute_fingerprint
 
 SHOP = "postgresql://reader:swordfish@127.0.0.1/shop"

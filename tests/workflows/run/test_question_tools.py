@@ -9,7 +9,7 @@ from typing import Any
 from activities.mcp import McpActivities
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.settings import McpServer
+from tenure.settings.web import McpServer
 from tenure.sources.mcp.servers import McpServers
 from tests.conftest import Serving
 from tests.support.tiers import slow

@@ -9,7 +9,10 @@ from pydantic_settings import SettingsError
 from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.run import RunLimits
 from tenure.reference.settings import describe_field
-from tenure.settings import RoleSettings, Settings, describe_settings_error
+from tenure.settings import Settings, describe_settings_error
+from tenure.settings.home import HomeSettings
+from tenure.settings.models import RoleSettings
+from tenure.settings.worker import SandboxSettings
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +210,19 @@ def test_errors_are_described_in_one_line(name: str, value: str, line: str, monk
     assert isinstance(wrong.value, ValidationError | SettingsError)
     assert describe_settings_error(wrong.value).startswith(line)
     assert "\n" not in describe_settings_error(wrong.value)
+
+
+def test_a_group_does_not_read_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A room is built from its own group alone, with the defaults and the checks of the whole."""
+    monkeypatch.setenv("TENURE_SANDBOX", "docker")
+
+    assert SandboxSettings(home=tmp_path).sandbox == "bubblewrap"
+    assert Settings().sandbox == "docker"
+    with pytest.raises(ValidationError, match="TENURE_OWNER and TENURE_OWNER_TOKEN belong together"):
+        HomeSettings(owner="ann")
+
+
+def test_settings_cannot_be_changed() -> None:
+    """Rooms share one object, so that none changes the settings of another."""
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().web_pages = 9  # type: ignore[misc]

@@ -1,0 +1,113 @@
+"""Settings of chat models, embedding models and rerankers."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
+from tenure.roles.registry import RoleName
+from tenure.settings.group import SettingsGroup
+from tenure.settings.home import HomeSettings
+
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Amount of hidden reasoning before a model answers."""
+
+AUTO_MODEL = "auto"
+"""Value of `model` for one that a model server on this machine offers."""
+
+
+class RoleSettings(BaseModel):
+    """Settings of one role; omitted ones are those of all roles."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    model: str = ""
+    """Chat model."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Temperature."""
+    reasoning_effort: ReasoningEffort | None = None
+    """Reasoning effort."""
+    max_output: int | None = Field(default=None, ge=256)
+    """Maximum number of answer tokens."""
+
+
+class ModelServerSettings(SettingsGroup):
+    """Model server.
+
+    Model settings connect Tenure to an OpenAI-compatible server. Without a key and a URL, fallbacks replace the
+    chat model and the built-in embedding model is used.
+    """
+
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
+    """API key of the OpenAI-compatible server. Without a key and a URL, fallbacks answer instead of a model."""
+    openai_base_url: str | None = Field(default=None, validation_alias=AliasChoices("OPENAI_BASE_URL"))
+    """Base URL of the OpenAI-compatible server; OpenAI's own if only a key is given."""
+    model_timeout: float = Field(default=180.0, gt=0, le=MAX_MODEL_TIMEOUT_SECONDS)
+    """Seconds after which a model call is cancelled and retried by Temporal."""
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a chat model is configured."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
+
+
+class ChatModelSettings(ModelServerSettings, HomeSettings):
+    """Chat model."""
+
+    model: str = "gpt-5"
+    """Chat model of the roles that write and judge; `auto` for the first one of a model server on this machine."""
+    fast_model: str = ""
+    """Chat model of the small roles (router, decomposer, title); empty for `model`."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Temperature of all chat models; empty for the server's default."""
+    reasoning_effort: ReasoningEffort | None = None
+    """Reasoning effort of all chat models; empty for the server's default."""
+    max_output: int | None = Field(default=None, ge=256)
+    """Maximum number of answer tokens, hidden reasoning included; empty for the limit of the role's schema."""
+    roles: dict[RoleName, RoleSettings] = {}
+    """Model, temperature, reasoning effort and answer length of single roles."""
+    prices: Path | None = None
+    """TOML file with the prices of the models; empty for `prices.toml` in the home, if it exists."""
+    model_api: Literal["chat", "responses"] = "chat"
+    """API of the model server: Chat Completions, which all servers offer, or OpenAI's Responses in background mode."""
+    model_calls_per_second: float = Field(default=20.0, gt=0)
+    """Maximum rate of model calls per second of the whole task queue, enforced by the Temporal server."""
+    model_concurrency: int = Field(default=16, ge=1, le=1000)
+    """Maximum number of concurrent requests of one worker to the chat model server."""
+
+    @model_validator(mode="after")
+    def _check_auto_model(self) -> Self:
+        """Reject a search for a model server next to one that is named; its key must reach no other server."""
+        if self.model == AUTO_MODEL and self.has_model:
+            raise ValueError(
+                "TENURE_MODEL=auto uses a model server on this machine without a key: name the model, or unset "
+                "OPENAI_API_KEY and OPENAI_BASE_URL"
+            )
+        return self
+
+    @property
+    def prices_file(self) -> Path:
+        """Path of the price file, which need not exist unless it is configured."""
+        return self.prices or self.home.absolute() / "prices.toml"
+
+    @property
+    def chat_models(self) -> tuple[str, ...]:
+        """All chat models that may be called."""
+        chosen = (self.model, self.fast_model, *(role.model for role in self.roles.values()))
+        return tuple(dict.fromkeys(name for name in chosen if name))
+
+
+class RetrievalModelSettings(ModelServerSettings, HomeSettings):
+    """Embedding model and rerank server."""
+
+    embedding_model: str = ""
+    """Embedding model of the OpenAI-compatible server; empty for the built-in all-MiniLM-L6-v2."""
+    embedding_threads: int = Field(default=0, ge=0, le=256)
+    """Threads of the built-in embedding model; 0 for one per core."""
+    rerank_model: str = ""
+    """Model of a rerank server that scores search results; empty for none."""
+    rerank_base_url: str | None = None
+    """Base URL of the rerank server, without `/rerank`; required with `rerank_model`."""
+    rerank_api_key: SecretStr | None = None
+    """API key of the rerank server, if required."""
