@@ -87,7 +87,7 @@ def measure(folder: Path, questions: Sequence[Asked], home: Path, settings: Sett
     """Read a folder, ask, embed, and ask again."""
     model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
     model.embed(["warm up"])
-    knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens, cold_start_chunks=0)
+    knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.model_copy(update={"cold_start_chunks": 0}))
     started = time.perf_counter()
     report = knowledge.corpora.ingest(IngestRequest(corpus=_CORPUS, paths=(str(folder.absolute()),)), _ignore)
     read = time.perf_counter() - started

@@ -24,6 +24,7 @@ from tenure.files.discovery import discover_files
 from tenure.knowledge.base import KnowledgeBase
 from tenure.models.minilm.model import MiniLM
 from tenure.settings import Settings
+from tenure.settings.knowledge import KnowledgeSettings
 
 _QUERIES = (
     "How are errors reported to the caller?",
@@ -38,11 +39,12 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
     """Ingest twice, search, and return the figures."""
     model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
     model.embed(["warm up"])
-    knowledge = KnowledgeBase(str(home / "knowledge"), model, settings.chunk_tokens)
+    eager, none = (settings.model_copy(update={"cold_start_chunks": count}) for count in (100_000, 0))
+    knowledge = KnowledgeBase(str(home / "knowledge"), model, eager)
     request = IngestRequest(corpus="benchmark", paths=tuple(str(Path(path).absolute()) for path in paths))
     first = _ingest(knowledge, request)
     second = _ingest(knowledge, request)
-    unembedded = KnowledgeBase(str(home / "unembedded"), model, settings.chunk_tokens, cold_start_chunks=0)
+    unembedded = KnowledgeBase(str(home / "unembedded"), model, none)
     read = _ingest(unembedded, request)
     return {
         "files": first.files,
@@ -58,7 +60,7 @@ def measure(paths: list[str], home: Path, settings: Settings) -> dict[str, float
 
 def shared(paths: list[str], workers: int, settings: Settings, *, embeds: bool) -> float:
     """Return the chunks per second that the processes write together, from the first start to the last end."""
-    cold_start_chunks = None if embeds else 0
+    settings = settings.model_copy(update={"cold_start_chunks": 100_000 if embeds else 0})
     files = [file.path for file in discover_files([Path(path).absolute() for path in paths]).files]
     threads = max(1, (os.cpu_count() or 1) // workers)
     context = multiprocessing.get_context("spawn")
@@ -67,10 +69,7 @@ def shared(paths: list[str], workers: int, settings: Settings, *, embeds: bool) 
         ProcessPoolExecutor(workers, mp_context=context) as pool,
     ):
         models = str(settings.home.absolute() / "models")
-        done = [
-            pool.submit(_part, home, models, threads, settings.chunk_tokens, cold_start_chunks, n, files[n::workers])
-            for n in range(workers)
-        ]
+        done = [pool.submit(_part, home, models, threads, settings, n, files[n::workers]) for n in range(workers)]
         parts = [part.result() for part in done]
     return sum(chunks for chunks, _, _ in parts) / (max(end for _, _, end in parts) - min(at for _, at, _ in parts))
 
@@ -79,14 +78,13 @@ def _part(
     home: str,
     models: str,
     threads: int,
-    chunk_tokens: int,
-    cold_start_chunks: int | None,
+    settings: KnowledgeSettings,
     number: int,
     files: list[str],
 ) -> tuple[int, float, float]:
     model = MiniLM(Path(models), threads=threads)
     model.embed(["warm up"])
-    knowledge = KnowledgeBase(str(Path(home) / "knowledge"), model, chunk_tokens, cold_start_chunks=cold_start_chunks)
+    knowledge = KnowledgeBase(str(Path(home) / "knowledge"), model, settings)
     started = time.time()
     report = _ingest(knowledge, IngestRequest(corpus=f"part-{number}", paths=tuple(files)))
     return report.chunks, started, time.time()

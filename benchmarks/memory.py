@@ -44,7 +44,6 @@ from tenure.contracts.knowledge.memory import (
     MemorySearchRequest,
     ProcedureDetails,
 )
-from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.memory import rows as memory_rows
 from tenure.knowledge.memory.memories import MAX_NEAREST as NEAR
@@ -226,7 +225,7 @@ def _lasting(folder: str, ids: list[str]) -> set[str]:
 def consolidate(folder: str, questions: Questions) -> dict[str, Any]:
     """Run every step of a first consolidation, and the comparison a second time."""
     model = Asked(questions, create_embedding_model(Settings(_env_file=None)))
-    knowledge = KnowledgeBase(folder, model, memory_policy=MemoryPolicy())
+    knowledge = KnowledgeBase(folder, model)
     model.embed(["The model is loaded before anything is measured."])
     before, table = _peak(), build_memory_table_name(_DIMENSIONS)
     memories = Store(folder).count_rows(table)

@@ -184,7 +184,7 @@ def measure(documents: Path, questions: Sequence[str], home: Path, effort: str, 
         for number, result in enumerate(results, 1):
             (keep / f"{number:02}.json").write_text(result.model_dump_json(indent=2), encoding="utf-8")
     settings = Settings(home=home, _env_file=None)
-    knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings.chunk_tokens)
+    knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings)
     cited = {SourceId(source.id) for result in results for source in result.sources}
     return figures(results, knowledge.corpora.load_sources(sorted(cited)))
 

@@ -101,7 +101,8 @@ class Bench:
         self._home = home
         self._rerank = rerank
         self._model = MiniLM(settings.home.absolute() / "models", threads=settings.embedding_threads)
-        self._chunk_tokens = settings.chunk_tokens
+        # All vectors are computed by the ingestion.
+        self._settings = settings.model_copy(update={"cold_start_chunks": 100_000})
 
     def ingest(self, corpus: str, collections: Sequence[Collection], base: str | None = None) -> None:
         """Ingest collections into one corpus; existing documents are not embedded again.
@@ -140,7 +141,7 @@ class Bench:
 
     def knowledge(self, corpus: str) -> KnowledgeBase:
         """Return the knowledge base of a corpus."""
-        return KnowledgeBase(str(self._home / corpus), self._model, self._chunk_tokens)
+        return KnowledgeBase(str(self._home / corpus), self._model, self._settings)
 
 
 def file_name(key: str) -> str:

@@ -42,6 +42,7 @@ from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import CorpusRecord
 from tenure.knowledge.store.schema import build_chunk_schema, build_chunk_table_name
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 TARGETS = {100_000: (25.0, 0.98), 1_000_000: (60.0, 0.95)}
@@ -232,7 +233,7 @@ def _batches(world: World, random: np.random.Generator, rows: int) -> Iterator[p
 
 def search(folder: str, family: VectorIndex, questions: Questions) -> Searched:
     """Search a knowledge base with every question, in each mode."""
-    knowledge = KnowledgeBase(folder, Asked(questions), vector_index=family)
+    knowledge = KnowledgeBase(folder, Asked(questions), KnowledgeSettings(vector_index=family))
 
     def ask(mode: str) -> Callable[[int], list[str]]:
         def one(number: int) -> list[str]:

@@ -109,8 +109,8 @@ async def measure(path: Path, most: int) -> dict[str, float | int | str]:
     """Measure one file."""
     questions, paragraphs = read(path)
     with tempfile.TemporaryDirectory(prefix="tenure-spiral-") as home:
-        settings = Settings(home=Path(home), _env_file=None)
-        knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings.chunk_tokens)
+        settings = Settings(home=Path(home), cold_start_chunks=100_000, _env_file=None)
+        knowledge = KnowledgeBase(settings.knowledge_uri, create_embedding_model(settings), settings)
         (folder := Path(home) / "paragraphs").mkdir()
         names = ingest(knowledge, paragraphs, folder)
         async with stage(build_activities(None, knowledge), [StubWorkflow]) as client:

@@ -7,7 +7,7 @@ deleted with it, and nothing has to be counted.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, NamedTuple, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -16,19 +16,6 @@ from tenure.contracts.run.role_calls import StoredAnswer
 from tenure.knowledge.store.errors import CorruptTable
 from tenure.knowledge.store.schema import ANSWERS, ANSWERS_SCHEMA, hash_parts
 from tenure.knowledge.store.store import Store, quote_literal
-
-
-class AnswerLimits(NamedTuple):
-    """Limits of the cache."""
-
-    max_bytes: int
-    """Size to which maintenance reduces the cache."""
-    max_age: timedelta
-    """Age from which an answer is requested again."""
-
-
-DEFAULT_ANSWER_LIMITS: Final = AnswerLimits(200_000_000, timedelta(days=30))
-"""Limits without settings."""
 
 
 class AnswerCipher(Protocol):
@@ -152,15 +139,15 @@ def delete_answers(store: Store, run: str) -> None:
         store.delete_rows(ANSWERS, f"run = {quote_literal(get_run(run))}")
 
 
-def trim_answers(store: Store, limits: AnswerLimits) -> int:
+def trim_answers(store: Store, max_bytes: int, max_age: timedelta) -> int:
     """Remove the answers that are too old, and the oldest ones until the rest is small enough; return the number."""
     rows = store.read_rows(ANSWERS, ["key", "size", "created_at"]).to_pylist()
     rows.sort(key=lambda row: (row["created_at"], row["key"]), reverse=True)
-    oldest = _format_oldest(limits.max_age)
+    oldest = _format_oldest(max_age)
     gone, total = [], 0
     for row in rows:
         total += row["size"] + _ROW_OVERHEAD_BYTES
-        if total > limits.max_bytes or row["created_at"] < oldest:
+        if total > max_bytes or row["created_at"] < oldest:
             gone.append(row["key"])
     store.delete_rows_in(ANSWERS, "key", gone)
     return len(gone)

@@ -1,6 +1,6 @@
 """Ingest, embed, fork and drop corpora, and load their sources and passages."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from tenure.algorithms.text.passage import Passage
 from tenure.contracts.base import SourceId
@@ -23,7 +23,6 @@ from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.ingest import Ingestion
 from tenure.knowledge.ingestion.readers import ReaderPool
-from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS
 from tenure.knowledge.ingestion.web_pages import WebPageIngestion
 from tenure.knowledge.memory.memories import forget_sources
 from tenure.knowledge.pages import readings
@@ -34,6 +33,7 @@ from tenure.knowledge.store.catalogue import SourceRecord
 from tenure.knowledge.store.metrics import SearchMetrics
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
+from tenure.settings.knowledge import KnowledgeSettings
 
 PAGE_READERS = 2
 """Processes that parse web pages. They are kept, because starting one takes half a second."""
@@ -47,12 +47,8 @@ class Corpora:
         store: Store,
         model: EmbeddingModel,
         cache: EmbeddingCache,
-        chunk_tokens: int,
-        cold_start_chunks: int | None,
-        domain_authority: Mapping[str, float],
+        settings: KnowledgeSettings,
         metrics: SearchMetrics | None = None,
-        *,
-        ingest_seconds: float = DEFAULT_INGEST_SECONDS,
     ) -> None:
         """Keep the dependencies; start no process yet.
 
@@ -60,16 +56,12 @@ class Corpora:
             store: tables of the knowledge base.
             model: embedding model.
             cache: embedding cache.
-            chunk_tokens: target length of a chunk, in tokens.
-            cold_start_chunks: missing vectors up to which an ingestion computes them itself; None for no limit.
-            domain_authority: authority of web domains, from 0 to 1.
+            settings: length of chunks, limits of an ingestion, and authority of domains.
             metrics: counters of cache hits.
-            ingest_seconds: computing time that one ingestion may spend on slow files.
         """
         self._store, self._model, self._cache, self._metrics = store, model, cache, metrics
-        self._chunk_tokens, self._cold_start_chunks, self._authority = chunk_tokens, cold_start_chunks, domain_authority
-        self._ingest_seconds = ingest_seconds
-        self._page_readers = ReaderPool(build_recipe(model, chunk_tokens), PAGE_READERS)
+        self._settings = settings
+        self._page_readers = ReaderPool(build_recipe(model, settings.chunk_tokens), PAGE_READERS)
 
     def ingest(
         self,
@@ -89,17 +81,7 @@ class Corpora:
             IngestCancelled: `cancelled` returned True.
             EmbeddingCancelled: `cancelled` returned True after all files were read.
         """
-        return Ingestion(
-            self._store,
-            self._model,
-            self._cache,
-            self._chunk_tokens,
-            request,
-            report,
-            cancelled,
-            self._cold_start_chunks,
-            self._ingest_seconds,
-        ).run()
+        return Ingestion(self._store, self._model, self._cache, self._settings, request, report, cancelled).run()
 
     def embed(
         self,
@@ -148,7 +130,9 @@ class Corpora:
             EmbeddingCancelled: `cancelled` returned True.
         """
         writer = self._writer(request.corpus, report, cancelled)
-        return WebPageIngestion(self._store, writer, self._page_readers, self._authority, request, report).run()
+        return WebPageIngestion(
+            self._store, writer, self._page_readers, self._settings.domain_authority, request, report
+        ).run()
 
     def fork(
         self,
@@ -201,9 +185,8 @@ class Corpora:
             self._store,
             self._model,
             self._cache,
-            self._chunk_tokens,
+            self._settings,
             corpus,
-            self._cold_start_chunks,
             report,
             cancelled,
         )

@@ -71,29 +71,16 @@ def prepare_knowledge(
     """
 
     def create() -> "KnowledgeBase":
-        from tenure.knowledge.answers import AnswerLimits
         from tenure.knowledge.base import KnowledgeBase
         from tenure.knowledge.store.metrics import SearchMetrics
-        from tenure.sources.tables.sql_engine import SqlLimits
 
         return KnowledgeBase(
             settings.knowledge_uri,
             load_embedding() if load_embedding else create_embedding_model(settings),
-            settings.chunk_tokens,
-            vector_index=settings.vector_index,
+            settings,
             metrics=SearchMetrics(settings.owner_home / "searches.db", observer),
-            sql_limits=SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb),
-            databases={name: address.get_secret_value() for name, address in settings.databases.items()},
             rerank_model=create_rerank_model(settings),
-            cold_start_chunks=settings.cold_start_chunks,
-            ingest_seconds=settings.ingest_seconds,
-            page_cache_bytes=settings.page_cache_megabytes * 1_000_000,
-            answer_limits=AnswerLimits(
-                settings.answer_cache_megabytes * 1_000_000, timedelta(days=settings.answer_cache_days)
-            ),
             answer_cipher=cipher,
-            domain_authority=settings.domain_authority,
-            memory_policy=settings.memory_policy,
             readable_files=readable_files,
         )
 

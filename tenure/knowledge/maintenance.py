@@ -9,12 +9,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
-from tenure.knowledge.answers import DEFAULT_ANSWER_LIMITS, AnswerLimits, trim_answers
+from tenure.knowledge.answers import trim_answers
 from tenure.knowledge.cancellation import is_never_cancelled
 from tenure.knowledge.pages.cache import trim_pages
 from tenure.knowledge.store.errors import CommitConflict, CorruptTable, MaintenanceCancelled
 from tenure.knowledge.store.schema import ANSWERS, PAGES, RUNS, is_knowledge_table
 from tenure.knowledge.store.store import KEEP_VERSIONS, Store
+from tenure.settings.knowledge import KnowledgeSettings
 
 MIN_ARCHIVE_FILES = 100
 """Data files from which on the archive of runs is maintained. Every run adds a file, and each compaction copies all of
@@ -28,20 +29,11 @@ class Maintenance:
     def __init__(
         self,
         store: Store,
-        page_bytes: int | None = None,
+        settings: KnowledgeSettings,
         min_age: timedelta = KEEP_VERSIONS,
-        answer_limits: AnswerLimits = DEFAULT_ANSWER_LIMITS,
     ) -> None:
-        """Keep the limits.
-
-        Args:
-            store: tables to maintain.
-            page_bytes: size to which the page cache is trimmed, in bytes; None for no limit.
-            min_age: age below which versions of tables are kept.
-            answer_limits: size and age to which the cache of answers is trimmed.
-        """
-        self._store, self._page_bytes, self._min_age = store, page_bytes, min_age
-        self._answer_limits = answer_limits
+        """Keep the limits of the caches, and the age below which versions of tables are kept."""
+        self._store, self._settings, self._min_age = store, settings, min_age
 
     def run_step(
         self,
@@ -62,10 +54,11 @@ class Maintenance:
             if cancelled():
                 raise MaintenanceCancelled(step, done, len(tables))
             try:
-                if name == PAGES and step == "compact" and self._page_bytes is not None:
-                    trim_pages(self._store, self._page_bytes)
+                if name == PAGES and step == "compact":
+                    trim_pages(self._store, self._settings.page_cache_megabytes * 1_000_000)
                 if name == ANSWERS and step == "compact":
-                    trim_answers(self._store, self._answer_limits)
+                    max_age = timedelta(days=self._settings.answer_cache_days)
+                    trim_answers(self._store, self._settings.answer_cache_megabytes * 1_000_000, max_age)
                 changed += self._run_on_table(step, name)
             except (CorruptTable, CommitConflict) as error:
                 failures.append(str(error))

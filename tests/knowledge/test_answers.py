@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from tenure.contracts.run.role_calls import StoredAnswer
-from tenure.knowledge.answers import AnswerCache, AnswerLimits, ModelAnswers, RunAnswers, delete_answers, trim_answers
+from tenure.knowledge.answers import AnswerCache, ModelAnswers, RunAnswers, delete_answers, trim_answers
 from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.store.schema import ANSWERS
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 
 MONTH = timedelta(days=30)
 ANSWER = StoredAnswer(text='{"title": "It\'s"}', model="m-1", model_calls=2, tokens_in=10, tokens_out=5)
@@ -135,8 +136,11 @@ def test_maintenance_trims_the_cache(store: Store) -> None:
         cache.save_answer(f"request {number}", f"run-{number}", ANSWER)
     row_bytes = store.read_rows(ANSWERS, ["size"])["size"].to_pylist()[0] + 300
 
-    assert trim_answers(store, AnswerLimits(4 * row_bytes, MONTH)) == 2
+    assert trim_answers(store, 4 * row_bytes, MONTH) == 2
     assert read_runs(store) == ["run-2", "run-3", "run-4", "run-5"]
-    Maintenance(store, answer_limits=AnswerLimits(row_bytes, MONTH)).run_step("compact", lambda progress: None)
+    assert trim_answers(store, row_bytes, MONTH) == 3
     assert read_runs(store) == ["run-5"]
-    assert trim_answers(store, AnswerLimits(row_bytes, timedelta())) == 1
+    assert trim_answers(store, row_bytes, timedelta()) == 1
+    cache.save_answer("request", "run-6", ANSWER)
+    Maintenance(store, KnowledgeSettings(answer_cache_megabytes=0)).run_step("compact", lambda progress: None)
+    assert read_runs(store) == []

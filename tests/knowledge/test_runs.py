@@ -13,6 +13,7 @@ from tenure.knowledge.maintenance import Maintenance
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
 from tenure.knowledge.store.schema import RUNS
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 
 DESCRIPTION = RunDescription(
     execution="e1",
@@ -90,10 +91,10 @@ def test_maintenance_copies_the_archive_rarely(tmp_path: Path, monkeypatch: pyte
 
     for number in range(6):
         runs.save_run(run(number))
-    few = [Maintenance(store).run_step(step, report) for step in get_args(MaintenanceStep)]
+    few = [Maintenance(store, KnowledgeSettings()).run_step(step, report) for step in get_args(MaintenanceStep)]
     files = store.describe_table(RUNS).files
     monkeypatch.setattr(maintenance, "MIN_ARCHIVE_FILES", 5)
-    many = Maintenance(store).run_step("compact", report)
+    many = Maintenance(store, KnowledgeSettings()).run_step("compact", report)
 
     assert [one.failed_tables for one in few] == [(), (), ()] and sum(one.changed for one in few) == 0
     assert files == 6 and many.changed == 5 and store.describe_table(RUNS).files == 1

@@ -22,6 +22,7 @@ from tenure.knowledge.store.errors import EmbeddingModelMismatch
 from tenure.knowledge.store.schema import MENTIONS, SOURCES, STATEMENTS, build_chunk_table_name
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
+from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.reader_process import PARSER_VERSION, ParsedFile, ReadingOptions
 
 
@@ -38,9 +39,8 @@ class CorpusWriter:
         store: Store,
         model: EmbeddingModel,
         cache: EmbeddingCache,
-        chunk_tokens: int,
+        settings: KnowledgeSettings,
         corpus: str,
-        max_vectors: int | None,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
         *,
@@ -52,17 +52,17 @@ class CorpusWriter:
             store: tables of the knowledge base.
             model: embedding model.
             cache: embedding cache.
-            chunk_tokens: target length of a chunk, in tokens.
+            settings: length of chunks, and missing vectors up to which `embed` computes them.
             corpus: name of the corpus.
-            max_vectors: missing vectors up to which `embed` computes them; None for no limit.
             report: called with the progress of the embedding.
             cancelled: returns True to stop.
             include_secrets: whether files with secrets are added; a corpus with them is read again without them.
         """
-        self._store, self._model, self._corpus, self._max_vectors = store, model, corpus, max_vectors
+        self._store, self._model, self._corpus, self._settings = store, model, corpus, settings
         self._chunks = ChunkVectors(store, model, cache)
         self._embedding = EmbeddingBackfill(store, model, cache, corpus, report, cancelled, holds_lock=True)
-        self.recipe_name = f"{PARSER_VERSION}/{chunk_tokens}/{model.name}{'/secrets' if include_secrets else ''}"
+        suffix = "/secrets" if include_secrets else ""
+        self.recipe_name = f"{PARSER_VERSION}/{settings.chunk_tokens}/{model.name}{suffix}"
         self._batch = WriteBatch(store, model, corpus, self.recipe_name, cache)
 
     def claim(self, *, keeps_other_sources: bool) -> None:
@@ -101,7 +101,7 @@ class CorpusWriter:
 
     def embed(self) -> int:
         """Compute the missing vectors if they are few; return the number computed."""
-        few = self._max_vectors is None or self._count_pending() <= self._max_vectors
+        few = self._count_pending() <= self._settings.cold_start_chunks
         return self._embedding.embed_all().embedded if few else 0
 
     def finish(self, *, changed: bool) -> int:

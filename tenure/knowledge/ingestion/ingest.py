@@ -18,7 +18,7 @@ from tenure.files.discovery import MAX_LISTED_SKIPS, FoundFile
 from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.ingestion.corpus_writer import CorpusWriter, build_recipe
 from tenure.knowledge.ingestion.readers import ReaderPool, choose_reader_count
-from tenure.knowledge.ingestion.reading_budget import DEFAULT_INGEST_SECONDS, ReadingBudget
+from tenure.knowledge.ingestion.reading_budget import ReadingBudget
 from tenure.knowledge.ingestion.scanning import scan_files
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.catalogue import KnownFile
@@ -26,6 +26,7 @@ from tenure.knowledge.store.errors import IngestCancelled
 from tenure.knowledge.store.locks import process_lock
 from tenure.knowledge.store.store import Store
 from tenure.models.embedding import EmbeddingModel
+from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.parse import find_refusal
 from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReaderOutcome, UnreadableFile
 
@@ -52,25 +53,22 @@ class Ingestion:
         store: Store,
         model: EmbeddingModel,
         cache: EmbeddingCache,
-        chunk_tokens: int,
+        settings: KnowledgeSettings,
         request: IngestRequest,
         report: Callable[[IngestProgress], None],
         cancelled: Callable[[], bool],
-        max_vectors: int | None = None,
-        seconds: float = DEFAULT_INGEST_SECONDS,
     ) -> None:
         """Keep the dependencies; read and write nothing yet."""
         self._include_secrets = request.include_secrets
-        self._budget = ReadingBudget(seconds)
+        self._budget = ReadingBudget(settings.ingest_seconds)
         self._store, self._corpus, self._paths = store, request.corpus, request.paths
-        self._recipe = build_recipe(model, chunk_tokens)
+        self._recipe = build_recipe(model, settings.chunk_tokens)
         self._writer = CorpusWriter(
             store,
             model,
             cache,
-            chunk_tokens,
+            settings,
             request.corpus,
-            max_vectors,
             report,
             cancelled,
             include_secrets=request.include_secrets,

@@ -8,9 +8,6 @@ may need, so large folders of ordinary documents never exhaust it.
 import threading
 from typing import Final, NamedTuple
 
-DEFAULT_INGEST_SECONDS: Final = 900.0
-"""Default of the time that one ingestion may spend on slow files."""
-
 _FILE_CPU_SECONDS: Final = 20.0
 _FILE_CPU_SECONDS_PER_MB: Final = 5.0
 _MAX_FILE_CPU_SECONDS: Final = 360.0

@@ -37,6 +37,7 @@ from tenure.knowledge.tables.column_probe import (
     has_listed_values,
 )
 from tenure.models.embedding import EmbeddingModel
+from tenure.settings.knowledge import TableSettings
 from tenure.sources.document.document import Document
 from tenure.sources.parsers.program_text import METHOD_HEADING, build_program_document
 from tenure.sources.parsers.table_text import (
@@ -85,11 +86,10 @@ class TableQueries:
         cache: EmbeddingCache,
         encode: Encoder,
         results: StoredResults,
-        limits: SqlLimits,
-        addresses: Mapping[str, str],
+        settings: TableSettings,
         readable_files: Callable[[Iterable[str], str], Collection[str]] | None = None,
     ) -> None:
-        """Query the tables of the corpora in `store`, and the databases at `addresses`, by name.
+        """Query the tables of the corpora in `store`, and the databases of the settings.
 
         `readable_files` selects the files that may be opened for an owner: a stored path may lead elsewhere since it
         was ingested.
@@ -98,7 +98,8 @@ class TableQueries:
         self._store, self._model, self._encode = store, model, encode
         self._results = results
         self._vectors = ChunkVectors(store, model, cache)
-        self._limits, self._addresses = limits, addresses
+        self._limits = SqlLimits(settings.sql_seconds, settings.sql_rows, settings.sql_memory_mb)
+        self._addresses = {name: address.get_secret_value() for name, address in settings.databases.items()}
 
     def list_tables(self, request: TablesRequest) -> TablesReply:
         """Return the tables that a question may be about, under their SQL names.

@@ -30,6 +30,7 @@ from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.store.errors import EmbeddingCancelled, EmbeddingModelMismatch, UnknownCorpus
 from tenure.knowledge.store.schema import CACHE, build_chunk_table_name
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import RUN_ALL, exhaustive, slow
 
@@ -57,7 +58,7 @@ def many(tmp_path: Path) -> Path:
 @pytest.fixture
 def cold(uri: str, model: WordVectors) -> KnowledgeBase:
     """Knowledge base that leaves more than ten missing vectors to the backfill."""
-    return KnowledgeBase(uri, model, 32, cold_start_chunks=10)
+    return KnowledgeBase(uri, model, KnowledgeSettings(chunk_tokens=32, cold_start_chunks=10))
 
 
 def _read(knowledge: KnowledgeBase, *paths: Path) -> IngestReport:
@@ -128,10 +129,12 @@ def test_run_waits_for_what_the_question_needs_and_for_all_that_is_soon_done(
     for number in range(10):
         paragraphs = (f"Document {number} tells in part {n}: " + f"topic{number} " * 24 + "." for n in range(30))
         (folder / f"{number}.md").write_text("\n\n".join(paragraphs), encoding="utf-8")
-    knowledge = KnowledgeBase(uri, WordVectors(), 32, cold_start_chunks=10)
+    knowledge = KnowledgeBase(uri, WordVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=10))
     total = _read(knowledge, folder).pending
     Store(uri).delete_rows(CACHE, "true")  # vectors of the sample for the baseline
-    timed = KnowledgeBase(uri, TimedVectors(monkeypatch, texts_per_second), 32)
+    timed = KnowledgeBase(
+        uri, TimedVectors(monkeypatch, texts_per_second), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000)
+    )
     heard: list[IngestProgress] = []
     request = QuestionEmbedRequest(corpus="c", question="What of topic7?", seconds=30)
     report = timed.corpora.embed_for_question(request, heard.append)
@@ -184,7 +187,7 @@ def test_backfill_equals_a_complete_ingestion(
     _read(cold, many)
     heard: list[IngestProgress] = []
     report = cold.corpora.embed(EMBED, heard.append)
-    warm = KnowledgeBase(str(tmp_path / "warm"), model, 32)
+    warm = KnowledgeBase(str(tmp_path / "warm"), model, KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000))
     _read(warm, many)
 
     assert report.chunks == CHUNKS
@@ -229,9 +232,11 @@ _KILLED = """
 import sys
 from tenure.contracts.evidence.corpora import EmbedRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import DyingVectors
 
-KnowledgeBase(sys.argv[1], DyingVectors(), 32).corpora.embed(EmbedRequest(corpus="c"), lambda progress: None)
+base = KnowledgeBase(sys.argv[1], DyingVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000))
+base.corpora.embed(EmbedRequest(corpus="c"), lambda progress: None)
 """
 
 
@@ -282,7 +287,10 @@ def test_files_changed_during_the_embedding_get_current_vectors(
 def test_concurrent_embeddings_compute_nothing_twice(uri: str, many: Path, cold: KnowledgeBase) -> None:
     """The second embedding waits for the first and finds nothing to do."""
     _read(cold, many)
-    bases = [KnowledgeBase(uri, WordVectors(), 32) for _ in range(2)]
+    bases = [
+        KnowledgeBase(uri, WordVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000))
+        for _ in range(2)
+    ]
     with ThreadPoolExecutor(2) as both:
         reports = [one.result() for one in [both.submit(base.corpora.embed, EMBED, _silent) for base in bases]]
 
@@ -296,7 +304,9 @@ def test_vectors_of_another_model_are_rejected(uri: str, many: Path, cold: Knowl
     """A worker with another embedding model refuses to embed the rest."""
     _read(cold, many)
     with pytest.raises(EmbeddingModelMismatch, match="words"):
-        KnowledgeBase(uri, WordVectors("other"), 32).corpora.embed(EMBED, _silent)
+        KnowledgeBase(
+            uri, WordVectors("other"), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000)
+        ).corpora.embed(EMBED, _silent)
 
     assert not any(_vectors(uri).values())
 
@@ -312,7 +322,7 @@ def test_another_model_ingests_a_cold_corpus_again(uri: str, many: Path, cold: K
     """Rows that wait for a new vector keep none of the old model."""
     _read(cold, many)
     cold.corpora.embed(EMBED, _silent)
-    other = KnowledgeBase(uri, WordVectors("other"), 32, cold_start_chunks=10)
+    other = KnowledgeBase(uri, WordVectors("other"), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=10))
     report = _read(other, many)
 
     assert (report.changed, report.pending) == (40, CHUNKS)

@@ -10,6 +10,7 @@ from tenure.knowledge.embeddings.cache import EmbeddingCache
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store.schema import build_chunk_schema, make_chunk_id, make_source_id
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReadingOptions, read_source
 from tests.knowledge.word_vectors import WordVectors
 
@@ -23,7 +24,7 @@ def test_embedded_text_from_rows_equals_embedded_text_from_files(docs: Path, uri
     """The backfill embeds the same text as an ingestion would."""
     model = WordVectors()
     (docs / "long.md").write_text("# " + "title " * 120 + "\n\n## Part\n\n" + "word " * 190, encoding="utf-8")
-    KnowledgeBase(uri, model, cold_start_chunks=0).corpora.ingest(
+    KnowledgeBase(uri, model, KnowledgeSettings(cold_start_chunks=0)).corpora.ingest(
         IngestRequest(corpus="c", paths=(str(docs),)), lambda progress: None
     )
     expected: dict[str, str] = {}

@@ -15,6 +15,7 @@ from tenure.knowledge.ingestion.readers import ReaderProcess
 from tenure.knowledge.store.errors import EmbeddingModelMismatch, IngestCancelled
 from tenure.knowledge.store.schema import CACHE, SOURCES, build_chunk_table_name
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 from tests.sources.pdfs import make_pdf
@@ -200,7 +201,7 @@ def test_cancelled_ingestion_is_continued(knowledge: KnowledgeBase, ingest: Inge
 def test_another_chunk_length_reads_all_files_again(ingest: Ingest, docs: Path, uri: str, model: WordVectors) -> None:
     """A known file is read again if it would be cut differently."""
     ingest(docs)
-    other = KnowledgeBase(uri, model, chunk_tokens=40)
+    other = KnowledgeBase(uri, model, KnowledgeSettings(chunk_tokens=40, cold_start_chunks=100_000))
     report = other.corpora.ingest(IngestRequest(corpus="c", paths=(str(docs),)), lambda progress: None)
 
     assert report.changed == 3
@@ -226,10 +227,12 @@ _KILLED = """
 import sys
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.knowledge.base import KnowledgeBase
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import DyingVectors
 
 request = IngestRequest(corpus="c", paths=(sys.argv[2],))
-KnowledgeBase(sys.argv[1], DyingVectors(), 32).corpora.ingest(request, lambda progress: None)
+base = KnowledgeBase(sys.argv[1], DyingVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000))
+base.corpora.ingest(request, lambda progress: None)
 """
 
 
@@ -244,9 +247,13 @@ def test_killed_ingestion_is_completed_by_the_next(tmp_path: Path, uri: str) -> 
     killed = subprocess.run([sys.executable, "-c", _KILLED, uri, str(folder)], check=False)
     request = IngestRequest(corpus="c", paths=(str(folder),))
     half = Store(uri).count_rows(build_chunk_table_name(256), "vector IS NOT NULL")
-    report = KnowledgeBase(uri, WordVectors(), 32).corpora.ingest(request, lambda progress: None)
+    report = KnowledgeBase(
+        uri, WordVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000)
+    ).corpora.ingest(request, lambda progress: None)
     calm = str(tmp_path / "calm")
-    KnowledgeBase(calm, WordVectors(), 32).corpora.ingest(request, lambda progress: None)
+    KnowledgeBase(calm, WordVectors(), KnowledgeSettings(chunk_tokens=32, cold_start_chunks=100_000)).corpora.ingest(
+        request, lambda progress: None
+    )
 
     assert killed.returncode == -signal.SIGKILL
     assert 0 < half < Store(calm).count_rows(build_chunk_table_name(256))

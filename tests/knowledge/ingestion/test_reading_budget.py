@@ -9,6 +9,7 @@ from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.ingestion.readers import ReaderPool, ReaderProcess
 from tenure.knowledge.ingestion.reading_budget import ReadingBudget, limit_file
+from tenure.settings.knowledge import KnowledgeSettings
 from tenure.sources.parsers.reader_process import FileTask, ParsedFile, ReadingOptions, UnreadableFile
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
@@ -98,7 +99,7 @@ def test_an_ingestion_has_a_budget(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     _write(folder, "a", "slow1", "slow2", "slow3", "z")
-    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), SlowVectors(), ingest_seconds=1.0)
+    knowledge = KnowledgeBase(str(tmp_path / "knowledge"), SlowVectors(), KnowledgeSettings(ingest_seconds=1.0))
     request = IngestRequest(corpus="c", paths=(str(folder),))
     first = knowledge.corpora.ingest(request, lambda progress: None)
     for number in (1, 2, 3):

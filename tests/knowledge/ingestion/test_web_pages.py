@@ -10,6 +10,7 @@ from tenure.contracts.evidence.web import FetchedPage, ProviderOutcome, ReadPage
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import WordVectors
 from tests.support.tiers import slow
 
@@ -43,7 +44,7 @@ PAGES = {
 def base(uri: str, model: WordVectors) -> Iterator[KnowledgeBase]:
     """Knowledge base whose page cache holds four pages."""
     PageCache(Store(uri)).store_pages([cached(address, body) for address, body in PAGES.items()])
-    made = KnowledgeBase(uri, model, domain_authority={"mill.example": 1.0})
+    made = KnowledgeBase(uri, model, KnowledgeSettings(domain_authority={"mill.example": 1.0}))
     yield made
     made.close()
 

@@ -21,10 +21,10 @@ from tenure.contracts.knowledge.memory import (
     ProcedureDetails,
     RememberRequest,
 )
-from tenure.contracts.knowledge.memory_policy import MemoryPolicy
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.memory import consolidation
 from tenure.knowledge.store.errors import ConsolidationCancelled
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.memory.test_memories import FOUNDED, SAME, put_sources, said_by
 from tests.knowledge.word_vectors import WordVectors
 
@@ -198,7 +198,7 @@ def test_decayed_memories_are_deleted(knowledge: KnowledgeBase) -> None:
 
 def test_weakest_memories_above_the_limit_are_deleted(uri: str, model: WordVectors) -> None:
     """An owner keeps as many as the policy allows; other owners are not affected."""
-    knowledge = KnowledgeBase(uri, model, memory_policy=MemoryPolicy(max_memories=100))
+    knowledge = KnowledgeBase(uri, model, KnowledgeSettings(memory_max_per_owner=100))
     weak = [NewMemory(text=f"weak {n}", kind="long_term", importance=0.2) for n in range(5)]
     remember(knowledge, *weak, *(NewMemory(text=f"m {n}", kind="long_term", importance=0.7) for n in range(98)))
     remember(knowledge, *weak, owner="ann")

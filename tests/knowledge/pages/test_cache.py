@@ -14,6 +14,7 @@ from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, bu
 from tenure.knowledge.store.errors import CommitConflict
 from tenure.knowledge.store.schema import PAGES, PAGES_SCHEMA
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -154,24 +155,26 @@ def test_oldest_pages_are_trimmed_first(store: Store, cache: PageCache) -> None:
 
 
 def test_maintenance_trims_the_cache(store: Store, cache: PageCache) -> None:
-    """Only the compaction step trims the cache, and only with a limit."""
-    cache.store_pages([page(str(number), bytes(1_000)) for number in range(6)])
-    Maintenance(store, page_bytes=3_000).run_step("index", lambda progress: None, is_never_cancelled)
-    Maintenance(store).run_step("compact", lambda progress: None, is_never_cancelled)
+    """Only the compaction step trims the cache, to the size of the settings."""
+    cache.store_pages([page(str(number), bytes(300_000)) for number in range(6)])
+    small, large = (Maintenance(store, KnowledgeSettings(page_cache_megabytes=size)) for size in (1, 2))
+    small.run_step("index", lambda progress: None, is_never_cancelled)
+    large.run_step("compact", lambda progress: None, is_never_cancelled)
     assert store.count_rows(PAGES) == 6
-    report = Maintenance(store, page_bytes=3_000).run_step("compact", lambda progress: None, is_never_cancelled)
+    report = small.run_step("compact", lambda progress: None, is_never_cancelled)
 
-    assert (store.count_rows(PAGES), report.failed_tables) == (2, ())
+    assert (store.count_rows(PAGES), report.failed_tables) == (3, ())
 
 
 def test_conflicts_while_trimming_are_reported(store: Store, cache: PageCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commit conflicts fail only the table of pages, and no other."""
-    cache.store_pages([page("a")])
+    cache.store_pages([page("a", bytes(1_100_000))])
 
     def refuse(name: str, where: str) -> None:
         raise CommitConflict(name, 40)
 
     monkeypatch.setattr(store, "delete_rows", refuse)
-    report = Maintenance(store, page_bytes=0).run_step("compact", lambda progress: None, is_never_cancelled)
+    maintenance = Maintenance(store, KnowledgeSettings(page_cache_megabytes=1))
+    report = maintenance.run_step("compact", lambda progress: None, is_never_cancelled)
 
     assert len(report.failed_tables) == 1

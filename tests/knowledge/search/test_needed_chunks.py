@@ -10,6 +10,7 @@ from tenure.knowledge.search import needed_chunks
 from tenure.knowledge.search.needed_chunks import list_needed_chunks
 from tenure.knowledge.store.schema import build_chunk_table_name
 from tenure.knowledge.store.store import Store
+from tenure.settings.knowledge import KnowledgeSettings
 from tests.knowledge.word_vectors import WordVectors
 
 WORDS = "flour water salt yeast oven crust starter"
@@ -23,7 +24,7 @@ def _write(folder: Path, name: str, *subjects: str) -> None:
 def _list_needed(uri: str, folder: Path, question: str) -> list[str]:
     """Return the subjects of the needed chunks of a folder."""
     model = WordVectors()
-    knowledge = KnowledgeBase(uri, model, 32, cold_start_chunks=0)
+    knowledge = KnowledgeBase(uri, model, KnowledgeSettings(chunk_tokens=32, cold_start_chunks=0))
     for corpus in ("c", "other"):
         knowledge.corpora.ingest(IngestRequest(corpus=corpus, paths=(str(folder),)), lambda progress: None)
     needed = list_needed_chunks(Store(uri), model.dimensions, "c", question)
