@@ -73,13 +73,7 @@ class ClientSettings(
 
 
 class Settings(
-    BaseSettings,
-    ClientSettings,
-    CodecSettings,
-    WorkerSettings,
-    SandboxSettings,
-    KnowledgeSettings,
-    SearchSettings,
+    BaseSettings, ClientSettings, CodecSettings, WorkerSettings, SandboxSettings, KnowledgeSettings, SearchSettings
 ):
     """All settings, for what starts the rooms of a process: a client, a worker or the local stack."""
 

@@ -114,10 +114,7 @@ class StackSettings(ConnectionSettings):
 
 
 class CodecSettings(StackSettings):
-    """Codec server.
-
-    With encryption, the worker decrypts payloads for the web UI and the `temporal` command.
-    """
+    """Codec server."""
 
     codec_port: int = Field(default=8234, ge=1, le=65535)
     """Port on which the worker decrypts payloads for programs with the home's key, if there are keys."""

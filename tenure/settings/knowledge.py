@@ -25,10 +25,6 @@ class MemorySettings(SettingsGroup):
     """Lifetime of a short-term memory in hours since its last use."""
     memory_confirmation_days: float = Field(default=30.0, gt=0, le=3650)
     """Days within which a statement of one web page must be confirmed by a second one, or it is forgotten."""
-    memory_merge_similarity: float = Field(default=0.94, ge=0.8, le=1)
-    """Minimum cosine similarity of two memories with the same names and numbers to be merged."""
-    memory_forget_below: float = Field(default=0.02, ge=0, le=1)
-    """Strength (importance times freshness) below which a memory is forgotten."""
     memory_max_per_owner: int = Field(default=100_000, ge=100, le=10_000_000)
     """Maximum number of memories per owner; the weakest are forgotten first."""
 
@@ -39,8 +35,6 @@ class MemorySettings(SettingsGroup):
             half_life_days=self.memory_half_life_days,
             short_term_hours=self.memory_short_term_hours,
             confirmation_days=self.memory_confirmation_days,
-            merge_similarity=self.memory_merge_similarity,
-            forget_below=self.memory_forget_below,
             max_memories=self.memory_max_per_owner,
         )
 

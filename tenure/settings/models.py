@@ -33,11 +33,7 @@ class RoleSettings(BaseModel):
 
 
 class ModelServerSettings(SettingsGroup):
-    """Model server.
-
-    Model settings connect Tenure to an OpenAI-compatible server. Without a key and a URL, fallbacks replace the
-    chat model and the built-in embedding model is used.
-    """
+    """Model server."""
 
     openai_api_key: SecretStr | None = Field(default=None, validation_alias=AliasChoices("OPENAI_API_KEY"))
     """API key of the OpenAI-compatible server. Without a key and a URL, fallbacks answer instead of a model."""

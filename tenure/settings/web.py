@@ -1,7 +1,7 @@
 """Settings of the web: pages, search providers and MCP servers."""
 
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator, model_validator
 
@@ -117,15 +117,6 @@ class SearchSettings(FetchSettings, McpSettings):
     search_seconds: float = Field(default=15.0, gt=0, le=300)
     """Timeout of a search provider in seconds."""
 
-    @field_validator("search_keys", "search_urls")
-    @classmethod
-    def _check_provider_names(cls, named: dict[str, object]) -> dict[str, object]:
-        """Reject unknown search providers."""
-        known = list_extensions(SEARCH_PROVIDERS)
-        if unknown := [name for name in named if name not in known]:
-            raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
-        return named
-
     @field_validator("opensearch", "mcp_servers")
     @classmethod
     def _check_own_names(cls, named: dict[str, object]) -> dict[str, object]:
@@ -134,13 +125,14 @@ class SearchSettings(FetchSettings, McpSettings):
             raise ValueError(f"{taken[0]!r} is the name of a search provider")
         return named
 
-    @field_validator("search_providers")
+    @field_validator("search_keys", "search_urls", "search_providers")
     @classmethod
-    def _check_search_providers(cls, named: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
-        """Reject unknown search providers."""
-        servers = info.data.get("mcp_servers", {})
-        searching = (name for name, server in servers.items() if server.search)
-        known = (*list_extensions(SEARCH_PROVIDERS), *info.data.get("opensearch", ()), *searching)
+    def _check_providers(cls, named: Any, info: ValidationInfo) -> Any:
+        """Reject unknown search providers; engines and MCP servers of a person have no keys."""
+        known = list(list_extensions(SEARCH_PROVIDERS))
+        if info.field_name == "search_providers":
+            servers = info.data.get("mcp_servers", {})
+            known += [*info.data.get("opensearch", ()), *(name for name, server in servers.items() if server.search)]
         if unknown := [name for name in named if name not in known]:
             raise ValueError(f"there is no {unknown[0]!r}; there are {', '.join(known)}")
         return named
