@@ -456,7 +456,7 @@ async def serve(
                 # This process serves all that it can; workers of some queues wait for the workers of the others.
                 make_current(client, build_id, served, complete=set(queues) == set(ALL_QUEUES))
                 if becomes_current and client not in earlier
-                else check_version(client, settings, build_id, served)
+                else check_version(client, build_id, served, has_versioning=settings.worker_versioning)
                 for client in clients
             )
             await wait_for_stop(stop, *routing, serve_while_needed(settings))

@@ -13,7 +13,6 @@ from tenure.contracts.run.role_calls import MAX_MODEL_TIMEOUT_SECONDS
 from tenure.local_models.errors import LocalModelError
 from tenure.local_models.model_file import LocalModel, load_local_model, load_model_key
 from tenure.settings import ClientSettings
-from tenure.settings.home import StackSettings
 from tenure.settings.models import AUTO_MODEL, ChatModelSettings
 
 _Settings = TypeVar("_Settings", bound=ClientSettings)
@@ -29,7 +28,7 @@ def choose_model(settings: _Settings) -> _Settings:
         return settings
     if model := load_local_model(settings.home):
         chosen = {
-            "openai_base_url": get_local_url(settings),
+            "openai_base_url": get_local_url(settings.local_model_port),
             "openai_api_key": SecretStr(load_model_key(settings.home)),
             "model": model.name,
         }
@@ -52,14 +51,15 @@ def _use(settings: _Settings, chosen: dict[str, Any], **defaults: int) -> _Setti
     return settings.model_copy(update=chosen | unset)
 
 
-def get_local_url(settings: StackSettings) -> str:
+def get_local_url(port: int) -> str:
     """Return the URL of the model that the home's stack serves."""
-    return f"http://127.0.0.1:{settings.local_model_port}/v1"
+    return f"http://127.0.0.1:{port}/v1"
 
 
 def find_served_model(settings: ClientSettings) -> LocalModel | None:
     """Return the model that the home's stack has to serve for settings that were chosen; None if it serves none."""
-    return load_local_model(settings.home) if settings.openai_base_url == get_local_url(settings) else None
+    own = settings.openai_base_url == get_local_url(settings.local_model_port)
+    return load_local_model(settings.home) if own else None
 
 
 def check_model_choice(settings: ChatModelSettings) -> None:

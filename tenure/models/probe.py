@@ -117,7 +117,7 @@ def probe_rerank_model(settings: RetrievalModelSettings) -> list[ModelProbe]:
 
 def _iterate_routes(settings: ChatModelSettings) -> Iterator[ModelRoute]:
     """Yield a route to each model: both tiers, then the roles that have a model of their own."""
-    routes = ModelRoutes.from_settings(settings)
+    routes = ModelRoutes(settings)
     all_routes = [routes.route(ROLE, "main"), routes.route(ROLE, "fast")]
     all_routes += [routes.route(name, "main") for name, own in settings.roles.items() if own.model]
     seen: set[str] = set()

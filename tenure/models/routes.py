@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from tenure.contracts.messages import Tier
 from tenure.settings import get_environment_variable
@@ -52,11 +52,6 @@ class ModelRoutes:
 
     def __init__(self, settings: ChatModelSettings) -> None:
         self._settings = settings
-
-    @classmethod
-    def from_settings(cls, settings: ChatModelSettings) -> Self:
-        """Build the routes from the settings."""
-        return cls(settings)
 
     def route(self, role: str, tier: Tier) -> ModelRoute:
         """Return the route of a role of a tier."""

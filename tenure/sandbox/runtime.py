@@ -21,7 +21,6 @@ from filelock import FileLock
 
 from tenure.contracts.sandbox import Language
 from tenure.sandbox.base import NoSandbox
-from tenure.settings.home import HomeSettings
 from tenure.settings.worker import SandboxSettings
 
 INSIDE_FOLDER: Final = Path(__file__).resolve().parent / "inside"
@@ -163,7 +162,7 @@ def find_current(settings: SandboxSettings) -> Runtime:
     """
     if settings.sandbox_python is not None:
         return examine(settings.sandbox_python.absolute())
-    made = _OwnEnvironment(settings)
+    made = _OwnEnvironment(settings.home)
     if made.is_ready:
         return replace(examine(made.python), fonts=made.fonts)
     return examine(Path(sys.executable), "Tenure's own packages, until the sandbox's environment is made")
@@ -175,7 +174,7 @@ def prepare(settings: SandboxSettings) -> Runtime:
     Raises:
         NoSandbox: the configured interpreter does not run.
     """
-    made = _OwnEnvironment(settings)
+    made = _OwnEnvironment(settings.home)
     if settings.sandbox_python is None and not made.is_ready:
         made.create()
     return find_current(settings)
@@ -184,9 +183,9 @@ def prepare(settings: SandboxSettings) -> Runtime:
 class _OwnEnvironment:
     """Environment that Tenure creates for itself."""
 
-    def __init__(self, settings: HomeSettings) -> None:
+    def __init__(self, home: Path) -> None:
         self._requirements = REQUIREMENTS.read_bytes()
-        self._folder = settings.home.absolute() / "sandbox"
+        self._folder = home.absolute() / "sandbox"
         self._mark = self._folder / "installed.txt"
         self._failed = self._folder / "failed"
         self.python = self._folder / "python" / "bin" / "python"

@@ -28,7 +28,6 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
-from tenure.settings.worker import WorkerSettings
 from tenure.temporal.stack.versions import VersionState
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -187,8 +186,8 @@ async def make_current(client: Client, build_id: str, queues: Collection[str], *
     logger.info("new runs use this version", version=build_id or "unversioned")
 
 
-async def check_version(client: Client, settings: WorkerSettings, build_id: str, queues: Sequence[str]) -> None:
-    """Report a worker without a version if new runs use one; without versioning by the settings, end that.
+async def check_version(client: Client, build_id: str, queues: Sequence[str], *, has_versioning: bool) -> None:
+    """Report a worker without a version if new runs use one; without versioning, end that.
 
     Raises:
         VersioningRefused: the server does not allow the change.
@@ -200,7 +199,7 @@ async def check_version(client: Client, settings: WorkerSettings, build_id: str,
     except (VersioningRefused, RPCError) as error:  # a server without it, or a gate that allows polling only
         structlog.get_logger().debug("the versions of workers are unknown", reason=str(error))
         return
-    if current and not settings.worker_versioning and TENURE_QUEUE in queues:
+    if current and not has_versioning and TENURE_QUEUE in queues:
         await make_current(client, "", queues)
     elif current:
         structlog.get_logger().warning(

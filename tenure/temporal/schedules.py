@@ -26,7 +26,6 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.contracts.evidence.corpora import IngestRequest
-from tenure.settings.home import HomeSettings
 from tenure.settings.knowledge import KnowledgeSettings
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -58,9 +57,9 @@ class WatchedCorpus:
     """Time of the last scheduled reading, or None if there was none yet."""
 
 
-def make_upkeep_id(task: str, settings: HomeSettings) -> str:
-    """Return the id of the schedule of a task, such as `maintenance`, for the knowledge base of these settings."""
-    return f"{task}-{hashlib.sha256(settings.knowledge_uri.encode()).hexdigest()[:10]}"
+def make_upkeep_id(task: str, knowledge_uri: str) -> str:
+    """Return the id of the schedule of a task, such as `maintenance`, for a knowledge base."""
+    return f"{task}-{hashlib.sha256(knowledge_uri.encode()).hexdigest()[:10]}"
 
 
 async def schedule_upkeep(client: Client, settings: KnowledgeSettings) -> None:
@@ -72,7 +71,7 @@ async def schedule_upkeep(client: Client, settings: KnowledgeSettings) -> None:
     )
     try:
         for task, workflow, hours, about in upkeep:
-            id = make_upkeep_id(task, settings)
+            id = make_upkeep_id(task, settings.knowledge_uri)
             if hours:
                 # Runs from before the archive are archived at the first start.
                 await _create_or_update(client, id, _schedule(workflow, id, hours, about), now=workflow == _ARCHIVE)

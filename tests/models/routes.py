@@ -8,4 +8,4 @@ def routes(model: str = "m", fast_model: str = "", **others: object) -> ModelRou
     """Return routes to these models, with other routing settings."""
     unset: dict[str, object] = {"temperature": None, "reasoning_effort": None, "max_output": None, "roles": {}}
     chosen = {"model": model, "fast_model": fast_model, **unset, **others}
-    return ModelRoutes.from_settings(Settings.model_validate(chosen))
+    return ModelRoutes(Settings.model_validate(chosen))

@@ -10,8 +10,8 @@ from tenure.settings.models import RoleSettings
 
 def test_a_tier_chooses_the_model() -> None:
     """Without a role-specific setting the tier decides; an empty fast tier means the main one."""
-    two = ModelRoutes.from_settings(Settings(model="large", fast_model="small"))
-    one = ModelRoutes.from_settings(Settings(model="only", fast_model=""))
+    two = ModelRoutes(Settings(model="large", fast_model="small"))
+    one = ModelRoutes(Settings(model="only", fast_model=""))
 
     assert [two.route("outliner", "main").model, two.route("router", "fast").model] == ["large", "small"]
     assert one.route("router", "fast").model == "only"
@@ -19,7 +19,7 @@ def test_a_tier_chooses_the_model() -> None:
 
 def test_role_settings_take_precedence() -> None:
     """A role's own settings replace the general ones, one by one."""
-    routes = ModelRoutes.from_settings(
+    routes = ModelRoutes(
         Settings(
             model="large",
             fast_model="",
@@ -36,7 +36,7 @@ def test_role_settings_take_precedence() -> None:
 
 def test_a_route_names_the_setting_to_change() -> None:
     """Advice names the variable that the value came from."""
-    routes = ModelRoutes.from_settings(Settings(roles={"router": RoleSettings(model="r", max_output=500)}))
+    routes = ModelRoutes(Settings(roles={"router": RoleSettings(model="r", max_output=500)}))
     own, fast, main = routes.route("router", "fast"), routes.route("decomposer", "fast"), routes.route("x", "main")
 
     assert own.resolve_setting() == "TENURE_ROLES__ROUTER__MODEL"

@@ -13,7 +13,6 @@ from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowHandle
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
-from tenure.settings import Settings
 from tenure.temporal import deployment
 from tenure.temporal.deployment import (
     VersioningRefused,
@@ -245,7 +244,7 @@ async def test_a_worker_without_a_version_says_that_it_gets_no_work(versioned_se
     async with serving(versioned_server, "h", EarlierParent):
         await make_current(versioned_server, "h", [TENURE_QUEUE, MODEL_QUEUE])
         with capture_logs() as logged:
-            await check_version(versioned_server, Settings(_env_file=None), "", [MODEL_QUEUE])
+            await check_version(versioned_server, "", [MODEL_QUEUE], has_versioning=True)
 
     assert [(one["log_level"], one["version"]) for one in logged] == [("warning", "h")]
     assert "--versioned" in logged[0]["event"]

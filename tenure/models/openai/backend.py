@@ -91,7 +91,7 @@ class OpenAIBackend(ABC):
         """
         key = settings.openai_api_key
         return cls(
-            ModelRoutes.from_settings(settings),
+            ModelRoutes(settings),
             prices=load_prices(settings),
             api_key=key.get_secret_value() if key else None,
             base_url=settings.openai_base_url,

@@ -26,13 +26,10 @@ _CLIENT_SETTINGS = {"owner", "owner_token"}
 _PLACE_SETTINGS = {"home", "temporal_port", "ui_port"}
 """Settings that name the home and its server."""
 
-_LOCAL_MODEL_SETTINGS = {"local_model_port", "local_model_context"}
-"""Settings of the stack; the worker has the URL of the local model."""
+_STACK_SETTINGS = {*_PLACE_SETTINGS, "health_port", "local_model_port", "local_model_context"}
 
-_IGNORED_SETTINGS = (
-    _PLACE_SETTINGS | {"health_port"} | _CLIENT_SETTINGS | _LOCAL_MODEL_SETTINGS | set(RunLimits.model_fields)
-)
-"""Settings that do not affect a worker: the limits of a run are part of its request."""
+_IGNORED_SETTINGS = {*_STACK_SETTINGS, *_CLIENT_SETTINGS, *RunLimits.model_fields}
+"""Settings that do not affect a worker: it has the URL of the local model, and each request the limits of its run."""
 
 
 def build_worker_environment(settings: Settings, *, changed_only: bool = False) -> dict[str, str | None]:

@@ -267,7 +267,7 @@ def _ensure_server(settings: StackSettings, record: StackRecord, notes: list[str
             raise StackError(_other_port(record))
         if record.binary != server.identify_binary(path):
             notes.append("the Temporal server runs another version than the installed one: run `down`, then `up`")
-        server.wait_until_ready(record.server, settings, log, 0)
+        server.wait_until_ready(record.server, settings.home, log, 0)
         return record
     if record.server:
         notes.append(f"the Temporal server (process {record.server.pid}) was gone: started again")
@@ -285,7 +285,7 @@ def _ensure_server(settings: StackSettings, record: StackRecord, notes: list[str
     )
     # Saved before the server answers: an interrupted command must not leave an unrecorded server.
     save(home, record)
-    server.wait_until_ready(process, settings, log, min(start, processes.get_log_size(log)))
+    server.wait_until_ready(process, settings.home, log, min(start, processes.get_log_size(log)))
     return record
 
 

@@ -153,17 +153,17 @@ def start(settings: StackSettings, path: Path, log: Path) -> ProcessRecord:
     return processes.spawn(build_command(settings, path), environment, settings.home, log)
 
 
-def wait_until_ready(record: ProcessRecord, settings: HomeSettings, log: Path, log_start: int) -> None:
+def wait_until_ready(record: ProcessRecord, home: Path, log: Path, log_start: int) -> None:
     """Wait until the server answers a request for its namespace.
 
     Raises:
         StackError: it ended or does not answer in time; the message quotes the last line of its log.
     """
     for _ in _attempts(START_TIMEOUT_SECONDS):
-        if ask_gate(settings.home)[0]:
+        if ask_gate(home)[0]:
             return
         if not processes.is_alive(record):
-            raise StackError(_describe_end(settings, processes.read_last_line(log, log_start)))
+            raise StackError(_describe_end(home, processes.read_last_line(log, log_start)))
     raise StackError(
         f"the Temporal server does not answer after {START_TIMEOUT_SECONDS:.0f} s: see {log}, then run `{PROGRAM} down`"
     )
@@ -192,14 +192,14 @@ def _attempts(seconds: float) -> Iterator[None]:
         pause = min(pause * 1.5, 0.5)
 
 
-def _describe_end(settings: HomeSettings, line: str) -> str:
+def _describe_end(home: Path, line: str) -> str:
     """Return the reason for the end of the server, with a remedy."""
     line = line.removeprefix("Error: ")
     if "address already in use" in line:
         return (
             f"the Temporal server could not start ({line}): set TENURE_TEMPORAL_PORT and TENURE_UI_PORT to free ports"
         )
-    database = settings.home.absolute() / "temporal.db"
+    database = home.absolute() / "temporal.db"
     return f"the Temporal server could not start ({line}): if its database is damaged, move {database} away and retry"
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from tenure.settings import Settings
-from tenure.settings.home import StackSettings
 from tenure.temporal.gate.access import HOST
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
@@ -22,11 +21,6 @@ from tenure.temporal.stack.server import describe_listener
 
 SITE_GRACE_SECONDS: Final = 5.0
 """Time that the page gets to end."""
-
-
-def is_site_wanted(settings: StackSettings) -> bool:
-    """Return whether the stack serves a page."""
-    return settings.site_port > 0 and not settings.owners
 
 
 def get_site_log(home: Path) -> Path:
@@ -41,7 +35,7 @@ def ensure_site(
     address = external or f"{HOST}:{settings.temporal_port}"
     state = compute_site_state(settings, address, record.source)
     site = record.site
-    wanted = is_site_wanted(settings)
+    wanted = settings.site_port > 0 and not settings.owners
     if site and wanted and processes.is_alive(site.process) and site.state == state:
         return record
     try:

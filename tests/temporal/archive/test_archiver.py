@@ -176,7 +176,7 @@ async def test_the_schedule_passes_on_when_runs_were_listed(serving: Serving, tm
     """The second sweep of a schedule knows when the first one has listed all runs, and lists fewer."""
     settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=0, archive_hours=3)
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings))
+        schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings.knowledge_uri))
         await schedule_upkeep(stage.client, settings)
         first = await read_sweep(stage.client, schedule, 0)
         await schedule.trigger()
@@ -246,7 +246,7 @@ async def test_the_first_worker_archives_earlier_runs(serving: Serving, tmp_path
     """The schedule of the sweep starts it when it is created, and again at the interval of the settings."""
     settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=0, archive_hours=3)
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings))
+        schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings.knowledge_uri))
         await schedule_upkeep(stage.client, settings)
         while True:
             if actions := (await schedule.describe()).info.recent_actions:

@@ -53,7 +53,7 @@ def settings(tmp_path: Path, hours: float) -> Settings:
 async def test_schedule_follows_the_settings(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """Each home has one schedule without overlaps; a changed interval is applied and a pause is kept."""
     client = server.client
-    handle = client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6)))
+    handle = client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))
     await schedule_upkeep(client, settings(tmp_path, 6))
     first = (await handle.describe()).schedule
     await handle.pause(note="not now")
@@ -74,7 +74,7 @@ async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -
     """A maintenance started by the schedule completes on the worker's queues."""
     async with serving(None, MemoryKnowledge({})) as stage:
         await schedule_upkeep(stage.client, settings(tmp_path, 6))
-        handle = stage.client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6)))
+        handle = stage.client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))
         await handle.trigger()
         while True:
             if actions := (await handle.describe()).info.recent_actions:
@@ -84,7 +84,7 @@ async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -
         await run.result()
         await handle.delete()
 
-    assert actions[0].action.workflow_id.startswith(make_upkeep_id("maintenance", settings(tmp_path, 6)))  # type: ignore[attr-defined]
+    assert actions[0].action.workflow_id.startswith(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))  # type: ignore[attr-defined]
 
 
 async def test_refused_schedule_does_not_stop_the_worker(server: WorkflowEnvironment, tmp_path: Path) -> None:
@@ -98,9 +98,9 @@ def test_homes_and_shared_stores_have_separate_schedules(tmp_path: Path) -> None
     """Two homes have two schedules; two workers on one object store have one."""
     one, two = Settings(home=tmp_path / "one"), Settings(home=tmp_path / "two")
     shared = {
-        make_upkeep_id("maintenance", home.model_copy(update={"lancedb_uri": "s3://bucket/base"}))
+        make_upkeep_id("maintenance", home.model_copy(update={"lancedb_uri": "s3://bucket/base"}).knowledge_uri)
         for home in (one, two)
     }
 
-    assert make_upkeep_id("maintenance", one) != make_upkeep_id("maintenance", two)
+    assert make_upkeep_id("maintenance", one.knowledge_uri) != make_upkeep_id("maintenance", two.knowledge_uri)
     assert len(shared) == 1

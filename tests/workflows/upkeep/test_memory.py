@@ -80,7 +80,7 @@ async def test_memories_are_written_before_they_are_listed(serving: Serving, tmp
 async def test_consolidation_has_its_own_schedule(server: WorkflowEnvironment, tmp_path: Path) -> None:
     """The consolidation has the interval of the settings, and 0 removes its schedule."""
     settings = Settings(home=tmp_path, maintenance_hours=0, consolidation_hours=12, archive_hours=0)
-    handle = server.client.get_schedule_handle(make_upkeep_id("consolidation", settings))
+    handle = server.client.get_schedule_handle(make_upkeep_id("consolidation", settings.knowledge_uri))
     await schedule_upkeep(server.client, settings)
     made = (await handle.describe()).schedule
     await schedule_upkeep(server.client, settings.model_copy(update={"consolidation_hours": 0}))
