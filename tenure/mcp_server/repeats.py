@@ -88,7 +88,7 @@ async def _start_named(service: Service, requested: RequestedRun, digest: str) -
             record = await open_run(service.place, name, await service.connect())
     if requested.is_new:
         raise InvalidRequest(f"the id {name} is in use: leave out `new` to continue with its run, or choose another id")
-    if not await _is_repeated(record, digest):
+    if not await _is_repeated(service, record, digest):
         raise InvalidRequest(
             f"the id {name} is in use by a run with another question or other arguments: choose another id, "
             f"or read that run with the tool status or `{PROGRAM} report {name}`"
@@ -133,15 +133,13 @@ async def _find_latest(service: Service, name: str) -> tuple[str, int]:
 async def _joins(service: Service, run_id: str, digest: str) -> bool:
     """Return whether a run has not ended, and has the same request."""
     record = await open_run(service.place, run_id, await service.connect())
-    return record.is_running and await _is_repeated(record, digest)
+    return record.is_running and await _is_repeated(service, record, digest)
 
 
-async def _is_repeated(record: RunRecord, digest: str) -> bool:
+async def _is_repeated(service: Service, record: RunRecord, digest: str) -> bool:
     """Return whether a run was started by the same request; never for one that was not started over MCP."""
-    with explain_refusals(record.id), record.explain_damage():
-        event = await record.source.fetch_first_event(record.id)
-        memo = event.workflow_execution_started_event_attributes.memo.fields.get(REQUEST_MEMO)
-        if memo is None:
-            return False
-        (recorded,) = await record.source.converter.decode([memo])
-    return bool(recorded == digest)
+    if record.is_archived:
+        return False
+    with explain_refusals(record.id):
+        described = await (await service.connect()).get_workflow_handle(record.id).describe()
+        return bool(await described.memo_value(REQUEST_MEMO, None) == digest)

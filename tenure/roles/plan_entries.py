@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final, get_args
 
 from tenure.contracts.choices import SearchMode
-from tenure.contracts.research.spiral import ActionKind, PlannedAction
+from tenure.contracts.research.cycle import ActionKind, PlannedAction
 from tenure.roles.base import RoleOutput
 from tenure.roles.entries import Entry, join_lines, split_entries
 

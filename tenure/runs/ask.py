@@ -17,7 +17,6 @@ from tenure.runs.formatting import truncate_bytes
 from tenure.runs.messages import AskBody
 from tenure.runs.session.connection import ASK_WORKFLOW, explain_refusals
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
-from tenure.runs.session.run_request import decode_argument, read_request
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import find_reservation_price
 from tenure.settings.models import ChatModelSettings
@@ -67,9 +66,8 @@ async def _build_request(
     Raises:
         InvalidRequest: the run reads nothing that could be asked about.
     """
-    with explain_refusals(record.id), record.explain_damage():
-        run = await read_request(record.source, record.id)
-        thread = await (read_thread(conversation) if conversation else _begin_thread(record))
+    run = await record.read_run_request()
+    thread = await (read_thread(conversation) if conversation else _begin_thread(record))
     limits = _build_limits(record.id, body, run, settings)
     corpora = _list_corpora(record.id, run, web=bool(limits.web) or thread.read_web)
     if not corpora:
@@ -90,9 +88,7 @@ async def read_thread(conversation: RunRecord) -> Thread:
     """Return the turns of the latest execution, including the earlier ones it continued."""
     if conversation.is_completed:
         return (await conversation.read_result(AskReply)).thread
-    event = await conversation.source.fetch_first_event(conversation.id)
-    payloads = event.workflow_execution_started_event_attributes.input.payloads
-    return (await decode_argument(conversation.source.converter, payloads, AskRequest)).thread
+    return (await conversation.read_request(AskRequest)).thread
 
 
 async def _begin_thread(record: RunRecord) -> Thread:

@@ -7,7 +7,7 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.runs.messages import ForkBody
 from tenure.runs.run_ids import check_run, make_fork_id
-from tenure.runs.session.connection import explain_refusals, register_search_attributes
+from tenure.runs.session.connection import register_search_attributes
 from tenure.runs.session.run_records import open_run
 from tenure.runs.session.run_request import read_origin
 from tenure.runs.session.server_target import ServerTarget
@@ -26,8 +26,7 @@ async def launch_fork(
     chosen = check_run(body.id) if body.id else make_fork_id(origin_id, body.cycle)
     await register_search_attributes(client, place)
     record = await open_run(place, origin_id, client)
-    with explain_refusals(origin_id), record.explain_damage():
-        request, origin = await read_origin(record.source, origin_id, body.cycle)
+    request, origin = await read_origin(record, body.cycle)
     notes = await refuse_archived_id(place, chosen) if body.id else ()
     bounded = _build_request(request, body, place.settings)
     forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, body.feedback))

@@ -17,7 +17,6 @@ from tenure.runs.session.connection import (
     open_session,
 )
 from tenure.runs.session.run_records import open_run
-from tenure.runs.session.run_request import read_request
 from tenure.runs.session.server_target import ServerTarget
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ async def read_state(place: ServerTarget, run_id: str, client: Client | None = N
     record = await open_run(place, run_id, client)
     if record.is_archived:
         raise TenureError(
-            f"run {run_id} is archived, and only its histories remain: `{PROGRAM} trace {run_id}` shows what happened"
+            f"run {run_id} is archived and answers no query: `{PROGRAM} trace {run_id}` shows what happened"
         )
     handle = (client or await open_session(place)).get_workflow_handle(run_id)
     with explain_refusals(run_id), explain_ended_query(run_id, is_running=record.is_running):
@@ -49,8 +48,7 @@ async def read_finished(place: ServerTarget, run_id: str, client: Client | None 
         TenureError: the run is still running, or failed.
     """
     record = await open_run(place, run_id, client)
-    with explain_refusals(run_id), record.explain_damage():
-        await read_request(record.source, run_id)
+    await record.read_run_request()
     if record.is_running:
         raise TenureError(
             f"run {run_id} is still running and has no report to compare: `{PROGRAM} watch {run_id}` follows it"

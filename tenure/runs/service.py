@@ -61,7 +61,6 @@ from tenure.runs.session.monitor import (
     read_snapshot,
 )
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
-from tenure.runs.session.run_request import read_request
 from tenure.runs.session.server_target import ServerTarget, ensure_server
 from tenure.runs.session.snapshot import RunSnapshot
 from tenure.runs.session.waiting import RunParts, read_parts, wait_for_result
@@ -367,8 +366,7 @@ class Service:
         return await describe_missing_worker(client)
 
     async def _read_question(self, record: RunRecord) -> str:
-        with explain_refusals(record.id), record.explain_damage():
-            return (await read_request(record.source, record.id)).question
+        return (await record.read_run_request()).question
 
 
 def _ignore_clock(details: RunDetails) -> RunDetails:

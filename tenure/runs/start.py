@@ -31,7 +31,7 @@ from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
 from tenure.runs.program_files import read_files, read_tests, upload_files
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
 from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, register_search_attributes
-from tenure.runs.session.run_records import LazyArchive
+from tenure.runs.session.run_records import load_archived
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.web_scope import build_web_scope
 from tenure.settings import ClientSettings
@@ -286,7 +286,7 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> tuple[str, ...
         UsedRunId: there is such a run.
     """
     try:
-        found = await LazyArchive(place.settings, chosen).load()
+        found = await load_archived(place.settings, chosen)
     except TenureError as error:
         return (f"the archive was not searched for a run {chosen}: {error}",)
     if found is not None:

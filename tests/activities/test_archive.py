@@ -32,7 +32,7 @@ class Archiver:
     async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
         if self._error:
             raise self._error
-        return ArchiveReply(workflows=1)
+        return ArchiveReply(size=1)
 
     async def archive_missing(
         self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
@@ -47,7 +47,7 @@ async def test_replies_are_those_of_the_archiver() -> None:
     """The activities return what the archiver has done."""
     activities = ArchiveActivities(Archiver())
 
-    assert await ActivityEnvironment().run(activities.archive_run, REQUEST) == ArchiveReply(workflows=1)
+    assert await ActivityEnvironment().run(activities.archive_run, REQUEST) == ArchiveReply(size=1)
     swept = await ActivityEnvironment().run(activities.archive_missing_runs, SWEEP)
     assert swept == ArchiveReport(archived=2, began=SWEEP.since)
 

@@ -61,6 +61,7 @@ ANALYZING_MODULES: Final = {
     "text.known_urls": f"{_QUESTION}; assumption of a model: 200 characters",
     "text.questions": f"{_QUESTION}; other texts are shortened only",
     "text.urls": "none: the error for an invalid URL",
+    "writing.trace_records": "none; it imports the words for a search of a review",
     "writing.manuscript": f"{_REPORT}; topics of an outline; {_FEEDBACK}",
 }
 """Modules of text analysis that workflow code imports, each with the texts that it reads there and their bounds."""

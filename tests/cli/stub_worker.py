@@ -56,6 +56,7 @@ from tenure.contracts.knowledge.memory import (
 from tenure.contracts.research.fork import CycleCheckpoint, ForkOrigin, ForkRunRequest
 from tenure.contracts.research.report import ResearchRequest, RunState
 from tenure.contracts.research.spiral import SpiralState
+from tenure.contracts.research.trace import RecordedResult, Story
 from tenure.contracts.result.ask import AskReply, AskRequest, Exchange, Thread
 from tenure.contracts.result.result import Result, ResultClaim, ResultSection, ResultStatus
 from tenure.contracts.run.control import InputRequest, RunCommand, RunCommandReply
@@ -248,7 +249,8 @@ class StubAgent:
         if owner := workflow.info().priority.fairness_key:
             workflow.upsert_search_attributes([OWNER.value_set(owner)])
         status = cast(ResultStatus, self.status)
-        return Result(
+        return RecordedResult(
+            story=self.story(),
             id=RunId(workflow.info().workflow_id),
             mode="RESEARCH",
             question=request.question,
@@ -319,6 +321,10 @@ class StubAgent:
             feedback=self.feedback_received,
             last="the stub waits" if self.held else "",
         )
+
+    @workflow.query
+    def story(self) -> Story:
+        return Story(mode="RESEARCH", feedback=self.feedback_received)
 
     @workflow.query
     def state(self) -> RunState:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenure.contracts.research.spiral import PlannedAction
+from tenure.contracts.research.cycle import PlannedAction
 from tenure.roles.plan_entries import parse_plan
 from tests.support.report_answers import render_plan
 from tests.support.worlds import plans

@@ -39,10 +39,11 @@ from tenure.contracts.knowledge.graph import RelationsKept
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
 from tenure.contracts.messages import Tier
+from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.dossier import Dossier, DossierRequest
 from tenure.contracts.research.fork import ForkReply, ForkRequest
 from tenure.contracts.research.learning import InheritReply, InheritRequest
-from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, Finding
+from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage
 from tenure.contracts.research.tools import LookupReply, LookupRequest, TermMatch
 from tenure.contracts.run.budget import Price
 from tenure.knowledge.store.errors import InvalidSearch

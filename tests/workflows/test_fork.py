@@ -13,8 +13,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.roles.prompting import PREFERENCES_RULE
 from tenure.runs.errors import InvalidRequest
+from tenure.runs.session.run_records import open_on_server
 from tenure.runs.session.run_request import read_origin
-from tenure.temporal.histories import ServerHistories
 from tests.conftest import Serving, Stage
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
@@ -79,7 +79,7 @@ async def test_fork_repeats_no_call_and_knows_no_later_cycle(serving: Serving) -
     async with serving(chat, knowledge) as stage:
         run = await through(stage)
         paid = list(chat.asked)
-        request, origin = await read_origin(ServerHistories(stage.client), run.id, 2)
+        request, origin = await read_origin(await open_on_server(stage.client, run.id), 2)
         chat.asked.clear()
         chat.lines |= script().lines | {"planner": says(FINISH)}
         fork = await through(stage, _told(request, origin, "Mind the oven."))
@@ -112,7 +112,7 @@ async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
         await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
-        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
+        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
         chat.lines["planner"] = again = Held(FINISH)
         forks = [await stage.start(ForkRunRequest(**dict(request), origin=origin)) for _ in range(2)]
         began = [await fork.query(AgentWorkflow.progress) for fork in forks]
@@ -133,7 +133,7 @@ async def test_fork_has_the_preferences_of_its_origin(serving: Serving) -> None:
     limits = REQUEST.limits.model_copy(update={"max_cycles": 1})
     async with serving(chat, knowledge) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits, "memory": True}))
-        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
+        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
         knowledge.memories.recollection = MemorySearchReply()
         asked, recalls = len(chat.asked), len(knowledge.memories.asked)
         fork = await through(stage, ForkRunRequest(**dict(request), origin=origin))
@@ -153,12 +153,12 @@ async def test_fork_of_the_last_cycle_has_one_more(serving: Serving) -> None:
         run = await through(
             stage, REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"max_cycles": 1})})
         )
-        request, origin = await read_origin(ServerHistories(stage.client), run.id, 1)
+        request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)
         fork = await through(stage, _told(request, origin, "Say which sourdough is in rye bread."))
         result = await fork.result()
         with pytest.raises(InvalidRequest, match="has no cycle 2 to continue from: it has completed cycle 1 alone"):
-            await read_origin(ServerHistories(stage.client), run.id, 2)
-        again, second = await read_origin(ServerHistories(stage.client), fork.id, 2)
+            await read_origin(await open_on_server(stage.client, run.id), 2)
+        again, second = await read_origin(await open_on_server(stage.client, fork.id), 2)
 
     assert len((await run.result()).information_gain) == 1
     assert len(result.information_gain) == 2
@@ -172,7 +172,8 @@ async def test_cycles_of_continued_histories_can_be_forked(serving: Serving) -> 
     async with serving(chat, Reticent(KITCHEN, whole=QUESTION)) as stage:
         run = await through(stage, REQUEST.model_copy(update={"limits": limits}))
         ends = [
-            (await read_origin(ServerHistories(stage.client), run.id, cycle))[1].checkpoint.state for cycle in (1, 2, 3)
+            (await read_origin(await open_on_server(stage.client, run.id), cycle))[1].checkpoint.state
+            for cycle in (1, 2, 3)
         ]
 
     assert [len(end.information_gains) for end in ends] == [1, 2, 3]

@@ -55,7 +55,7 @@ class CodingWorkflow(ControllableWorkflow):
     @workflow.init
     def __init__(self, request: CodingRequest) -> None:
         """Start from the request with its files and the passages found for it."""
-        super().__init__(request.control)
+        super().__init__(request.control, part="program")
         self.request = request
         self.clients = ActivityClients(self, request.limits, question=request.question, run=request.run)
         self.tester = ProgramTester(self.clients, request)

@@ -39,7 +39,7 @@ class ResearchWorkflow(ControllableWorkflow):
     @workflow.init
     def __init__(self, request: ResearchRequest | ForkResearchRequest) -> None:
         """Start from a routed question and the passages found for it, or from the state of a forked run."""
-        super().__init__(request.control)
+        super().__init__(request.control, part="report")
         self.feedback_items = list(request.feedback)
         self.context = ReportContext(self, request)
         self.main_task: asyncio.Task[None] | None = None

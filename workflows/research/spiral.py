@@ -39,7 +39,7 @@ class SpiralWorkflow(ControllableWorkflow):
     @workflow.init
     def __init__(self, request: SpiralRequest) -> None:
         """Start from an outline, or from the state that earlier cycles left."""
-        super().__init__(request.control)
+        super().__init__(request.control, part="research")
         self.feedback_items = list(request.feedback)
         self.loop = ResearchLoop(self, request)
         self.failure = ""
@@ -73,6 +73,7 @@ class SpiralWorkflow(ControllableWorkflow):
         latent: PassageGroups = ()
         if not loop.state.cycle and loop.request.evidence and not self.is_finishing:
             latent = await analyze(loop, collect_known_passages(loop))
+            loop.record_cycle()
         while not (reason := self._stop_reason()):
             loop.update(cycle=loop.state.cycle + 1)
             loop.apply_pending_outline()
@@ -86,6 +87,7 @@ class SpiralWorkflow(ControllableWorkflow):
             groups = merge_groups(await analyze(loop, candidates), latent)
             latent = ()
             await loop.try_step(request_topic_names(loop, groups), None, "Latent topics could not be named")
+            loop.record_cycle()
             if not self._stop_reason():
                 announce_plan(loop, loop.state.cycle + 1)
             await self._send_checkpoint()
@@ -134,10 +136,8 @@ class SpiralWorkflow(ControllableWorkflow):
             state=self._state_for_next_cycle(),
             feedback=tuple(self.feedback_items),
             outline=self.control.outline,
-            searches=tuple(self.loop.completed_searches),
             progress=await self.loop.clients.progress.read_unsent(),
         )
-        self.loop.completed_searches = []
         await send_signal(workflow.get_external_workflow_handle(self.loop.request.run), "record_cycle", checkpoint)
 
     def _state_for_next_cycle(self) -> SpiralState:

@@ -26,6 +26,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.contracts.evidence.passages import PassageRef
     from tenure.contracts.evidence.tables import FailedQuery, QueryRequest, TableInfo, TablesRequest
+    from tenure.contracts.research.trace import TracedProgram
     from tenure.contracts.result.programs import ProgramRequest
     from tenure.contracts.run.run import RunRequest
     from tenure.contracts.sandbox import Artifact, InputFile, Program, SandboxOutcome
@@ -175,6 +176,7 @@ class TableQuestions:
             if not written.code.strip():
                 return self._explain_missing(failed[-1].problem if failed else "no program was written for it")
             outcome, problem = await self._execute(run, attempt, written)
+            self._clients.log.add(self._describe_program(written, outcome, problem))
             if outcome and not problem:
                 return await self._store(written, outcome)
             failed = (*failed, FailedProgram(inputs=written.inputs, code=written.code, problem=problem))
@@ -229,6 +231,18 @@ class TableQuestions:
         )
         reply = await self._clients.execute_activity(TableActivities.store_computation, request, summary=request.title)
         return Computation(reply.passages, artifacts)
+
+    def _describe_program(self, written: AnalystOutput, outcome: SandboxOutcome | None, problem: str) -> TracedProgram:
+        """Return the record of a program."""
+        return TracedProgram(
+            wanted=self.open_computation,
+            shows=written.shows,
+            inputs=written.inputs,
+            code=written.code,
+            output=programs.truncate_middle(outcome.stdout) if outcome else "",
+            artifacts=tuple(artifact.name for artifact in outcome.artifacts) if outcome else (),
+            problem=problem.split("\n")[0],
+        )
 
     def _build_query(self, written: WrittenQuery) -> QueryRequest:
         request = self._request

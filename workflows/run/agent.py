@@ -22,6 +22,7 @@ from workflows.run.question_tools import QuestionTools, build_question_task
 from workflows.run.run_budget import RunBudget
 from workflows.run.run_memory import RunMemory
 from workflows.run.run_request import resolve_request
+from workflows.run.run_story import add_story, build_story
 from workflows.run.status_publisher import StatusPublisher
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import send_signal
@@ -43,6 +44,7 @@ with workflow.unsafe.imports_passed_through():
         describe_missing_translation,
         describe_missing_vectors,
         describe_preferences,
+        format_line,
     )
     from tenure.algorithms.control.steering import RunSituation, apply_bounds
     from tenure.algorithms.control.transitions import AgentState, choose_next_node
@@ -65,6 +67,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.progress import ProgressUpdate
     from tenure.contracts.research.report import ReportDraft, ResearchRequest, RunState
     from tenure.contracts.research.spiral import SpiralState
+    from tenure.contracts.research.trace import Story
     from tenure.contracts.result.programs import CodingRequest
     from tenure.contracts.result.result import Result, ResultStatus
     from tenure.contracts.run.budget import BudgetRequest
@@ -98,7 +101,7 @@ class AgentWorkflow(InteractiveRun):
         self.started = workflow.now()
         self.main: asyncio.Task[ReportDraft] | None = None
         self.notes: list[str] = []
-        self.parts = PartRecords()
+        self.parts = PartRecords(self.log)
         self.run_budget = RunBudget(self, request.limits, self._add_budget_note)
         self.clients = ActivityClients(self, request.limits, self.run_budget.grant, request.question)
         self.tables = TableQuestions(self.clients, request, lambda: self.is_finishing)
@@ -135,14 +138,12 @@ class AgentWorkflow(InteractiveRun):
             raise
         finally:
             clock.cancel()
-        reason = result.decisions[-1] if result.status == "failed" else None
+        reason, late = result.decisions[-1] if result.status == "failed" else None, list[str]()
         self._publish(phase="done", status=result.status, error=reason, last=f"ended: {result.status}")
-        late: list[str] = []
         await self.status.wait_for_notifications(late.append)
         await start_archiving(late.append)
         await workflow.wait_condition(workflow.all_handlers_finished)
-        notes = (*result.notes, *late, *self.refusals, *self.signal_queue.describe_dropped())
-        return result.model_copy(update={"notes": notes})
+        return add_story(result, (*late, *self.refusals, *self.signal_queue.describe_dropped()), self.story())
 
     # Phases
 
@@ -330,7 +331,7 @@ class AgentWorkflow(InteractiveRun):
         if self.origin is not None:
             origin = self.origin.research.experience
             self.experience = Experience(preferences=origin.preferences, personal=origin.personal)
-            self.run_memory.preferences = origin.preferences
+            self.run_memory.inherit(self.experience)
         else:
             self._publish(phase="outline")  # the child's first step, which would cost a message
         request = ResearchRequest(
@@ -413,7 +414,7 @@ class AgentWorkflow(InteractiveRun):
 
     def _stop_reason(self) -> str:
         if exhausted := self.control.exhausted:
-            return _capitalize(f"{describe_limit(self.run_budget.limits, exhausted)} was used up")
+            return format_line(f"{describe_limit(self.run_budget.limits, exhausted)} was used up")
         return "A person asked to finish"
 
     def _complete(self, draft: ReportDraft) -> ReportDraft:
@@ -498,7 +499,7 @@ class AgentWorkflow(InteractiveRun):
     def write_note(self, line: str) -> None:
         """Add a line to the notes of the run and display it."""
         if line not in self.refusals:
-            self.notes.append(_capitalize(line))
+            self.notes.append(format_line(line))
         self._publish(last=line)
 
     def handle_control_change(self) -> None:
@@ -541,6 +542,11 @@ class AgentWorkflow(InteractiveRun):
 
     # Queries
 
+    @workflow.query(description="Records of the run so far.")
+    def story(self) -> Story:
+        """Return the story so far."""
+        return build_story(self.complexity, self.notes, self.status, self.run_memory, self.parts, self.feedback_log)
+
     @workflow.query(description="Progress of the run.")
     def progress(self) -> RunProgress:
         """Return the progress."""
@@ -573,7 +579,7 @@ class AgentWorkflow(InteractiveRun):
         return sum_run_usage([self.clients.record.usage, *self.parts.usages.values()])
 
     def _add_budget_note(self, text: str) -> None:
-        self.notes.append(f"{_capitalize(text)} in phase {self.status.progress.phase}.")
+        self.notes.append(f"{format_line(text)} in phase {self.status.progress.phase}.")
 
     def _publish(self, **changes: Any) -> None:
         """Publish changed fields of the progress; those that are None stay as they are."""
@@ -592,8 +598,3 @@ class AgentWorkflow(InteractiveRun):
         status = "cancelled" if is_cancelled_exception(error) else "failed"
         reason = describe_failure(error) if status == "failed" else None
         self._publish(status=status, error=reason, last=status)
-
-
-def _capitalize(text: str) -> str:
-    """Return a text with a capital first letter."""
-    return text[:1].upper() + text[1:]

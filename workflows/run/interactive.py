@@ -18,6 +18,7 @@ from temporalio.exceptions import ApplicationError
 from workflows.run.signal_queue import SignalQueue
 from workflows.runtime.control import ControllableWorkflow, send_signal
 from workflows.runtime.stopwatch import Stopwatch
+from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import (
@@ -31,6 +32,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import revise_outline
     from tenure.algorithms.research.research_state import append_log
     from tenure.contracts.choices import RunStatus
+    from tenure.contracts.research.trace import ControlRecord
     from tenure.contracts.run.control import (
         BudgetBounds,
         CommandName,
@@ -210,7 +212,9 @@ class InteractiveRun(ControllableWorkflow):
             await self._apply_command(command)
 
     async def _apply_command(self, command: RunCommand) -> None:
-        """Apply a command that was checked."""
+        """Apply a command that was checked, and record it; the log of feedback has feedback."""
+        if command.name != "feedback":
+            self.log.add(ControlRecord(at=format_time(workflow.now()), signal=command.name))
         match command.name:
             case "feedback":
                 await self.add_feedback(convert_to_feedback(command))

@@ -5,6 +5,8 @@ from typing import Any
 
 from temporalio import workflow
 
+from workflows.runtime.story_log import StoryLog
+
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.coding.programs import select_best_attempt, trim_history
     from tenure.contracts.evidence.react import ReactTaskRecord
@@ -20,8 +22,9 @@ MAX_DISPLAYED_TASKS = 6
 class PartRecords:
     """Latest reports of the child workflows of one run, and of their own children."""
 
-    def __init__(self) -> None:
-        """Start without any report."""
+    def __init__(self, log: StoryLog) -> None:
+        """Start without any report; records of the workflows are added to `log`."""
+        self.log = log
         self.usages: dict[str, WorkflowUsage] = {}
         self.artifacts: tuple[Artifact, ...] = ()
         self.tasks: tuple[ReactTaskRecord, ...] = ()
@@ -41,6 +44,7 @@ class PartRecords:
         if update.task is not None:
             self.tasks = (*self.tasks, update.task)[-MAX_DISPLAYED_TASKS:]
         self.artifacts += update.artifacts
+        self.log.add(*update.records)
 
     def list_changes(self, update: ProgressUpdate, topics: Sequence[TopicProgress]) -> dict[str, Any]:
         """Return the fields of the run's progress that an update changes, given the topics displayed so far."""

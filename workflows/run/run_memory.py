@@ -23,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
     from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, NewMemory, RememberRequest
     from tenure.contracts.research.learning import Experience, ExperienceRequest, InheritRequest, ProgramExperience
     from tenure.contracts.research.report import ReportDraft
+    from tenure.contracts.research.trace import TracedMemory
     from tenure.contracts.result.result import Result
     from tenure.contracts.run.run import RunRequest
 
@@ -45,6 +46,8 @@ class RunMemory:
         self.preferences: tuple[str, ...] = ()
         self.lessons: tuple[str, ...] = ()
         self.statements: tuple[PassageRef, ...] = ()
+        self.recalled = TracedMemory()
+        """Memories that were recalled and stored, for the trace."""
         self._recall_notes: list[str] = []
         self._recalling: asyncio.Task[Experience | None] | None = None
 
@@ -60,12 +63,24 @@ class RunMemory:
         if self._recalling is None:
             self.start_recall()
         recalled = (await self._recalling if self._recalling else None) or Experience()
-        self.preferences = recalled.preferences
+        self.inherit(recalled)
         # Statements that concern the question are evidence even if no document is.
         personal = [one.passage for one in recalled.personal]
         self.statements = select_evidence(personal, self._request.limits.min_relevance)
         self.notes += self._recall_notes
         return recalled
+
+    @property
+    def traced(self) -> TracedMemory | None:
+        """Memories for the trace; None if there are none."""
+        return None if self.recalled == TracedMemory() else self.recalled
+
+    def inherit(self, recalled: Experience) -> None:
+        """Use the preferences of an experience of earlier runs, and record it for the trace."""
+        self.preferences = recalled.preferences
+        shared = TracedMemory.model_fields.keys() & Experience.model_fields.keys() - {"personal"}
+        fields = {name: getattr(recalled, name) for name in shared}
+        self.recalled = TracedMemory(**fields, personal=tuple(one.text for one in recalled.personal))
 
     async def _recall(self) -> Experience:
         request, limits = self._request, self._request.limits
@@ -113,6 +128,7 @@ class RunMemory:
             return ProgramExperience()
         self.lessons = lessons.select_lessons(found.memories)
         self.preferences = tuple(memory.text for memory in found.preferences)
+        self.recalled = TracedMemory(advice=self.lessons, preferences=self.preferences)
         return ProgramExperience(lessons=self.lessons, preferences=self.preferences)
 
     async def _search_lessons(self) -> MemorySearchReply:
@@ -131,7 +147,10 @@ class RunMemory:
         request = RememberRequest(memories=memories, owner=self._owner, now=workflow.now())
         summary = f"memories of “{result.question}”"
         storing = self._clients.execute_activity(MemoryActivities.store_memories, request, summary=summary)
-        await run_optional_step(storing, None, "The memories of this run could not be stored", notes.append)
+        stored = await run_optional_step(storing, None, "The memories of this run could not be stored", notes.append)
+        if stored is not None:
+            kept = tuple(memory.text for memory in memories)
+            self.recalled = self.recalled.model_copy(update={"kept": kept})
         return result.model_copy(update={"notes": (*result.notes, *notes)})
 
     def _build_memories(self, result: Result, draft: ReportDraft) -> tuple[NewMemory, ...]:

@@ -6,13 +6,16 @@ steps that a person waits for have a limit in total; `optional_step.py` limits s
 """
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeVar, overload
 
 from temporalio import workflow
 from temporalio.common import Priority, RetryPolicy
+from temporalio.exceptions import ActivityError
 from temporalio.workflow import ActivityCancellationType, ActivityConfig
 
+from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.failures import describe_failure
 from workflows.runtime.optional_step import limit_by_step
 from workflows.runtime.task_queues import (
     BROWSER_QUEUE,
@@ -39,6 +42,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control import budget
+    from tenure.contracts.research.trace import CallKind
     from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS, MAX_MODEL_TIMEOUT_SECONDS
 
 I = TypeVar("I")  # noqa: E741 - I in, O out
@@ -206,6 +210,19 @@ ACTIVITY_OPTIONS: dict[str, ActivityConfig] = {
 }
 """Options of each activity that is not a role, by its name."""
 
+_KINDS: dict[Callable[..., Any], CallKind] = {
+    KnowledgeActivities.search_passages: "search",
+    TableActivities.query_tables: "search",
+    WebActivities.search_web: "web",
+    WebActivities.fetch_pages: "web",
+    BrowserActivities.render_pages: "web",
+    KnowledgeActivities.read_pages: "web",
+    SandboxActivities.run_program: "program",
+    SandboxActivities.repair_program: "program",
+    SandboxActivities.run_tests: "program",
+}
+"""Subjects of activities that are no role, for the trace; every other one is of the kind `other`."""
+
 
 @overload
 async def execute_activity(
@@ -217,15 +234,32 @@ async def execute_activity(method: Callable[[Any, I], O], request: I, *, summary
 async def execute_activity(method: Callable[[Any], Awaitable[O]], *, summary: str, **overrides: Any) -> O: ...
 @overload
 async def execute_activity(method: Callable[[Any], O], *, summary: str, **overrides: Any) -> O: ...
-async def execute_activity(method: Callable[..., Any], *request: Any, summary: str, **overrides: Any) -> Any:
-    """Execute an activity with the options of the table.
+async def execute_activity(
+    method: Callable[..., Any], *request: Any, summary: str, count: int = 1, **overrides: Any
+) -> Any:
+    """Execute an activity with the options of the table, and record the call if the workflow is a part of a run.
 
     Args:
         method: the activity, as a method of its class.
         request: its argument, if it takes one.
         summary: description for the web UI; cut to the 200 bytes or so that the server stores.
+        count: number of searches that it executes; 1 for any other activity.
         overrides: options that replace those of the table.
     """
     options: Any = {**ACTIVITY_OPTIONS[method.__name__], **overrides}
     options = limit_by_step(options)
-    return await workflow.execute_activity_method(method, args=request, summary=summary[:200], **options)
+    started = workflow.now()
+    try:
+        reply = await workflow.execute_activity_method(method, args=request, summary=summary[:200], **options)
+    except ActivityError as error:
+        _record_call(method, started, count, describe_failure(error))
+        raise
+    _record_call(method, started, count)
+    return reply
+
+
+def _record_call(method: Callable[..., Any], started: datetime, count: int, failure: str = "") -> None:
+    instance = workflow.instance()
+    if isinstance(instance, ControllableWorkflow):
+        kind = _KINDS.get(method, "other")
+        instance.log.add_call(method.__name__, kind, started, count=count, failure=failure)

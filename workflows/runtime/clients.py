@@ -52,8 +52,9 @@ class ActivityClients:
         limits = limits or RunLimits()
         self._workflow = workflow_
         self.record = CallRecord()
+        self.log = workflow_.log
         self.progress = ProgressReporter(
-            run, lambda: self.record.usage, lambda: self.lease.remaining != BudgetAmounts()
+            run, lambda: self.record.usage, self.log.drain, lambda: self.lease.remaining != BudgetAmounts()
         )
         self.lease = BudgetLease(
             workflow_,

@@ -13,6 +13,8 @@ from temporalio import workflow
 from temporalio.common import WorkflowIDReusePolicy
 from temporalio.exceptions import FailureError, is_cancelled_exception
 
+from workflows.runtime.story_log import StoryLog
+
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.steering import apply_bounds, find_feedback_excess
     from tenure.contracts.run.budget import BudgetGrant
@@ -31,8 +33,9 @@ class ControllableRequest(Protocol):
 class ControllableWorkflow:
     """Base of workflows that people can pause, finish and give feedback to."""
 
-    def __init__(self, control: ControlState | None = None) -> None:
-        """Start with the control state of the run, or with the initial one."""
+    def __init__(self, control: ControlState | None = None, *, part: str = "run") -> None:
+        """Start with the control state of the run, or with the initial one, as a part of the run."""
+        self.log = StoryLog(part)
         self._control = control or ControlState()
         self.grants: dict[int, BudgetGrant] = {}
         self.input_replies: dict[int, InputReply] = {}

@@ -103,7 +103,9 @@ async def _execute_batch(searches: Sequence[SearchRequest], replies: Sequence[Re
     summary = "; ".join(search.query for search in searches)
     request = SearchBatchRequest(searches=tuple(searches))
     try:
-        found = await execute_activity(KnowledgeActivities.search_passages, request, summary=summary)
+        found = await execute_activity(
+            KnowledgeActivities.search_passages, request, summary=summary, count=len(searches)
+        )
     except ActivityError as error:
         for reply in replies:
             if not reply.done():

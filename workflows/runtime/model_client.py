@@ -7,6 +7,7 @@ so that the report can say so.
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
+from datetime import datetime
 from typing import Any
 
 from temporalio import workflow
@@ -16,6 +17,7 @@ from workflows.runtime.activity_options import MODEL_CALL
 from workflows.runtime.budget import BudgetLease
 from workflows.runtime.call_record import CallRecord
 from workflows.runtime.control import ControllableWorkflow
+from workflows.runtime.failures import describe_failure
 from workflows.runtime.optional_step import limit_by_step
 from workflows.runtime.progress import ProgressReporter
 
@@ -32,9 +34,6 @@ with workflow.unsafe.imports_passed_through():
 
 MODEL_BUDGETS = ("tokens", "money", "calls")
 """Budgets of the model alone: when one is exhausted, the run continues with fallbacks."""
-
-
-NANOSECONDS_PER_MILLISECOND = 1_000_000
 
 
 class ModelClient:
@@ -144,7 +143,7 @@ class ModelClient:
         """Execute the role's activity; when the run's deadline is exceeded, cancel it and use the fallback."""
         options = limit_by_step(MODEL_CALL).copy()
         options["summary"] = summary[:200]
-        started = workflow.time_ns()
+        started = workflow.now()
         handle = workflow.start_activity(role.name, request, result_type=role.reply_type, **options)
         try:
             await workflow.wait_condition(
@@ -157,19 +156,34 @@ class ModelClient:
             await self._cancel(role, handle, started)
             without_model = request.model_copy(update={"budget_exhausted": True, "budget": None})
             return await self._execute(role, without_model, summary)
-        reply: RoleReply[R] = await handle
+        try:
+            reply: RoleReply[R] = await handle
+        except ActivityError as error:
+            self._workflow.log.add_call(role.name, "model", started, failure=describe_failure(error))
+            raise
         self._record_reply(role, reply, started)
         return reply
 
-    async def _cancel(self, role: "BaseRole[I, Any, R]", handle: workflow.ActivityHandle[Any], started: int) -> None:
+    async def _cancel(
+        self, role: "BaseRole[I, Any, R]", handle: workflow.ActivityHandle[Any], started: datetime
+    ) -> None:
         """Cancel a call and wait for its end; a reply that arrived together with the cancellation is paid."""
         handle.cancel()
         with suppress(ActivityError, asyncio.CancelledError):
             self._record_reply(role, await handle, started)
 
-    def _record_reply(self, role: "BaseRole[I, Any, R]", reply: "RoleReply[R]", started: int) -> None:
+    def _record_reply(self, role: "BaseRole[I, Any, R]", reply: "RoleReply[R]", started: datetime) -> None:
         """Record what a call used, and whether a fallback decided."""
-        span = (started // NANOSECONDS_PER_MILLISECOND, workflow.time_ns() // NANOSECONDS_PER_MILLISECOND)
+        span = (round(started.timestamp() * 1000), round(workflow.now().timestamp() * 1000))
         self._record.usage = record_call(self._record.usage, role.name, reply, span)
+        self._workflow.log.add_call(
+            role.name,
+            "model",
+            started,
+            model_calls=reply.model_calls,
+            tokens=reply.tokens_in + reply.tokens_out,
+            cost_usd=reply.cost_usd,
+            failure=reply.fallback_reason or "",
+        )
         if reply.fallback_reason:
             self._record.fallbacks.append(FallbackRecord(role=role.name, reason=reply.fallback_reason))

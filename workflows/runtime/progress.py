@@ -21,6 +21,7 @@ from workflows.runtime.control import send_signal
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.progress import MAX_PAUSE, compute_pause, merge_updates
     from tenure.contracts.research.progress import ProgressUpdate
+    from tenure.contracts.research.trace import StoryRecord
     from tenure.contracts.run.budget import BudgetAmounts
     from tenure.contracts.run.run import WorkflowUsage
 
@@ -36,17 +37,23 @@ class ProgressReporter:
     """Reporter of one child workflow."""
 
     def __init__(
-        self, run: str, usage: Callable[[], WorkflowUsage], holds_budget: Callable[[], bool] = lambda: False
+        self,
+        run: str,
+        usage: Callable[[], WorkflowUsage],
+        drain_records: Callable[[], tuple[StoryRecord, ...]] = tuple,
+        holds_budget: Callable[[], bool] = lambda: False,
     ) -> None:
         """Report to a run.
 
         Args:
             run: workflow id of the run.
             usage: returns everything that the child has used so far.
+            drain_records: returns what the child has recorded since the last message.
             holds_budget: returns whether the child has an unused grant, which other parts may need.
         """
         self._run = run
         self._usage = usage
+        self._drain_records = drain_records
         self._holds_budget = holds_budget
         self._waiting: list[ProgressUpdate] = []
         self._sent: ProgressUpdate | None = None
@@ -107,7 +114,7 @@ class ProgressReporter:
         if not self._waiting:
             return None
         self._sent = self._waiting.pop()
-        return self._add_amounts(self._sent)
+        return self._complete(self._sent)
 
     async def finish(self, **news: Any) -> ProgressUpdate | None:
         """Report the end, and return what the result of the child delivers to its run."""
@@ -165,10 +172,10 @@ class ProgressReporter:
     async def _signal(self, update: ProgressUpdate) -> None:
         self._last_sent, self._sent = workflow.now(), update
         run = workflow.get_external_workflow_handle(self._run)
-        self.is_received &= await send_signal(run, "report_progress", self._add_amounts(update))
+        self.is_received &= await send_signal(run, "report_progress", self._complete(update))
         self._delay = workflow.now() - self._last_sent
 
-    def _add_amounts(self, update: ProgressUpdate) -> ProgressUpdate:
-        """Return an update with what has been used and is expected now."""
+    def _complete(self, update: ProgressUpdate) -> ProgressUpdate:
+        """Return an update with what has been recorded and used, and is expected now."""
         amounts = {"usage": self._usage(), "expected": self.expected, "for_writing": self.for_writing}
-        return update.model_copy(update=amounts)
+        return update.model_copy(update={**amounts, "records": self._drain_records()})

@@ -88,3 +88,8 @@ def describe_missing_translation(language: str | None, usage: Usage) -> tuple[st
         f"Nothing was translated into {language}: without a model a report is made of quotes, in the language of its "
         "sources.",
     )
+
+
+def format_line(text: str) -> str:
+    """Return a text with a capital first letter."""
+    return text[:1].upper() + text[1:]

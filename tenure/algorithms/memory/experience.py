@@ -25,8 +25,9 @@ from tenure.contracts.knowledge.memory import (
     ProcedureTask,
     ScoredMemory,
 )
+from tenure.contracts.research.cycle import ResearchEffort
 from tenure.contracts.research.learning import Experience, InheritedPassage, InheritReply, RelatedRun, StrategyOutcome
-from tenure.contracts.research.spiral import AnalysisReply, CandidatePassage, ExecutedQuery, PlanStep, ResearchEffort
+from tenure.contracts.research.spiral import AnalysisReply, CandidatePassage, ExecutedQuery, PlanStep
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits
 

@@ -10,7 +10,8 @@ from tenure.algorithms.retrieval.positions import find_position
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.contracts.choices import Complexity
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
-from tenure.contracts.research.spiral import PlanStep, ResearchEffort
+from tenure.contracts.research.cycle import ResearchEffort
+from tenure.contracts.research.spiral import PlanStep
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.control import BudgetBounds
 from tenure.contracts.run.limits import EFFORT_COSTS, TOOL_STRATEGY

@@ -13,15 +13,9 @@ from tenure.algorithms.retrieval.evidence_selection import is_computed
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.cycle import ActionKind, PlannedAction
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import (
-    ActionKind,
-    PlannedAction,
-    PlanStep,
-    SpiralState,
-    StepAlternative,
-    TopicState,
-)
+from tenure.contracts.research.spiral import PlanStep, SpiralState, StepAlternative, TopicState
 from tenure.contracts.run.run import Feedback, PlanStepKind, StepProgress
 
 MAX_HEADING_LENGTH, MAX_QUERY_LENGTH, MAX_EXPECTED_OUTPUT_LENGTH, MAX_QUOTED_LENGTH = 160, 1000, 300, 80

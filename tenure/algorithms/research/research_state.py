@@ -23,14 +23,13 @@ from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.evidence.disputes import PositionEvidence
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.cycle import Finding, ResearchEffort
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     ExecutedQuery,
-    Finding,
     LatentTopic,
     PlanStep,
-    ResearchEffort,
     SpiralState,
     SubagentResult,
     TopicState,

@@ -26,7 +26,6 @@ from tenure.settings.home import HomeSettings
 from tenure.temporal.archive.access import delete_archived_runs, export_runs, import_runs
 from tenure.temporal.archive.archiver import collect_run
 from tenure.temporal.archive.container import encode_run
-from tenure.temporal.histories import ServerHistories
 
 DELETION_TIMEOUT_SECONDS = 90.0
 """Time that the server has to delete histories, which it does in the background."""
@@ -91,7 +90,7 @@ async def _export_from_server(run_id: str, place: ServerTarget) -> bytes:
     client = await open_session(place)
     with explain_refusals(run_id):
         described = await client.get_workflow_handle(run_id).describe()
-        return encode_run(await collect_run(ServerHistories(client), run_id, described.run_id))
+        return encode_run(await collect_run(client, run_id, described.run_id))
 
 
 async def _delete_on_server(run_id: str, place: ServerTarget) -> set[str]:

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from pydantic import ConfigDict
+
 from tenure.contracts.base import Contract, RunId
 
 
@@ -15,14 +17,10 @@ class ArchiveRequest(Contract):
 
 
 class ArchiveReply(Contract):
-    """Archived run; the numbers are 0 if the server has removed the run."""
+    """Archived run."""
 
-    workflows: int = 0
-    """Number of executions: of the run, its continuations and its children."""
-    events: int = 0
-    """Number of their events."""
     size: int = 0
-    """Compressed size in bytes."""
+    """Compressed size in bytes; 0 if the server has removed the run."""
 
 
 class ArchiveSweepRequest(Contract):
@@ -58,6 +56,8 @@ class ArchiveReport(Contract):
 
 class RunDescription(Contract):
     """Description of an archived run."""
+
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64")
 
     execution: str
     """Id of the execution that ended the run."""

@@ -4,7 +4,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import PassageRef
 from tenure.contracts.research.progress import ProgressUpdate
 from tenure.contracts.research.report import ResearchRequest
-from tenure.contracts.research.spiral import CompletedSearch, SpiralState
+from tenure.contracts.research.spiral import SpiralState
 from tenure.contracts.run.control import OutlineRevision
 from tenure.contracts.run.run import Feedback, RunRequest
 
@@ -18,8 +18,6 @@ class CycleCheckpoint(Contract):
     """Feedback received so far."""
     outline: OutlineRevision | None = None
     """Last outline set by a person, which may take effect only in the next cycle."""
-    searches: tuple[CompletedSearch, ...] = ()
-    """Tasks of the cycle that had no subagent, for the trace; a fork has no use for them."""
     progress: ProgressUpdate | None = None
     """Progress of the research, which its run has not received; a fork has no use for it."""
 

@@ -2,6 +2,7 @@
 
 from tenure.contracts.base import Contract
 from tenure.contracts.evidence.react import ReactTaskRecord
+from tenure.contracts.research.trace import StoryRecord
 from tenure.contracts.result.programs import Attempt
 from tenure.contracts.run.budget import BudgetAmounts
 from tenure.contracts.run.run import RunPhase, StepProgress, TopicProgress, WorkflowUsage
@@ -41,5 +42,7 @@ class ProgressUpdate(Contract):
     """Amounts that the calls it has started are expected to use, if only the effort limits them; None without news."""
     for_writing: bool | None = None
     """Whether these calls write the report, for which a part of the budget is held back; None without news."""
+    records: tuple[StoryRecord, ...] = ()
+    """Records of the child since its last message."""
     parts: tuple["ProgressUpdate", ...] = ()
     """Progress of others that the message delivers: of its own children that have ended, or of its parent."""

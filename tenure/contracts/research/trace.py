@@ -1,71 +1,22 @@
-"""Trace of a run: recorded histories of its workflows and the story reconstructed from them."""
+"""Trace of a run: the records that its workflows write where something happens, and the trace that they add up to."""
 
-from typing import Any, Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from tenure.contracts.base import Contract
 from tenure.contracts.choices import Complexity, SearchMode
 from tenure.contracts.evidence.react import ReactStep
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebReport
+from tenure.contracts.research.cycle import Finding, PlannedAction, Rejection, ResearchEffort
 from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
-from tenure.contracts.research.report import Critique
-from tenure.contracts.research.spiral import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.result.programs import Attempt
-from tenure.contracts.result.result import Evaluation
+from tenure.contracts.result.result import Evaluation, Result, ResultAttempt
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, StepProgress, TaskMode
 
 WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
 """Status of a workflow on the Temporal server."""
-
-
-class RecordedEvent(Contract):
-    """A recorded activity or child workflow with its outcome, or a signal."""
-
-    kind: Literal["call", "child", "signal_received", "signal_sent"]
-    """An activity, a child workflow, a received signal or a sent signal."""
-    name: str
-    """Type of the activity or child, or name of the signal."""
-    at: str
-    """Start time, ISO 8601 in UTC."""
-    input: Any = None
-    """First argument as JSON."""
-    result: Any = None
-    """Result as JSON; None if there is none yet."""
-    ended: bool = False
-    """Whether it has ended."""
-    ended_at: str = ""
-    """End time of an activity or child; empty while it runs."""
-    failure: str = ""
-    """Failure message."""
-    workflow: str = ""
-    """Workflow id of a child."""
-    run: str = ""
-    """Run id of a child's first execution."""
-
-
-class RecordedHistory(Contract):
-    """History of a workflow over all of its continue-as-new executions."""
-
-    workflow: str
-    """Workflow id."""
-    type: str
-    """Workflow type."""
-    started_at: str
-    """Start time, ISO 8601 in UTC."""
-    status: WorkflowStatus = "running"
-    """Status on the server."""
-    ended_at: str = ""
-    """End time; empty while it runs."""
-    input: Any = None
-    """First argument as JSON."""
-    result: Any = None
-    """Result as JSON."""
-    failure: str = ""
-    """Failure message."""
-    continued_as: str = ""
-    """Run id of the next execution if the last recorded one was continued as new."""
-    recorded_events: tuple[RecordedEvent, ...] = ()
-    """Events in order of their start."""
 
 
 class TracedQuery(Contract):
@@ -88,8 +39,16 @@ class TracedQuery(Contract):
 
 
 class TracedTask(Contract):
-    """A task of a research cycle."""
+    """A task of a research cycle that has ended."""
 
+    record: Literal["task"] = "task"
+    """Type of the record."""
+    cycle: int
+    """Number of the cycle."""
+    plan: int
+    """Number of the plan within the cycle, from 1."""
+    step: str
+    """Id of its step."""
     topic: str
     """Heading of the topic it served."""
     kind: PlanStepKind = "search"
@@ -106,8 +65,8 @@ class TracedTask(Contract):
     """Expected result."""
     is_reading: bool = False
     """Whether it reads further in one source."""
-    status: Literal["in_progress", "completed", "failed", "skipped"] = "in_progress"
-    """State of the task; a task without results has failed, and an unneeded task was skipped."""
+    status: Literal["completed", "failed", "skipped"] = "completed"
+    """Outcome of the task; a task without results has failed, and an unneeded task was skipped."""
     note: str = ""
     """Reason for the failure or for skipping it."""
     queries: tuple[TracedQuery, ...] = ()
@@ -121,10 +80,16 @@ class TracedTask(Contract):
 
 
 class TracedPlan(Contract):
-    """A plan and its execution."""
+    """A plan and its execution; written when it is made, and again when its steps have ended."""
 
+    record: Literal["plan"] = "plan"
+    """Type of the record."""
+    number: int
+    """Number within the cycle, from 1."""
+    cycle: int
+    """Number of the cycle."""
     at: str
-    """Time of the planner call."""
+    """Time at which it was made."""
     feedback: tuple[str, ...] = ()
     """Feedback given to the planner."""
     critique: str = ""
@@ -132,24 +97,24 @@ class TracedPlan(Contract):
     actions: tuple[PlannedAction, ...] = ()
     """Proposed actions."""
     refused: tuple[str, ...] = ()
-    """Refused actions with the reasons; known after the next planner call."""
-    unassigned: tuple[str, ...] = ()
-    """Queries for which no task was started; `refused` says why, if known."""
+    """Refused actions with the reasons."""
     added: tuple[str, ...] = ()
     """Topics added to the outline."""
     dropped: tuple[str, ...] = ()
     """Topics dropped from the outline."""
     steps: tuple[StepProgress, ...] = ()
-    """Steps with their last reported state."""
+    """Steps with their last state."""
     tasks: tuple[TracedTask, ...] = ()
-    """Started tasks."""
-    failure: str = ""
-    """Reason for a missing plan."""
+    """Tasks that have ended."""
 
 
 class TracedDecision(Contract):
     """Judgement of the next plan on the findings of a cycle."""
 
+    record: Literal["decision"] = "decision"
+    """Type of the record."""
+    cycle: int
+    """Number of the cycle."""
     continues: bool
     """Whether the research continues."""
     reasoning: str
@@ -163,14 +128,18 @@ class TracedDecision(Contract):
 
 
 class TracedCycle(Contract):
-    """One research cycle."""
+    """One research cycle; written when its findings were analyzed."""
 
+    record: Literal["cycle"] = "cycle"
+    """Type of the record."""
     number: int
-    """Number, from 1."""
-    plans: tuple[TracedPlan, ...]
+    """Number, from 1; 0 for the passages found before the first plan."""
+    plans: tuple[TracedPlan, ...] = ()
     """Its plan, and the new plan if it was replanned."""
     accepted: tuple[Finding, ...] = ()
     """Accepted passages."""
+    rejected: tuple[Rejection, ...] = ()
+    """Numbers of rejected passages, by query."""
     coverage: dict[str, float] = {}
     """Coverage of each topic after the cycle."""
     gain: float | None = None
@@ -179,15 +148,13 @@ class TracedCycle(Contract):
     """Topics of the sources that are missing in the outline."""
     decision: TracedDecision | None = None
     """Decision after the cycle; None if no plan followed."""
-    failures: tuple[str, ...] = ()
-    """Calls that failed permanently."""
 
 
 class TracedThought(Contract):
     """A reasoning call."""
 
-    role: str
-    """Name of the role."""
+    record: Literal["thought"] = "thought"
+    """Type of the record."""
     summary: str
     """Its result in words."""
 
@@ -204,6 +171,8 @@ class TracedReview(Contract):
 class TracedSection(Contract):
     """A section in one revision of the report."""
 
+    record: Literal["section"] = "section"
+    """Type of the record."""
     topic: str
     """Heading."""
     generation: int
@@ -221,9 +190,11 @@ class TracedSection(Contract):
 class TracedReflection(Contract):
     """A reflection on the whole report."""
 
+    record: Literal["reflection"] = "reflection"
+    """Type of the record."""
     generation: int
     """Number of the report's revision."""
-    critiques: tuple[Critique, ...] = ()
+    critiques: tuple[str, ...] = ()
     """Requested improvements."""
     further_considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
@@ -236,8 +207,10 @@ class TracedReflection(Contract):
 class ControlRecord(Contract):
     """A command of a person other than feedback: pause, outline, finish, …."""
 
+    record: Literal["command"] = "command"
+    """Type of the record."""
     at: str
-    """Time of arrival."""
+    """Time of its application."""
     signal: str
     """Name of the command."""
 
@@ -245,6 +218,8 @@ class ControlRecord(Contract):
 class TracedProgram(Contract):
     """A program that computes results from tables."""
 
+    record: Literal["program"] = "program"
+    """Type of the record."""
     wanted: str
     """Requested computation."""
     shows: str = ""
@@ -287,8 +262,10 @@ CallKind = Literal["model", "search", "web", "program", "other"]
 
 
 class TracedCall(Contract):
-    """Activity of a run with its time."""
+    """Activity of a run with its time; written at its end."""
 
+    record: Literal["call"] = "call"
+    """Type of the record."""
     name: str
     """Name of the role or of the activity."""
     kind: CallKind
@@ -297,8 +274,10 @@ class TracedCall(Contract):
     """Part of the run: the run itself, its research, a task, a section or the program."""
     at: str
     """Time at which it was scheduled."""
-    ended_at: str = ""
-    """End time; empty while it runs."""
+    ended_at: str
+    """End time."""
+    count: int = 1
+    """Number of searches that it has executed; 1 for any other call."""
     model_calls: int = 0
     """Number of billed model answers."""
     tokens: int = 0
@@ -309,8 +288,64 @@ class TracedCall(Contract):
     """Reason of a permanent failure, or of the fallback's answer."""
 
 
-class Trace(Contract):
-    """Story of a run, reconstructed from its histories."""
+class TracedOutline(Contract):
+    """Start of the research: its first outline and the work that it may do."""
+
+    record: Literal["outline"] = "outline"
+    """Type of the record."""
+    headings: tuple[str, ...] = ()
+    """Headings of the first outline."""
+    effort: ResearchEffort
+    """Amount of work allowed for the research."""
+
+
+StoryRecord = Annotated[
+    TracedCall
+    | ControlRecord
+    | TracedOutline
+    | TracedPlan
+    | TracedTask
+    | TracedCycle
+    | TracedDecision
+    | TracedThought
+    | TracedSection
+    | TracedReflection
+    | TracedProgram,
+    Field(discriminator="record"),
+]
+"""Record of something that has happened in a run."""
+
+
+class Story(Contract):
+    """Records of a run; a finished run returns them with its result, another one on request."""
+
+    mode: TaskMode = "UNDEFINED"
+    """Path taken."""
+    complexity: Complexity | None = None
+    """Complexity determined by the router."""
+    memory: TracedMemory | None = None
+    """Memories recalled and stored; None if there were none."""
+    attempts: tuple[Attempt, ...] = ()
+    """Programs tried, of a run without a result."""
+    feedback: tuple[FeedbackRecord, ...] = ()
+    """Feedback and its outcomes, of a run without a result."""
+    notes: tuple[str, ...] = ()
+    """Run log, of a run without a result."""
+    records: tuple[StoryRecord, ...] = ()
+    """Records, in the order in which the run received them."""
+    omitted: int = 0
+    """Number of records that were left out, since a run keeps a limited number."""
+
+
+class RecordedResult(Result):
+    """Result of a run with its story, as the workflow returns it; readers of the result alone ignore the story."""
+
+    story: Story
+    """Story of the run."""
+
+
+class RunHead(Contract):
+    """Facts about a run that the server or the archive knows."""
 
     id: str
     """Id of the run."""
@@ -324,6 +359,11 @@ class Trace(Contract):
     """Status of its result, or of its workflow on the server."""
     failure: str = ""
     """Reason for a missing result."""
+
+
+class Trace(RunHead):
+    """Story of a run as commands and pages show it."""
+
     mode: TaskMode = "UNDEFINED"
     """Path taken."""
     complexity: Complexity | None = None
@@ -346,7 +386,7 @@ class Trace(Contract):
     """Sections, by revision."""
     reflections: tuple[TracedReflection, ...] = ()
     """Reflections on the report."""
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[ResultAttempt, ...] = ()
     """Programs tried."""
     web: WebReport | None = None
     """Use of the web, once the run has ended."""
@@ -359,4 +399,6 @@ class Trace(Contract):
     notes: tuple[str, ...] = ()
     """Run log."""
     calls: tuple[TracedCall, ...] = ()
-    """All calls of the run and its parts, by the time of their start."""
+    """All calls of the run and its parts that have ended, by the time of their start."""
+    omitted: int = 0
+    """Number of records that were left out, since a run keeps a limited number."""

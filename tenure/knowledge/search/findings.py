@@ -13,14 +13,8 @@ from tenure.algorithms.retrieval.relevance import FindingAssessment, assess_find
 from tenure.algorithms.retrieval.word_overlap import measure_foreign_overlap
 from tenure.algorithms.text.passage import Encoder, Vectors
 from tenure.contracts.evidence.passages import PassageRef
-from tenure.contracts.research.spiral import (
-    AnalysisReply,
-    AnalysisRequest,
-    CandidatePassage,
-    Finding,
-    Rejection,
-    TopicState,
-)
+from tenure.contracts.research.cycle import Finding, Rejection
+from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.embeddings.cache import read_vector_column
 from tenure.knowledge.embeddings.chunk_vectors import ChunkVectors
 from tenure.knowledge.store import catalogue

@@ -1,6 +1,5 @@
 """Render the trace of a run as one self-contained HTML page: its timeline, its cycles, its calls and its story."""
 
-from collections import Counter
 from typing import NamedTuple
 
 from tenure.algorithms.text.printable import flatten
@@ -88,14 +87,13 @@ def _list_facts(trace: Trace) -> list[tuple[str, str]]:
     """Return the totals of a run with their names."""
     asked = sum(call.model_calls for call in trace.calls)
     costs = [call.cost_usd for call in trace.calls if call.cost_usd is not None]
-    kinds = Counter(call.kind for call in trace.calls)
     facts = [
         ("Status", trace.status.replace("_", " ")),
         ("Time", format_seconds(measure_seconds(trace)) + ("" if trace.ended_at else " so far")),
         ("Model answers", f"{asked:,}"),
         ("Tokens", f"{sum(call.tokens for call in trace.calls):,}"),
         ("Cost", f"${sum(costs):.4f}" if costs else ""),
-        ("Searches", f"{kinds['search']:,}"),
+        ("Searches", f"{sum(call.count for call in trace.calls if call.kind == 'search'):,}"),
         ("Cycles", str(len(trace.cycles)) if trace.cycles else ""),
     ]
     return [(name, value) for name, value in facts if value]

@@ -7,8 +7,8 @@ from tenure.algorithms.control.step_lines import describe_step
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.evidence.web import WebPage
+from tenure.contracts.research.cycle import PlannedAction
 from tenure.contracts.research.learning import KnownFact
-from tenure.contracts.research.spiral import PlannedAction
 from tenure.contracts.research.trace import (
     Trace,
     TracedCycle,
@@ -22,7 +22,7 @@ from tenure.contracts.research.trace import (
     TracedTask,
 )
 from tenure.contracts.run.run import PlanStepKind
-from tenure.report.layout.program import render_code_diff, set_attempts, to_attempt_records
+from tenure.report.layout.program import render_code_diff, set_attempts
 from tenure.report.render.escaping import escape, format_code_block
 from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
@@ -53,14 +53,19 @@ def render_trace(trace: Trace) -> str:
         _titled("Computed from tables", _programs(trace.programs)),
         _titled("Remembered", _remembered(trace.memory)) if trace.memory else "",
         *(_cycle(cycle) for cycle in trace.cycles),
-        _titled("Reasoning", _bullets(f"{one.role.replace('_', ' ')}: {one.summary}" for one in trace.thoughts)),
+        _titled("Reasoning", _bullets(one.summary for one in trace.thoughts)),
         *_generations(trace),
-        _titled("Attempts", [write_markdown(set_attempts(to_attempt_records(trace.attempts)))]),
+        _titled("Attempts", [write_markdown(set_attempts(trace.attempts))]),
+        _titled(
+            "Failed calls",
+            _bullets(f"{one.name.replace('_', ' ')}: {one.failure}" for one in trace.calls if one.failure),
+        ),
         _titled("Feedback", _people(trace)),
         _titled("Decisions", _bullets(trace.decisions)),
         _titled("Kept for later runs", _bullets(trace.memory.kept) if trace.memory else []),
         _titled("Pages of the web", _bullets(_page(page) for page in trace.web.pages) if trace.web else []),
         _titled("Notes of the run", _bullets(trace.notes)),
+        f"{_counted(trace.omitted, 'later record')} of the run are not kept." if trace.omitted else "",
     ]
     return remove_control_characters("\n\n".join(part for part in parts if part) + "\n")
 
@@ -155,7 +160,6 @@ def _cycle(cycle: TracedCycle) -> str:
         lines.append(f"**Information gain** {cycle.gain:.2f}: {accepted}.")
     lines += _labelled("Offered in addition to the outline", _quoted(cycle.latent_topics))
     lines += _decision(cycle.decision) if cycle.decision else []
-    lines += _listed("Failed", cycle.failures)
     return _titled(f"Cycle {cycle.number}", lines)
 
 
@@ -166,8 +170,7 @@ def _plan(plan: TracedPlan, *, again: bool) -> Iterator[str]:
     yield from _labelled("Critique", escape(plan.critique))
     if plan.actions:
         yield _block("**Plan**", [_action(action) for action in plan.actions])
-    yield from _labelled("No plan", escape(plan.failure))
-    yield from _listed("Not executed", plan.refused or plan.unassigned)
+    yield from _listed("Not executed", plan.refused)
     yield from _labelled("Added to the outline", _quoted(plan.added))
     yield from _labelled("Dropped from the outline", _quoted(plan.dropped))
     yield from _listed("Steps", map(describe_step, plan.steps))
@@ -194,7 +197,7 @@ def _task(task: TracedTask) -> Iterator[str]:
     strategy = "; ".join(filter(None, (how, escape(task.strategy_reason), mode)))
     aside = f" ({strategy})" if strategy else ""
     ends = {name: f"{name}, {escape(task.note)}" for name in ("failed", "skipped")}
-    state = {"in_progress": "running", **ends}.get(task.status, _figures(first))
+    state = ends.get(task.status, _figures(first))
     yield f"- “{escape(first.query)}” for “{escape(task.topic)}”{aside}: {state}"
     yield from (f"  - then “{escape(query.query)}”: {_figures(query)}" for query in more)
     yield from (f"  - passages for and against {escape(position)}" for position in task.positions)
@@ -239,10 +242,7 @@ def _section(section: TracedSection) -> Iterator[str]:
 
 
 def _reflection(reflection: TracedReflection) -> str:
-    lines = [
-        f"- {'“' + escape(critique.topic) + '”: ' if critique.topic else ''}{escape(critique.critique)}"
-        for critique in reflection.critiques
-    ]
+    lines = [f"- {escape(critique)}" for critique in reflection.critiques]
     found = ["\n".join(lines) if lines else "No issue was found."]
     if verdict := reflection.evaluation:
         found += _listed("Answered by the report", [f"{one.part}: {one.answered}" for one in verdict.parts])

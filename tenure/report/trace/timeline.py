@@ -40,22 +40,17 @@ class Bar(NamedTuple):
     start: float
     """Seconds from the start of the run to its start."""
     end: float
-    """Seconds from the start of the run to its end; for one that has not ended, to the last known time."""
+    """Seconds from the start of the run to its end."""
 
 
 def list_bars(trace: Trace) -> list[Bar]:
     """Return the calls of a run in seconds from its start."""
-    end = measure_seconds(trace)
-    bars = []
-    for call in trace.calls:
-        start = _since(trace, call.at)
-        bars.append(Bar(call, start, max(start, _since(trace, call.ended_at) if call.ended_at else end)))
-    return bars
+    return [Bar(call, _since(trace, call.at), _since(trace, call.ended_at)) for call in trace.calls]
 
 
 def measure_seconds(trace: Trace) -> float:
     """Return the seconds from the start of a run to its end, or to the last event of one that has not ended."""
-    moments = [trace.ended_at, *(call.at for call in trace.calls), *(call.ended_at for call in trace.calls)]
+    moments = [trace.ended_at, *(call.ended_at for call in trace.calls)]
     return max((_since(trace, moment) for moment in moments if moment), default=0.0)
 
 
@@ -199,7 +194,7 @@ class _Drawing:
 def describe_bar(bar: Bar) -> str:
     """Return the name of a call with its time, its cost and its failure."""
     call = bar.call
-    facts = [f"{call.name.replace('_', ' ')}, {bar.end - bar.start:.1f} s" + ("" if call.ended_at else " so far")]
+    facts = [f"{call.name.replace('_', ' ')}, {bar.end - bar.start:.1f} s"]
     if call.model_calls:
         facts.append(f"{call.tokens:,} tokens")
     if call.cost_usd is not None:

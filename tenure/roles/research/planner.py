@@ -10,8 +10,9 @@ from tenure.algorithms.text.grammar.subjects import find_subject
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.messages import Message
+from tenure.contracts.research.cycle import PlannedAction
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import ExecutedQuery, GainTrend, LatentTopic, PlannedAction
+from tenure.contracts.research.spiral import ExecutedQuery, GainTrend, LatentTopic
 from tenure.roles.base import Evidence, Role, RoleInput, wrap_in_tag
 from tenure.roles.dossier_prompting import SYSTEM as DOSSIER_SYSTEM
 from tenure.roles.dossier_prompting import build_messages

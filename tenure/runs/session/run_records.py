@@ -6,31 +6,36 @@ The archive is read from the knowledge base without a worker, so finished runs a
 import asyncio
 import builtins
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from temporalio.api.common.v1 import Payload
 from temporalio.api.common.v1 import Priority as RecordedPriority
-from temporalio.api.enums.v1 import EventType
-from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.common import Priority
-from temporalio.converter import DataConverter
 from temporalio.exceptions import CancelledError, TerminatedError, TimeoutError, TimeoutType
 from temporalio.service import RPCError, RPCStatusCode
 
-from tenure.runs.errors import TenureError, Unreachable
+from tenure.contracts.run.run import RunRequest
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
 from tenure.runs.formatting import truncate_line
-from tenure.runs.session.connection import describe_missing_run, describe_refusal, explain_refusals, open_session
+from tenure.runs.session.connection import (
+    AGENT_WORKFLOW,
+    describe_missing_run,
+    describe_refusal,
+    explain_refusals,
+    open_session,
+)
 from tenure.runs.session.server_target import ServerTarget
 from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
-from tenure.temporal.histories import HistorySource, ServerHistories, UnknownHistory
+from tenure.temporal.histories import RunEnd, RunSource, ServerRun
 
 if TYPE_CHECKING:
     from tenure.temporal.archive.access import FoundRun
@@ -58,8 +63,8 @@ class RunRecord:
     """Whether it has a result."""
     priority: Priority
     """Priority and fairness key."""
-    source: HistorySource
-    """Its histories."""
+    source: RunSource
+    """Its request, end, checkpoints and story."""
     started: datetime
     """Start time in UTC."""
     ended: datetime | None = None
@@ -74,20 +79,52 @@ class RunRecord:
             TenureError: the run failed, or belongs to another owner.
         """
         with explain_refusals(self.id):
-            event = await self.source.fetch_last_event(self.id)
-            if event.event_type != EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
-                raise WorkflowFailureError(cause=await _decode_cause(event, self.source.converter))
-            payloads = event.workflow_execution_completed_event_attributes.result.payloads
-            with self.explain_damage():
-                (result,) = await self.source.converter.decode(payloads, [kind])
-        found: T = result
+            end = await self.source.fetch_end()
+            if end.result is None:
+                raise WorkflowFailureError(cause=await self.read_cause(end))
+            return await self.decode(end.result, kind)
+
+    async def read_request(self, kind: type[T]) -> T:
+        """Return the request of the run."""
+        with explain_refusals(self.id):
+            return await self.decode(await self.source.fetch_request(), kind)
+
+    async def read_run_request(self) -> RunRequest:
+        """Return the request of a run that is one.
+
+        Raises:
+            InvalidRequest: the id belongs to another kind of workflow.
+        """
+        if self.workflow_type != AGENT_WORKFLOW:
+            raise InvalidRequest(f"{self.id} is not a run but a {self.workflow_type}: `list` shows all runs")
+        return await self.read_request(RunRequest)
+
+    async def decode(self, payload: Payload, kind: type[T]) -> T:
+        """Return a value that is kept of the run.
+
+        Raises:
+            TenureError: it is damaged.
+        """
+        with self.explain_damage():
+            (value,) = await self.source.converter.decode([payload], [kind])
+        found: T = value
         return found
+
+    async def read_cause(self, end: RunEnd) -> BaseException:
+        """Return the cause of an end without a result."""
+        if end.failure is not None:
+            return await self.source.converter.decode_failure(end.failure)
+        if end.status == "cancelled":
+            return CancelledError("Workflow cancelled")
+        if end.status == "terminated":
+            return TerminatedError(end.reason or "Workflow terminated")
+        return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
 
     @contextmanager
     def explain_damage(self) -> Iterator[None]:
-        """Turn errors about values that a history should not contain into a one-line error.
+        """Turn errors about values that are not those of a run into a one-line error.
 
-        An archived history may come from a file of a stranger.
+        An archive may come from a file of a stranger.
         """
         try:
             yield
@@ -95,61 +132,29 @@ class RunRecord:
             raise
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
             raise TenureError(
-                f"run {self.id} cannot be read: its history is damaged, or of another version "
+                f"run {self.id} cannot be read: it is damaged, or of another version "
                 f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
             ) from error
 
 
-class LazyArchive:
-    """Histories of an archived run, which is read at the first request."""
+async def load_archived(settings: ConnectionSettings, run_id: str) -> "FoundRun | None":
+    """Return an archived run, or None if the archive does not have it.
 
-    def __init__(self, settings: ConnectionSettings, run_id: str) -> None:
-        self._settings, self._run_id = settings, run_id
-        self._converter = make_data_converter(settings)
-        self._found: asyncio.Task[FoundRun | None] | None = None
+    Raises:
+        TenureError: the archive cannot be read.
+        Unreachable: it does not answer.
+    """
 
-    @property
-    def converter(self) -> DataConverter:
-        """Data converter that decodes the payloads."""
-        return self._converter
-
-    async def load(self) -> "FoundRun | None":
-        """Return the run, or None if the archive does not have it.
-
-        Raises:
-            TenureError: the archive cannot be read.
-            Unreachable: it does not answer.
-        """
-        if self._found is None:
-            self._found = asyncio.create_task(read_archive(self._read, self._settings))
-        return await self._found
-
-    async def fetch_events(self, workflow_id: str, execution: str | None = None) -> Sequence[HistoryEvent]:
-        """Return all events of an execution."""
-        return await (await self._open(workflow_id)).fetch_events(workflow_id, execution)
-
-    async def fetch_first_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
-        """Return the event that starts an execution."""
-        return await (await self._open(workflow_id)).fetch_first_event(workflow_id, execution)
-
-    async def fetch_last_event(self, workflow_id: str, execution: str | None = None) -> HistoryEvent:
-        """Return the event that ends an execution."""
-        return await (await self._open(workflow_id)).fetch_last_event(workflow_id, execution)
-
-    async def _open(self, workflow_id: str) -> HistorySource:
-        found = await self.load()
-        if found is None:
-            raise UnknownHistory(workflow_id)
-        return found.histories
-
-    def _read(self) -> "FoundRun | None":
-        if not may_have_archive(self._settings):
+    def read() -> "FoundRun | None":
+        if not may_have_archive(settings):
             return None
         # Imported when needed: the database takes a second.
         from tenure.temporal.archive.access import find_archived_run
 
         with explain_archive_errors():
-            return find_archived_run(self._settings, self._run_id, self._converter)
+            return find_archived_run(settings, run_id, make_data_converter(settings))
+
+    return await read_archive(read, settings)
 
 
 async def open_run(place: ServerTarget, run_id: str, client: Client | None = None) -> RunRecord:
@@ -171,11 +176,10 @@ async def find_run(place: ServerTarget, run_id: str, client: Client | None = Non
     Raises:
         Unreachable: the server does not answer, and the archive does not have the run.
     """
-    archive = LazyArchive(place.settings, run_id)
     unreachable: TenureError | None = None
     try:
         client = client or await open_session(place)
-        return await _open_on_server(client, run_id, archive)
+        return await open_on_server(client, run_id)
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND or "amespace" in error.message:
             unreachable = describe_refusal(error, run_id)
@@ -183,15 +187,20 @@ async def find_run(place: ServerTarget, run_id: str, client: Client | None = Non
         unreachable = error
     if unreachable is not None and not isinstance(unreachable, Unreachable):
         raise unreachable
-    found = await archive.load()
+    found = await load_archived(place.settings, run_id)
     if found is not None:
-        return await _open_in_archive(run_id, found)
+        return _open_in_archive(found)
     if unreachable is not None:
         raise unreachable
     return None
 
 
-async def _open_on_server(client: Client, run_id: str, archive: LazyArchive) -> RunRecord:
+async def open_on_server(client: Client, run_id: str) -> RunRecord:
+    """Open a run that the server has.
+
+    Raises:
+        RPCError: it has none, or does not answer.
+    """
     described = await client.get_workflow_handle(run_id).describe()
     return RunRecord(
         id=run_id,
@@ -199,41 +208,29 @@ async def _open_on_server(client: Client, run_id: str, archive: LazyArchive) -> 
         is_running=described.status == WorkflowExecutionStatus.RUNNING,
         is_completed=described.status == WorkflowExecutionStatus.COMPLETED,
         priority=_read_priority(described.raw_description.workflow_execution_info.priority),
-        source=ServerHistories(client, archive),
+        source=ServerRun(client, run_id),
         started=described.start_time,
         ended=described.close_time,
     )
 
 
-async def _open_in_archive(run_id: str, found: "FoundRun") -> RunRecord:
-    first, last = (await found.histories.fetch_events(run_id))[0], await found.histories.fetch_last_event(run_id)
+def _open_in_archive(found: "FoundRun") -> RunRecord:
+    described, kept = found.description, found.document
     return RunRecord(
-        id=run_id,
-        workflow_type=found.description.type,
+        id=described.id,
+        workflow_type=described.type,
         is_running=False,
-        is_completed=last.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
-        priority=_read_priority(first.workflow_execution_started_event_attributes.priority),
-        source=found.histories,
-        started=first.event_time.ToDatetime(UTC),
-        ended=last.event_time.ToDatetime(UTC),
+        is_completed=kept.result is not None,
+        priority=Priority(priority_key=kept.priority_key or None, fairness_key=kept.fairness_key or None),
+        source=found.source,
+        started=datetime.fromisoformat(described.started_at),
+        ended=datetime.fromisoformat(described.closed_at),
         is_archived=True,
     )
 
 
 def _read_priority(recorded: RecordedPriority) -> Priority:
     return Priority(priority_key=recorded.priority_key or None, fairness_key=recorded.fairness_key or None)
-
-
-async def _decode_cause(event: HistoryEvent, converter: DataConverter) -> BaseException:
-    """Return the cause of a workflow's end without a result."""
-    if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED:
-        return await converter.decode_failure(event.workflow_execution_failed_event_attributes.failure)
-    if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED:
-        return CancelledError("Workflow cancelled")
-    if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED:
-        reason = event.workflow_execution_terminated_event_attributes.reason
-        return TerminatedError(reason or "Workflow terminated")
-    return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
 
 
 async def read_archive(read: Callable[[], T], settings: HomeSettings) -> T:

@@ -16,8 +16,15 @@ from tenure.knowledge.store.errors import KnowledgeError
 from tenure.knowledge.store.store import Store
 from tenure.private_files import PRIVATE_UMASK
 from tenure.settings.home import HomeSettings
-from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, decode_run, encode_run, iterate_runs
-from tenure.temporal.archive.reading import ArchivedHistories, describe_run, list_batch_runs
+from tenure.temporal.archive.container import (
+    VERSION,
+    ArchivedDocument,
+    ArchivedRunSource,
+    ArchiveError,
+    decode_run,
+    encode_run,
+    iterate_runs,
+)
 
 
 class ArchiveUnreadable(Exception):
@@ -30,8 +37,10 @@ class FoundRun:
 
     description: RunDescription
     """Description."""
-    histories: ArchivedHistories
-    """Its histories."""
+    document: ArchivedDocument
+    """Its content."""
+    source: ArchivedRunSource
+    """The content for readers."""
 
 
 def find_archived_run(settings: HomeSettings, run_id: str, converter: DataConverter) -> FoundRun | None:
@@ -43,7 +52,10 @@ def find_archived_run(settings: HomeSettings, run_id: str, converter: DataConver
     with _explain_errors(f"run {run_id} cannot be read: its archive"):
         runs = ArchivedRuns.open(settings.knowledge_uri)
         found = runs.find_run(run_id) if runs else None
-        return None if found is None else FoundRun(found.description, ArchivedHistories(_decode(found), converter))
+        if found is None:
+            return None
+        document = _decode(found)
+        return FoundRun(document.description, document, ArchivedRunSource(document, converter))
 
 
 def list_archived_runs(settings: HomeSettings, type: str, owner: str = "", status: str = "") -> list[RunDescription]:
@@ -81,7 +93,7 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
         ArchiveUnreadable: the file is no archive, or contains a run whose id is in use.
     """
     with _explain_errors(f"{path} cannot be imported: the archive"), _write_privately():
-        described = tuple(describe_run(tree) for tree in _read_file(path))
+        described = tuple(document.description for document in _read_file(path))
         for run in described:
             check_id(run.id)
         runs = ArchivedRuns(Store(settings.knowledge_uri))
@@ -89,8 +101,9 @@ def import_runs(settings: HomeSettings, path: Path, check_id: Callable[[str], ob
             others = {known.execution for known in runs.describe_runs(run.id)} - {one.execution for one in described}
             if others and run.type == "AgentWorkflow":
                 raise ArchiveUnreadable(f"{path} cannot be imported: there is another run {run.id} in this home")
-        for tree in _read_file(path):
-            runs.save_run(ArchivedRun(description=describe_run(tree), version=VERSION, archive=encode_run(tree)))
+        for document in _read_file(path):
+            archive = encode_run(document)
+            runs.save_run(ArchivedRun(description=document.description, version=VERSION, archive=archive))
     return described
 
 
@@ -115,20 +128,20 @@ def _list_related(runs: ArchivedRuns, run_id: str) -> Sequence[RunDescription]:
     """Return a run, the follow-up questions to it, and for a batch the same of its runs."""
     found = runs.describe_related_runs(run_id)
     batches = [runs.load_run(run.execution) for run in found if run.type == "BatchWorkflow"]
-    members = dict.fromkeys(name for batch in batches if batch for name in list_batch_runs(_decode(batch)))
+    members = dict.fromkeys(name for batch in batches if batch for name in _decode(batch).runs)
     return [*found, *(run for name in members for run in runs.describe_related_runs(name))]
 
 
-def _decode(run: ArchivedRun) -> RunTree:
+def _decode(run: ArchivedRun) -> ArchivedDocument:
     if run.version > VERSION:
         raise ArchiveError("was made by a newer version of Tenure: update Tenure first")
-    tree = decode_run(run.archive)
-    if (tree.id, tree.execution) != (run.description.id, run.description.execution):
+    document = decode_run(run.archive)
+    if document.description != run.description:
         raise ArchiveError("is that of another run")
-    return tree
+    return document
 
 
-def _read_file(path: Path) -> Iterator[RunTree]:
+def _read_file(path: Path) -> Iterator[ArchivedDocument]:
     """Yield the runs of a file.
 
     Raises:

@@ -1,17 +1,23 @@
 """Copy finished runs from the server into the archive.
 
-A run is archived when its last execution has ended, with all of its continuations and its children, but without the
-workflows that outlive it. Repetitions write the same row.
+A run is archived when its last execution has ended, without the workflows that outlive it. Repetitions write the same
+row.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
-from temporalio.api.enums.v1 import ParentClosePolicy
-from temporalio.api.history.v1 import History, HistoryEvent
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from temporalio.api.common.v1 import Payload
+from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import (
@@ -20,11 +26,25 @@ from tenure.contracts.knowledge.archive import (
     ArchiveReport,
     ArchiveRequest,
     ArchiveSweepRequest,
+    RunDescription,
 )
+from tenure.contracts.research.trace import WorkflowStatus
 from tenure.knowledge.runs import ArchivedRun, ArchivedRuns
-from tenure.temporal.archive.container import VERSION, ArchiveError, RunTree, encode_run
-from tenure.temporal.archive.reading import describe_run
-from tenure.temporal.histories import ENDINGS, HistorySource, ServerHistories, UnknownHistory
+from tenure.temporal.archive.container import VERSION, ArchivedDocument, ArchiveError, encode_run
+from tenure.temporal.histories import ServerRun, UnknownHistory, fetch_events, find_checkpoints, read_end
+from workflows.runtime.search_attributes import MODE, OWNER, PHASE, STATUS
+
+logger = logging.getLogger(__name__)
+
+_RUN: Final = "AgentWorkflow"
+_WORDS: Final[Mapping[WorkflowStatus, str]] = {
+    "completed": "",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "terminated": "terminated",
+    "timed_out": "timed out",
+}
+"""Statuses that a workflow cannot give itself, by that of the server."""
 
 ARCHIVED_WORKFLOWS = ("AgentWorkflow", "AskWorkflow", "BatchWorkflow")
 """Workflow types whose results commands read after their end."""
@@ -34,9 +54,6 @@ NOT_ARCHIVED = "NotArchived"
 
 END_TIMEOUT_SECONDS = 15.0
 """Time that a run has to end after it has asked to be archived; an activity that waits longer is repeated."""
-
-CHILD_END_TIMEOUT_SECONDS = 10.0
-"""Time that a child has to end after its parent; the history of one that does not is archived as it is."""
 
 
 class RunArchiver:
@@ -48,7 +65,7 @@ class RunArchiver:
     """
 
     def __init__(self, client: Client, runs: ArchivedRuns) -> None:
-        self._client, self._runs, self._source = client, runs, ServerHistories(client)
+        self._client, self._runs = client, runs
 
     async def archive_run(self, request: ArchiveRequest) -> ArchiveReply:
         """Archive a run when it has ended; a run that the server has removed is left out.
@@ -68,12 +85,11 @@ class RunArchiver:
     async def _archive(self, request: ArchiveRequest) -> ArchiveReply:
         try:
             async with asyncio.timeout(END_TIMEOUT_SECONDS):
-                await self._source.fetch_last_event(request.run, request.execution)
-            tree = await collect_run(self._source, request.run, request.execution)
+                await ServerRun(self._client, request.run, request.execution).fetch_end()
+            document = await collect_run(self._client, request.run, request.execution)
         except UnknownHistory:
             return ArchiveReply()
-        size = await asyncio.to_thread(self._save, tree)
-        return ArchiveReply(workflows=len(tree.histories), events=tree.event_count, size=size)
+        return ArchiveReply(size=await asyncio.to_thread(self._save, document))
 
     async def archive_missing(
         self, request: ArchiveSweepRequest, report: Callable[[ArchiveProgress], None]
@@ -107,71 +123,93 @@ class RunArchiver:
             all_listed=began if request.since is None else None,
         )
 
-    def _save(self, tree: RunTree) -> int:
-        archive = encode_run(tree)
-        self._runs.save_run(ArchivedRun(description=describe_run(tree), version=VERSION, archive=archive))
+    def _save(self, document: ArchivedDocument) -> int:
+        archive = encode_run(document)
+        self._runs.save_run(ArchivedRun(description=document.description, version=VERSION, archive=archive))
         return len(archive)
 
 
-async def collect_run(source: HistorySource, workflow_id: str, execution: str) -> RunTree:
-    """Return the histories of an ended run and of its children.
+async def collect_run(client: Client, workflow_id: str, execution: str) -> ArchivedDocument:
+    """Return the content of the archive for an ended run.
 
     Raises:
-        UnknownHistory: the source does not have the run.
+        UnknownHistory: the server does not have the run.
         RPCError: the server does not answer.
     """
-    chain: list[tuple[str, Sequence[HistoryEvent]]] = []
+    chain: list[Sequence[HistoryEvent]] = []
     earlier = execution
     while earlier:
-        events = await source.fetch_events(workflow_id, earlier)
-        chain.insert(0, (earlier, events))
-        earlier = events[0].workflow_execution_started_event_attributes.continued_execution_run_id
-    tree = RunTree(workflow_id, execution)
-    waiting: list[tuple[str, str]] = []
-    for run, events in chain:
-        tree.histories[workflow_id, run] = History(events=events)
-        waiting += _list_children(tree.id, events)
-    while waiting:
-        id, run = waiting.pop(0)
-        if (id, run) not in tree.histories and (events := await _fetch_child(source, id, run)):
-            tree.histories[id, run] = History(events=events)
-            following = events[-1].workflow_execution_continued_as_new_event_attributes.new_execution_run_id
-            waiting += [*([(id, following)] if following else []), *_list_children(tree.id, events)]
-    return tree
-
-
-async def _fetch_child(source: HistorySource, workflow_id: str, execution: str) -> Sequence[HistoryEvent]:
-    """Return the events of a child when it has ended; none if the source does not have it."""
-    try:
-        events = await source.fetch_events(workflow_id, execution)
-        following = events[-1].workflow_execution_continued_as_new_event_attributes.new_execution_run_id
-        if events[-1].event_type in ENDINGS or following:
-            return events
-        try:
-            async with asyncio.timeout(CHILD_END_TIMEOUT_SECONDS):
-                await source.fetch_last_event(workflow_id, execution)
-        except TimeoutError:
-            return events
-        return await source.fetch_events(workflow_id, execution)
-    except UnknownHistory:
-        return ()
-
-
-def _list_children(run_id: str, events: Sequence[HistoryEvent]) -> list[tuple[str, str]]:
-    """Return the ids of the started children that belong to a run and end with it."""
-    lasting = {
-        event.event_id
-        for event in events
-        if event.start_child_workflow_execution_initiated_event_attributes.parent_close_policy
-        == ParentClosePolicy.PARENT_CLOSE_POLICY_ABANDON
-    }
-    started = (
-        event.child_workflow_execution_started_event_attributes
-        for event in events
-        if event.HasField("child_workflow_execution_started_event_attributes")
+        chain.insert(0, await fetch_events(client, workflow_id, earlier))
+        earlier = chain[0][0].workflow_execution_started_event_attributes.continued_execution_run_id
+    events = chain[-1]
+    started = events[0].workflow_execution_started_event_attributes
+    end, checkpoints = read_end(events[-1]), find_checkpoints(events)
+    has_story = started.workflow_type.name == _RUN and end.result is None
+    story = await _ask_for_story(ServerRun(client, workflow_id, execution)) if has_story else None
+    return ArchivedDocument(
+        description=_describe_run(workflow_id, execution, chain),
+        end=end.status,
+        priority_key=started.priority.priority_key,
+        fairness_key=started.priority.fairness_key,
+        request=started.input.payloads[0].SerializeToString(deterministic=True),
+        result=_serialize(end.result),
+        failure=_serialize(end.failure),
+        reason=end.reason,
+        story=_serialize(story),
+        research=_serialize(checkpoints.research),
+        cycles=tuple(cycle.SerializeToString(deterministic=True) for cycle in checkpoints.cycles),
+        runs=tuple(child for events in chain for child in _list_runs(events)),
     )
-    return [
-        (child.workflow_execution.workflow_id, child.workflow_execution.run_id)
-        for child in started
-        if child.initiated_event_id not in lasting and child.workflow_execution.workflow_id.startswith(f"{run_id}/")
-    ]
+
+
+async def _ask_for_story(run: ServerRun) -> Payload | None:
+    """Return the story of a run without a result, or None if no worker of its version answers."""
+    try:
+        return await run.fetch_story()
+    except RPCError as error:
+        logger.warning("a run is archived without its story, since no worker of its version answers: %s", error)
+        return None
+
+
+def _describe_run(workflow_id: str, execution: str, chain: Sequence[Sequence[HistoryEvent]]) -> RunDescription:
+    """Return the description of a run, whose executions are in order."""
+    events = chain[-1]
+    started = events[0].workflow_execution_started_event_attributes
+    attributes = dict(started.search_attributes.indexed_fields)
+    for event in events:
+        upsert = event.upsert_workflow_search_attributes_event_attributes
+        attributes.update(upsert.search_attributes.indexed_fields)
+    question = started.memo.fields.get("question")
+    return RunDescription(
+        execution=execution,
+        id=workflow_id,
+        type=started.workflow_type.name,
+        status=_WORDS[read_end(events[-1]).status] or _read_keyword(attributes, STATUS.name),
+        phase=_read_keyword(attributes, PHASE.name),
+        mode=_read_keyword(attributes, MODE.name),
+        owner=_read_keyword(attributes, OWNER.name),
+        started_at=_format_time(chain[0][0].event_time),
+        closed_at=_format_time(events[-1].event_time),
+        question=_serialize(question) or b"",
+    )
+
+
+def _list_runs(events: Sequence[HistoryEvent]) -> Iterator[str]:
+    """Yield the ids of the runs that a batch has started."""
+    for event in events:
+        child = event.child_workflow_execution_started_event_attributes
+        if child.workflow_type.name == _RUN:
+            yield child.workflow_execution.workflow_id
+
+
+def _read_keyword(attributes: Mapping[str, Payload], name: str) -> str:
+    """Return a search attribute, which is never encrypted; empty if the run has none."""
+    return str(json.loads(attributes[name].data)) if name in attributes else ""
+
+
+def _format_time(moment: Timestamp) -> str:
+    return moment.ToDatetime(UTC).isoformat(timespec="microseconds")
+
+
+def _serialize(message: Message | None) -> bytes | None:
+    return None if message is None else message.SerializeToString(deterministic=True)

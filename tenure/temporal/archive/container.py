@@ -1,119 +1,155 @@
-"""Define the format of an archive: the histories of a run and of its child workflows as the server recorded them.
+"""Define the format of an archive: request, result, records and checkpoints of one finished run.
 
-An archive is one gzip member, so that archives of several runs are joined by writing one after the other. Its content
-is a line of JSON, `ArchiveHeader`, followed by the histories as protobuf messages `temporal.api.history.v1.History`.
-Payloads stay encoded, so an archive reveals no more than the server that recorded it. Archives may come from strangers:
-sizes are bounded before anything is decompressed, and a description is derived from the histories themselves.
+An archive is one gzip member that holds a line of JSON, `ArchivedDocument`, so that archives of several runs are joined
+by writing one after the other. Payloads stay encoded, so an archive reveals no more than the server that recorded it.
+Archives may come from strangers: sizes are bounded before anything is decompressed.
 """
 
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, BinaryIO, Final, Literal
 
 from google.protobuf.message import DecodeError
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
-from temporalio.api.history.v1 import History, HistoryEvent
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
+from temporalio.api.common.v1 import Payload
+from temporalio.api.failure.v1 import Failure
+from temporalio.converter import DataConverter
 
-from tenure.temporal.histories import ENDINGS
+from tenure.contracts.knowledge.archive import RunDescription
+from tenure.contracts.research.trace import WorkflowStatus
+from tenure.temporal.histories import Checkpoints, RunEnd
 
 FORMAT: Final = "tenure-run"
 VERSION: Final = 1
-MAX_RUN_BYTES: Final = 256 << 20
-"""Maximum size of all histories of a run."""
+MAX_RUN_BYTES: Final = 128 << 20
+"""Maximum size of a run: 100 checkpoints of 1 MB."""
 MAX_FILE_BYTES: Final = 1 << 30
-"""Maximum size of all histories of a file."""
-MAX_HEADER_BYTES: Final = 4 << 20
-MAX_EXECUTIONS: Final = 20_000
-"""Maximum number of executions of a run."""
+"""Maximum size of all runs of a file."""
 
-_MAX_SECONDS: Final = 250_000_000_000
-"""Latest time of an event in seconds since the epoch; later ones are no dates."""
+_HEAD: Final = b'{"format":"tenure-run","version":'
+_MAX_ATTRIBUTE_LENGTH: Final = 200
 _WORKFLOW_ID: Final = r"^[^\s\x00-\x1f]{1,1000}$"
 _EXECUTION_ID: Final = r"^[0-9A-Za-z-]{1,64}$"
 
 WorkflowId = Annotated[str, StringConstraints(pattern=_WORKFLOW_ID)]
-ExecutionId = Annotated[str, StringConstraints(pattern=_EXECUTION_ID)]
 
 
 class ArchiveError(Exception):
     """An archive is malformed or too large; the message completes the sentence "the archive …"."""
 
 
-class ExecutionEntry(BaseModel):
-    """Entry of an execution in the header of an archive."""
+class ArchivedDocument(BaseModel):
+    """Content of the archive for a finished run; payloads are protobuf messages as the server has stored them."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, ser_json_bytes="base64", val_json_bytes="base64")
 
-    workflow: WorkflowId
-    """Workflow id."""
-    run: ExecutionId
-    """Id of the execution."""
-    bytes: Annotated[int, Field(ge=0, le=MAX_RUN_BYTES)]
-    """Size of its history."""
-
-
-class ArchiveHeader(BaseModel):
-    """First line of an archive."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-
-    format: Literal["tenure-run"]
+    format: Literal["tenure-run"] = FORMAT
     """Name of the format."""
-    version: Literal[1]
+    version: Literal[1] = VERSION
     """Version of the format."""
-    id: WorkflowId
-    """Workflow id of the run."""
-    execution: ExecutionId
-    """Execution that ended the run."""
-    executions: Annotated[list[ExecutionEntry], Field(min_length=1, max_length=MAX_EXECUTIONS)]
-    """All executions, in the order of their histories."""
+    description: RunDescription
+    """Description."""
+    end: WorkflowStatus
+    """Status on the server."""
+    priority_key: int = 0
+    """Priority; 0 for the default."""
+    fairness_key: str = ""
+    """Key of the fair sharing of workers; empty for none."""
+    request: bytes
+    """Request."""
+    result: bytes | None = None
+    """Result; None if there is none."""
+    failure: bytes | None = None
+    """Failure of a failed run."""
+    reason: str = ""
+    """Reason of a person for the termination."""
+    story: bytes | None = None
+    """Story of a run without a result; None if no worker has reported it, or the result contains it."""
+    research: bytes | None = None
+    """Request of the research; None if it has not started."""
+    cycles: tuple[bytes, ...] = ()
+    """Checkpoints of the research cycles."""
+    runs: tuple[WorkflowId, ...] = ()
+    """Ids of the runs that a batch has started."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "ArchivedDocument":
+        """Check what other code relies on: ids, times, and messages that can be parsed."""
+        described = self.description
+        assert self.end != "running", "no end"
+        assert re.fullmatch(_WORKFLOW_ID, described.id), "no workflow id"
+        assert re.fullmatch(_EXECUTION_ID, described.execution), "no execution id"
+        for text in (described.type, described.status, described.phase, described.mode, described.owner):
+            assert len(text) <= _MAX_ATTRIBUTE_LENGTH, "too long"
+        for moment in (described.started_at, described.closed_at):
+            assert datetime.fromisoformat(moment).tzinfo, "no time zone"
+        try:
+            for message in (self.request, self.result, self.story, self.research, *self.cycles, described.question):
+                Payload.FromString(message or b"")
+            Failure.FromString(self.failure or b"")
+        except DecodeError as error:
+            raise ValueError("damaged message") from error
+        return self
 
 
-@dataclass(frozen=True)
-class RunTree:
-    """Histories of a run, its continuations and its children."""
+class ArchivedRunSource:
+    """Finished run in an archive.
 
-    id: str
-    """Workflow id of the run."""
-    execution: str
-    """Execution that ended the run."""
-    histories: dict[tuple[str, str], History] = field(default_factory=dict)
-    """History of each execution by workflow id and execution id; the executions of a workflow are in order."""
+    Args:
+        document: the run.
+        converter: data converter that decodes the payloads.
+    """
+
+    def __init__(self, document: ArchivedDocument, converter: DataConverter) -> None:
+        self._document, self._converter = document, converter
 
     @property
-    def last_history(self) -> History:
-        """History of the execution that ended the run."""
-        return self.histories[self.id, self.execution]
+    def converter(self) -> DataConverter:
+        """Data converter that decodes the payloads."""
+        return self._converter
 
-    @property
-    def event_count(self) -> int:
-        """Number of all events."""
-        return sum(len(history.events) for history in self.histories.values())
+    async def fetch_request(self) -> Payload:
+        """Return the request."""
+        return Payload.FromString(self._document.request)
+
+    async def fetch_end(self) -> RunEnd:
+        """Return the end."""
+        kept = self._document
+        failure = None if kept.failure is None else Failure.FromString(kept.failure)
+        return RunEnd(kept.end, _parse(kept.result), failure, kept.reason)
+
+    async def fetch_checkpoints(self) -> Checkpoints:
+        """Return the checkpoints."""
+        cycles = tuple(map(Payload.FromString, self._document.cycles))
+        return Checkpoints(_parse(self._document.research), cycles)
+
+    async def fetch_story(self) -> Payload | None:
+        """Return the story of a run without a result; None if it was not kept."""
+        return _parse(self._document.story)
 
 
-def encode_run(tree: RunTree) -> bytes:
-    """Return the archive of a run; equal histories give equal archives.
+def _parse(message: bytes | None) -> Payload | None:
+    return None if message is None else Payload.FromString(message)
+
+
+def encode_run(document: ArchivedDocument) -> bytes:
+    """Return the archive of a run; equal runs give equal archives.
 
     Raises:
         ArchiveError: the run is too large.
     """
-    parts = [(name, history.SerializeToString(deterministic=True)) for name, history in tree.histories.items()]
-    total = sum(len(part) for _, part in parts)
-    if total > MAX_RUN_BYTES or len(parts) > MAX_EXECUTIONS:
-        raise ArchiveError(f"is too large: {total >> 20:,} MiB in {len(parts):,} histories")
-    entries = [ExecutionEntry(workflow=id, run=run, bytes=len(part)) for (id, run), part in parts]
-    header = ArchiveHeader(format=FORMAT, version=VERSION, id=tree.id, execution=tree.execution, executions=entries)
-    content = b"".join([header.model_dump_json().encode(), b"\n", *(part for _, part in parts)])
-    return gzip.compress(content, mtime=0)
+    line = document.model_dump_json().encode() + b"\n"
+    if len(line) > MAX_RUN_BYTES:
+        raise ArchiveError(f"is too large: {len(line) >> 20:,} MiB")
+    return gzip.compress(line, mtime=0)
 
 
-def decode_run(archive: bytes) -> RunTree:
-    """Return the histories of one archive.
+def decode_run(archive: bytes) -> ArchivedDocument:
+    """Return the run of one archive.
 
     Raises:
         ArchiveError: it is malformed or too large.
@@ -124,7 +160,7 @@ def decode_run(archive: bytes) -> RunTree:
     return found[0]
 
 
-def iterate_runs(file: BinaryIO) -> Iterator[RunTree]:
+def iterate_runs(file: BinaryIO) -> Iterator[ArchivedDocument]:
     """Yield the runs of a file of one or more archives; the checksum of a run is read after it.
 
     Raises:
@@ -133,16 +169,14 @@ def iterate_runs(file: BinaryIO) -> Iterator[RunTree]:
     total = 0
     try:
         with gzip.GzipFile(fileobj=file) as archives:
-            while line := archives.readline(MAX_HEADER_BYTES):
-                header = _parse_header(line)
-                size = sum(entry.bytes for entry in header.executions)
-                total += size
-                if size > MAX_RUN_BYTES or total > MAX_FILE_BYTES:
+            while head := archives.read(len(_HEAD)):
+                if head != _HEAD:
+                    raise ArchiveError("is not that of a run")
+                line = head + archives.readline(MAX_RUN_BYTES + 1)
+                total += len(line)
+                if len(line) > MAX_RUN_BYTES or total > MAX_FILE_BYTES:
                     raise ArchiveError(f"is too large: a run has at most {MAX_RUN_BYTES >> 20:,} MiB")
-                content = archives.read(size)
-                if len(content) != size:
-                    raise ArchiveError("does not have the size that its first line names")
-                yield _parse_tree(header, content)
+                yield _parse_document(line)
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ArchiveError("is damaged, or no archive of a run") from error
     except EOFError as error:
@@ -151,45 +185,10 @@ def iterate_runs(file: BinaryIO) -> Iterator[RunTree]:
         raise ArchiveError("is empty")
 
 
-def _parse_header(line: bytes) -> ArchiveHeader:
-    """Return the header of an archive."""
-    if re.match(rb'\{"format":"' + FORMAT.encode() + rb'","version":(?!1\b)\d', line):
+def _parse_document(line: bytes) -> ArchivedDocument:
+    if re.match(rb"(?!1\b)\d", line[len(_HEAD) :]):
         raise ArchiveError("was made by a newer version of Tenure: update Tenure first")
     try:
-        return ArchiveHeader.model_validate(json.loads(line))
-    except (ValueError, RecursionError, ValidationError) as error:
-        raise ArchiveError("has no valid first line") from error
-
-
-def _parse_tree(header: ArchiveHeader, content: bytes) -> RunTree:
-    """Return the histories of an archive.
-
-    Raises:
-        ArchiveError: they are not histories of the run that the header names.
-    """
-    tree, at = RunTree(header.id, header.execution), 0
-    for entry in header.executions:
-        if entry.workflow != header.id and not entry.workflow.startswith(f"{header.id}/"):
-            raise ArchiveError(f"contains a workflow of another run, {entry.workflow}")
-        try:
-            history = History.FromString(content[at : at + entry.bytes])
-        except DecodeError as error:
-            raise ArchiveError(f"contains a damaged history of {entry.workflow}") from error
-        at += entry.bytes
-        if not _is_history_of(history, entry):
-            raise ArchiveError(f"contains a damaged history of {entry.workflow}")
-        tree.histories[entry.workflow, entry.run] = history
-    if (tree.id, tree.execution) not in tree.histories or tree.last_history.events[-1].event_type not in ENDINGS:
-        raise ArchiveError("does not contain the end of its run")
-    return tree
-
-
-def _is_history_of(history: History, entry: ExecutionEntry) -> bool:
-    """Return whether a history starts as that of the workflow of its entry."""
-    if not history.events:
-        return False
-    first: HistoryEvent = history.events[0]
-    started = first.workflow_execution_started_event_attributes
-    is_named = started.workflow_id in ("", entry.workflow)
-    is_dated = all(0 <= event.event_time.seconds <= _MAX_SECONDS for event in history.events)
-    return first.HasField("workflow_execution_started_event_attributes") and is_named and is_dated
+        return ArchivedDocument.model_validate_json(line)
+    except ValidationError as error:
+        raise ArchiveError("is not that of a run") from error

@@ -38,6 +38,7 @@ from tenure.contracts.knowledge.memory import (
     ScoredMemory,
     StrategyRecord,
 )
+from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.learning import (
     Experience,
     InheritedPassage,
@@ -46,7 +47,7 @@ from tenure.contracts.research.learning import (
     RelatedRun,
     StrategyOutcome,
 )
-from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, Finding, PlanStep
+from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, PlanStep
 from tenure.contracts.result.result import CritiqueRecord, EvaluatedPart, Evaluation, Result, ResultStatus, SourceEntry
 from tenure.contracts.run.run import RunLimits, Usage
 from tests.support.passages import reference

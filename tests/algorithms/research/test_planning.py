@@ -24,11 +24,11 @@ from tenure.algorithms.research.planning import (
     validate_plan,
 )
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.cycle import PlannedAction
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     ExecutedQuery,
     InsertedName,
-    PlannedAction,
     PlanStep,
     SpiralState,
     StepAlternative,

@@ -20,17 +20,15 @@ from tenure.algorithms.retrieval.evidence_selection import MIN_SUPPORTING_SHARE
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.research.cycle import Finding, PlannedAction, ResearchEffort
 from tenure.contracts.research.dossier import Dossier
 from tenure.contracts.research.report import Topic
 from tenure.contracts.research.spiral import (
     AnalysisReply,
     CandidatePassage,
     ExecutedQuery,
-    Finding,
     LatentTopic,
-    PlannedAction,
     PlanStep,
-    ResearchEffort,
     SpiralState,
     SubagentResult,
     TopicState,

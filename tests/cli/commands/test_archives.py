@@ -17,14 +17,14 @@ from tenure.knowledge.runs import ArchivedRuns
 from tenure.knowledge.store.store import Store
 from tenure.temporal import connection
 from tenure.temporal.archive.archiver import RunArchiver
-from tenure.temporal.archive.container import RunTree, encode_run
+from tenure.temporal.archive.container import encode_run
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.encryption import EncryptionCodec
 from tests.cli.conftest import CommandLine, no_stack
 from tests.cli.test_commands import error_line
 from tests.support.histories import delete_histories
 from tests.support.tiers import slow
-from tests.temporal.archive.test_container import history, tree
+from tests.temporal.archive.test_container import make_document
 
 
 async def _archive(line: CommandLine, names: tuple[str, ...]) -> None:
@@ -150,10 +150,10 @@ def test_a_run_that_is_not_archived_yet_is_exported_from_the_server(running: Com
     [
         (b"", "is empty"),
         (b"not an archive", "is damaged, or no archive of a run"),
-        (gzip.compress(b"not an archive"), "has no valid first line"),
+        (gzip.compress(b"not an archive"), "is not that of a run"),
         (gzip.compress(b'{"format":"tenure-run","version":2}\n'), "was made by a newer version of Tenure"),
     ],
-    ids=["empty", "not compressed", "no first line", "newer"],
+    ids=["empty", "not compressed", "not a run", "newer"],
 )
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes, reason: str) -> None:
     """A malformed file is one line, and creates nothing."""
@@ -216,7 +216,7 @@ def test_a_deleted_run_is_gone_everywhere(running: CommandLine) -> None:
 def test_an_owner_has_an_archive_of_their_own(tmp_path: Path) -> None:
     """A run that one owner has imported is unknown to another owner and to the home, whatever its id is."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
-    file.write_bytes(encode_run(tree(id="run")))
+    file.write_bytes(encode_run(make_document(id="run")))
     ann, bob = ({"TENURE_OWNER": name, "TENURE_OWNER_TOKEN": name[0] * 32} for name in ("ann", "bob"))
     imported = line("import", str(file), extra=ann)
     bases = {name: str(tmp_path / "home" / f"owner-{name}" / "knowledge") for name in ("ann", "bob")}
@@ -232,7 +232,7 @@ def test_runs_with_invalid_ids_are_not_imported(tmp_path: Path) -> None:
     """A file whose run has an id that leads to another folder or hides characters stores nothing."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     for id in ("../outside", "run\u202egpj"):
-        file.write_bytes(encode_run(tree(id="run")) + encode_run(tree(id=id)))
+        file.write_bytes(encode_run(make_document(id="run")) + encode_run(make_document(id=id)))
         done = line("import", str(file))
         assert done.returncode == 2
         assert "is not a run id" in error_line(done.stderr)
@@ -246,7 +246,7 @@ def test_an_encrypted_run_needs_its_key(tmp_path: Path) -> None:
     result = Result.model_validate(fields | {"sections": [], "status": "done"})
     [payload] = DATA_CONVERTER.payload_converter.to_payloads([result])
     sealed = EncryptionCodec({"k1": bytes(range(32))}).encrypt(payload)
-    file.write_bytes(encode_run(RunTree("run", "a1", {("run", "a1"): history(results=[sealed])})))
+    file.write_bytes(encode_run(make_document(result=sealed.SerializeToString())))
     keys = [base64.b64encode(key).decode() for key in (bytes(range(32)), bytes(32))]
     assert line("import", str(file)).returncode == 0
     with_key, with_other = (line("report", "run", extra={"TENURE_ENCRYPTION_KEYS": f"k1:{key}"}) for key in keys)
@@ -258,22 +258,22 @@ def test_an_encrypted_run_needs_its_key(tmp_path: Path) -> None:
     assert "this is encrypted: set" in error_line(without.stderr)
 
 
-def test_a_hostile_history_is_one_line(tmp_path: Path) -> None:
+def test_a_hostile_archive_is_one_line(tmp_path: Path) -> None:
     """A well-formed archive with values of other types is imported, and refused where it is read."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
-    file.write_bytes(encode_run(tree("research")))
+    file.write_bytes(encode_run(make_document()))
     assert line("import", str(file)).returncode == 0
     done = [line(*command) for command in (("report", "run"), ("diff", "run", "run"), ("trace", "run"), ("list",))]
 
     assert [one.returncode for one in done] == [1, 1, 1, 0]
     for one in done[:3]:
-        assert "run run cannot be read: its history is damaged, or of another version" in error_line(one.stderr)
+        assert "run run cannot be read: it is damaged, or of another version" in error_line(one.stderr)
 
 
 def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     """A table that cannot be read is an error that names it, and `list` says that it lists no archived run."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
-    file.write_bytes(encode_run(tree("research")))
+    file.write_bytes(encode_run(make_document()))
     assert line("import", str(file)).returncode == 0
     for data in (line.settings.home / "knowledge" / "runs.lance" / "data").iterdir():
         data.write_bytes(b"")

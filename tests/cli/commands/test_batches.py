@@ -173,6 +173,9 @@ async def test_an_archived_batch_is_shown_exported_and_continued(
         repeated = [one.id async for one in stage.client.list_workflows(f"WorkflowId STARTS_WITH '{chosen}-'")]
 
     assert (code, record.is_archived, shown) == (0, True, first)
-    assert exported and {run.id for run in iterate_runs(io.BytesIO(exported))} == {chosen, f"{chosen}-chromo"}
+    assert exported and {run.description.id for run in iterate_runs(io.BytesIO(exported))} == {
+        chosen,
+        f"{chosen}-chromo",
+    }
     assert [one["status"] for one in second["outcomes"]] == ["no_evidence", "no_evidence"]
     assert not [name for name in repeated if name.startswith(f"{chosen}-chromo")]

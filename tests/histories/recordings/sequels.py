@@ -12,8 +12,8 @@ from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.run.notifications import NotificationSettings
 from tenure.contracts.run.run import Feedback
 from tenure.notifications import Notifier
+from tenure.runs.session.run_records import open_on_server
 from tenure.runs.session.run_request import read_origin
-from tenure.temporal.histories import ServerHistories
 from tests.histories.recorder import (
     QUESTION,
     SHORT,
@@ -62,7 +62,7 @@ async def fork(recorder: Recorder) -> None:
     async with recorder.serve(chat, knowledge, web=[outside.search_web, outside.fetch_pages]):
         run = await recorder.start(AgentWorkflow.run, request)
         await run.result()
-        first, origin = await read_origin(ServerHistories(recorder.client), run.id, 1)
+        first, origin = await read_origin(await open_on_server(recorder.client, run.id), 1)
         checkpoint = origin.checkpoint.model_copy(update={"feedback": (Feedback(text="Mind the oven."),)})
         limits = first.limits.model_copy(update={"web": SCOPE})
         forked = ForkRunRequest(

@@ -8,8 +8,9 @@ import pytest
 from tenure.algorithms.calculator.calculator import Calculation
 from tenure.contracts.base import ChunkId, RunId
 from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.report import Topic
-from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, Finding, TopicState
+from tenure.contracts.research.spiral import AnalysisReply, AnalysisRequest, CandidatePassage, TopicState
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import UnknownCorpus
 from tenure.knowledge.store.schema import FINDINGS, FINDINGS_SCHEMA

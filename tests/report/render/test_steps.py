@@ -1,10 +1,11 @@
 """Steps of a task in words, on their own and within the story of a run."""
 
 from tenure.contracts.evidence.react import ReactStep
+from tenure.contracts.research.trace import TracedTask
 from tenure.report.render.steps import MAX_STEP_CHARS, render_steps
 from tenure.report.trace.markdown import render_trace
 from tenure.report.trace.story import build_trace
-from tests.histories.recorded import told
+from tests.report.traces import HEAD, STORY
 
 STEPS = (
     ReactStep(
@@ -47,32 +48,12 @@ def test_long_and_hostile_words_are_cut_and_escaped() -> None:
     assert len(line) < 2 * MAX_STEP_CHARS and " <b>" not in line and "\n" not in line
 
 
-async def test_a_trace_lists_the_steps_of_a_task() -> None:
+def test_a_trace_lists_the_steps_of_a_task() -> None:
     """The recorded steps of a task are below it."""
-    histories = await told("cycles")
-    stepped = [
-        history.model_copy(
-            update={
-                "recorded_events": tuple(
-                    one.model_copy(
-                        update={
-                            "result": {
-                                **one.result,
-                                "steps": [s.model_dump() for s in STEPS],
-                                "answer": "It rises [1].",
-                            }
-                        }
-                    )
-                    if one.name == "SubagentWorkflow" and one.result
-                    else one
-                    for one in history.recorded_events
-                )
-            }
-        )
-        for history in histories
-    ]
-    trace = build_trace(stepped)
-    tasks = [task for cycle in trace.cycles for plan in cycle.plans for task in plan.tasks]
+    records = (
+        one.model_copy(update={"steps": STEPS, "answer": "It rises [1]."}) if isinstance(one, TracedTask) else one
+        for one in STORY.records
+    )
+    trace = build_trace(HEAD, STORY.model_copy(update={"records": tuple(records)}), None)
 
-    assert {(task.steps, task.answer) for task in tasks if task.steps} == {(STEPS, "It rises [1].")}
     assert all(f"  {line}" in unmarked(render_trace(trace)) for line in LINES)

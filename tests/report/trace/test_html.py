@@ -2,23 +2,22 @@
 
 from html import escape
 
-from tenure.contracts.research.spiral import Finding
+from tenure.contracts.research.cycle import Finding
 from tenure.contracts.research.trace import Trace, TracedCycle, TracedDecision, TracedPlan
 from tenure.report.trace.html import render_trace_page
-from tenure.report.trace.story import build_trace
-from tests.histories.recorded import told
 from tests.report.trace.test_markdown import FINDING
 from tests.report.trace.test_timeline import TRACE, at
+from tests.report.traces import EXAMPLE
 
 HOSTILE = "<script>alert(1)</script> & <b onclick=x>"
 
 
-async def test_a_page_has_timeline_cycles_calls_and_story() -> None:
+def test_a_page_has_timeline_cycles_calls_and_story() -> None:
     """The page has totals, the image, a row for each cycle and each call, and the story."""
-    trace = build_trace(await told("cycles"))
+    trace = EXAMPLE
     page = render_trace_page(trace)
 
-    assert page.count("<svg") >= 3 and 'class="timeline"' in page
+    assert page.count("<svg") >= 2 and 'class="timeline"' in page
     assert f"All {len(trace.calls)} calls in order" in page
     assert f"<dt>Tokens</dt><dd>{sum(call.tokens for call in trace.calls):,}</dd>" in page
     assert page.count('<th scope="row">') == len(trace.calls) + len(trace.cycles)
@@ -36,10 +35,10 @@ def test_words_of_others_are_escaped() -> None:
     """Nothing that a document, a model or a person wrote is markup, and the page runs no script."""
     cycle = TracedCycle(
         number=1,
-        plans=(TracedPlan(at=at(5)),),
+        plans=(TracedPlan(number=1, cycle=1, at=at(5)),),
         accepted=(Finding.model_validate(FINDING),),
         coverage={HOSTILE: 0.5},
-        decision=TracedDecision(continues=False, reasoning=HOSTILE),
+        decision=TracedDecision(cycle=1, continues=False, reasoning=HOSTILE),
     )
     calls = tuple(call.model_copy(update={"part": HOSTILE, "failure": HOSTILE}) for call in TRACE.calls)
     page = render_trace_page(

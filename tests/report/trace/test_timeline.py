@@ -29,7 +29,7 @@ CALLS = (
         ended_at=at(4.5),
     ),
     TracedCall(name="planner", kind="model", part="research", at=at(5), ended_at=at(9), failure="no answer"),
-    TracedCall(name="report_writer", kind="model", part="report", at=at(10)),
+    TracedCall(name="report_writer", kind="model", part="report", at=at(10), ended_at=at(10)),
 )
 TRACE = Trace(
     id="r",
@@ -37,7 +37,7 @@ TRACE = Trace(
     started_at=at(0),
     status="running",
     calls=CALLS,
-    cycles=(TracedCycle(number=1, plans=(TracedPlan(at=at(5)),)),),
+    cycles=(TracedCycle(number=1, plans=(TracedPlan(number=1, cycle=1, at=at(5)),)),),
     commands=(ControlRecord(at=at(12), signal="pause"),),
 )
 
@@ -55,7 +55,7 @@ def test_each_call_is_a_bar_in_the_row_of_its_part() -> None:
         "router, 2.0 s; 300 tokens; $0.0100",
         "search passages, 0.5 s",
         "planner, 4.0 s; no answer",
-        "report writer, 0.0 s so far",
+        "report writer, 0.0 s",
     ]
 
 
@@ -100,13 +100,13 @@ def test_a_run_without_calls_has_no_timeline() -> None:
     assert draw_timeline(TRACE.model_copy(update={"calls": ()})) == ""
 
 
-def test_the_end_of_a_run_bounds_the_calls_that_have_not_ended() -> None:
-    """A call that has not ended lasts until the end of the run, or until the last known time."""
+def test_the_time_of_a_run_is_that_to_its_end() -> None:
+    """The axis ends with the run, or with the last call of a run that continues."""
     ended = TRACE.model_copy(update={"ended_at": at(60)})
 
     assert (measure_seconds(TRACE), measure_seconds(ended)) == (10, 60)
-    assert [bar.end for bar in list_bars(ended)] == [3, 4.5, 9, 60]
-    assert describe_bar(list_bars(ended)[-1]) == "report writer, 50.0 s so far"
+    assert [bar.end for bar in list_bars(ended)] == [3, 4.5, 9, 10]
+    assert describe_bar(list_bars(ended)[-1]) == "report writer, 0.0 s"
 
 
 @pytest.mark.parametrize(

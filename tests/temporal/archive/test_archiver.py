@@ -1,6 +1,7 @@
 """Finished runs are copied into the archive and read there when the server has deleted them."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,21 @@ from tenure.contracts.result.ask import AskRequest
 from tenure.contracts.result.batch import BatchItem, BatchRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.report.trace.story import build_trace
+from tenure.runs.session.run_records import open_on_server
+from tenure.runs.session.run_request import read_origin
+from tenure.runs.trace import trace_record
 from tenure.settings import Settings
 from tenure.temporal.archive import container
-from tenure.temporal.archive.archiver import RunArchiver
-from tenure.temporal.archive.container import RunTree, decode_run
-from tenure.temporal.archive.reading import ArchivedHistories
+from tenure.temporal.archive.archiver import RunArchiver, collect_run
+from tenure.temporal.archive.container import ArchivedDocument, ArchivedRunSource, decode_run
 from tenure.temporal.converter import DATA_CONVERTER
-from tenure.temporal.histories import ServerHistories, read_histories
 from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving, open_archive
+from tests.report.traces import trace_run
 from tests.support.histories import delete_histories, wait_until_archived
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, MemoryKnowledge
+from tests.workflows.run.test_agent import until
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -41,8 +44,8 @@ NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 NOTHING = REQUEST.model_copy(update={"question": "Quantum chromodynamics?"})
 
 
-def read_archived(folder: Path, run_id: str) -> RunTree:
-    """Return the histories of the only archived run with an id."""
+def read_archived(folder: Path, run_id: str) -> ArchivedDocument:
+    """Return the content of the archive for the only archived run with an id."""
     runs = open_archive(folder)
     [described] = runs.describe_runs(run_id)
     run = runs.load_run(described.execution)
@@ -58,36 +61,51 @@ async def test_an_ended_run_is_archived(serving: Serving, tmp_path: Path) -> Non
         await wait_until_archived(stage.client)
         execution = (await run.describe()).run_id
     [described] = open_archive(tmp_path).describe_runs(run.id)
-    source = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
-    last = await source.fetch_last_event(run.id)
-    payloads = last.workflow_execution_completed_event_attributes.result.payloads
+    end = await ArchivedRunSource(read_archived(tmp_path, run.id), DATA_CONVERTER).fetch_end()
+    assert end.result
 
     assert (described.execution, described.type, described.status) == (execution, "AgentWorkflow", "no_evidence")
     assert (described.phase, described.mode) == ("done", "RESEARCH")
     assert described.started_at < described.closed_at
-    assert await DATA_CONVERTER.decode(payloads, [Result]) == [result]
+    assert await DATA_CONVERTER.decode([end.result], [Result]) == [result]
 
 
 @slow
 async def test_a_deleted_run_has_its_whole_trace(serving: Serving, tmp_path: Path) -> None:
-    """The archive has every history of a run and its children, also when the server has only some of them left."""
+    """The archive has the story and the checkpoints of a run, also when the server has no history any more."""
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         run = await stage.start(REQUEST)
         await run.result()
         await wait_until_archived(stage.client)
-        before = build_trace(await read_histories(ServerHistories(stage.client), run.id))
-        archived = ArchivedHistories(read_archived(tmp_path, run.id), DATA_CONVERTER)
+        record = await open_on_server(stage.client, run.id)
+        before = await trace_record(record), await read_origin(record, 1)
         await stage.replay()
         stage.forget()
-        await delete_histories(stage.client, f"{run.id}/research")
-        without_child = build_trace(await read_histories(ServerHistories(stage.client), run.id))
-        partly = build_trace(await read_histories(ServerHistories(stage.client, archived), run.id))
         await delete_histories(stage.client, run.id)
-        after = build_trace(await read_histories(archived, run.id))
+    kept = replace(record, source=ArchivedRunSource(read_archived(tmp_path, run.id), DATA_CONVERTER))
+    after = await trace_record(kept), await read_origin(kept, 1)
 
-    assert before.cycles and before.sections
-    assert not without_child.sections
-    assert partly == after == before
+    assert before[0].cycles and before[0].sections and before[0].calls
+    assert after == before
+
+
+@slow
+async def test_a_run_without_a_result_is_archived_with_its_story(serving: Serving, tmp_path: Path) -> None:
+    """A terminated run reports its records until then; it is archived without them if no worker answers."""
+    async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
+        run = await stage.start(REQUEST.model_copy(update={"limits": LIMITS.model_copy(update={"approve_plan": True})}))
+        await until(run, lambda progress: progress.input_request)
+        await run.terminate(reason="by hand")
+        described = await run.describe()
+        told = await trace_run(stage.client, run.id)
+        document = await collect_run(stage.client, run.id, described.run_id)
+        record = await open_on_server(stage.client, run.id)
+    kept = replace(record, source=ArchivedRunSource(document, DATA_CONVERTER))
+    silent = replace(record, source=ArchivedRunSource(document.model_copy(update={"story": None}), DATA_CONVERTER))
+
+    assert (told.status, document.reason) == ("terminated", "by hand")
+    assert {call.kind for call in told.calls} >= {"model", "search"} and told == await trace_record(kept)
+    assert "were not kept" in (await trace_record(silent)).notes[0]
 
 
 async def test_a_cancelled_run_is_archived(serving: Serving, tmp_path: Path) -> None:
@@ -101,7 +119,7 @@ async def test_a_cancelled_run_is_archived(serving: Serving, tmp_path: Path) -> 
 
     [described] = open_archive(tmp_path).describe_runs(run.id)
     assert described.status == "cancelled"
-    assert read_archived(tmp_path, run.id).last_history.events
+    assert read_archived(tmp_path, run.id).story
 
 
 @slow
@@ -218,7 +236,7 @@ async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path
 
     assert found.describe_runs(asked.id)[0].type == "AskWorkflow"
     assert found.describe_runs(batch.id)[0].status == ""
-    assert set(read_archived(tmp_path, batch.id).histories) == {(batch.id, found.describe_runs(batch.id)[0].execution)}
+    assert read_archived(tmp_path, batch.id).runs == (f"{batch.id}-1",)
     assert found.describe_runs(f"{batch.id}-1")[0].status == "no_evidence"
 
 
@@ -277,6 +295,6 @@ async def test_archiving_twice_leaves_one_row(serving: Serving, tmp_path: Path) 
         gone = await archiver.archive_run(request.model_copy(update={"run": RunId("nowhere")}))
 
     assert first is not None and open_archive(tmp_path).load_run(request.execution) == first
-    assert again.workflows == 1 and again.size == len(first.archive)
-    assert gone.workflows == 0
+    assert again.size == len(first.archive)
+    assert gone.size == 0
     assert len(open_archive(tmp_path).list_runs("AgentWorkflow")) == 1

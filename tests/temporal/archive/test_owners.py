@@ -1,5 +1,6 @@
 """The archive of an owner's runs is as private as their histories."""
 
+import gzip
 from pathlib import Path
 from uuid import uuid4
 
@@ -7,8 +8,7 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.result.result import Result
-from tenure.temporal.archive.container import decode_run
-from tenure.temporal.archive.reading import ArchivedHistories
+from tenure.temporal.archive.container import ArchivedRunSource, decode_run
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
 from tests.conftest import open_archive, serving_at
@@ -37,15 +37,17 @@ async def test_an_archived_run_is_readable_for_its_owner_alone(server: WorkflowE
         await wait_until_archived(server.client)
     archived = open_archive(tmp_path).find_run(run.id)
     assert archived is not None
-    tree = decode_run(archived.archive)
-    stored = b"".join(history.SerializeToString() for history in tree.histories.values())
+    document = decode_run(archived.archive)
+    kept = (document.request, document.result, document.research, *document.cycles)
+    stored = gzip.decompress(archived.archive) + b"".join(payload or b"" for payload in kept)
     files = b"".join(path.read_bytes() for path in (tmp_path / "archive").rglob("*") if path.is_file())
-    sources = {name: ArchivedHistories(tree, make_data_converter(settings_of(name))) for name in ("ann", "bob")}
-    payloads = (await sources["ann"].fetch_last_event(run.id)).workflow_execution_completed_event_attributes.result
+    ann_reads, bob_reads = (make_data_converter(settings_of(name)) for name in ("ann", "bob"))
+    end = await ArchivedRunSource(document, ann_reads).fetch_end()
+    assert end.result and document.cycles
 
-    assert await sources["ann"].converter.decode(payloads.payloads, [Result]) == [result]
+    assert await ann_reads.decode([end.result], [Result]) == [result]
     with pytest.raises(DecryptionError, match="belongs to the owner 'ann'"):
-        await sources["bob"].converter.decode(payloads.payloads, [Result])
+        await bob_reads.decode([end.result], [Result])
     assert run.id.encode() in stored and run.id.encode() in files
     for word in (b"rye", b"bread", b"flour", b"Bread", b"sour"):
         assert word not in stored and word not in files and word not in archived.description.question

@@ -10,13 +10,16 @@ import pytest
 
 from tenure.contracts.choices import ReasoningChoice, RunMode
 from tenure.contracts.research.dossier import Dossier, DossierRequest
+from tenure.contracts.research.spiral import SpiralRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.report_markdown import GAPS_HEADING
 from tenure.roles.writing.report_reviewer import LAST_TASK
-from tenure.temporal.histories import ServerHistories, read_histories
+from tenure.temporal.converter import DATA_CONVERTER
+from tenure.temporal.histories import fetch_events
 from tests.conftest import Serving
+from tests.report.traces import trace_run
 from tests.support.tiers import slow
 from tests.support.worlds import (
     FINISH,
@@ -207,20 +210,21 @@ async def test_a_moderate_run_has_few_events(serving: Serving) -> None:
     async with serving(chat, knowledge) as stage:
         run = await stage.start(build_request(effort="moderate"))
         await asyncio.wait_for(run.result(), PATIENCE)
-        histories = await read_histories(ServerHistories(stage.client), run.id)
-        parts = [await stage.client.get_workflow_handle(part.workflow).describe() for part in histories]
+        names = (run.id, f"{run.id}/research", f"{run.id}/spiral")
+        main, research, spiral = [await fetch_events(stage.client, name) for name in names]
+        calls = (await trace_run(stage.client, run.id)).calls
+        started = await DATA_CONVERTER.decode(
+            spiral[0].workflow_execution_started_event_attributes.input.payloads, [SpiralRequest]
+        )
 
-    assert sum(part.history_length for part in parts) <= MAX_EVENTS
-    main, research, spiral = histories
-    batches = [
-        [len(one.input["searches"]) for one in part.recorded_events if one.name == "search_passages"]
-        for part in histories
-    ]
-    assert sum(map(sum, batches)) == len(knowledge.searches)
-    assert [len(part) for part in batches] == [1, 1, 2], batches
-    assert (spiral.input["progress"]["reporter"], spiral.input["progress"]["phase"]) == (research.workflow, "research")
-    assert spiral.input["progress"]["usage"]["calls"] == 1
-    received = [one.name for one in main.recorded_events if one.kind == "signal_received"]
+    assert len(main) + len(research) + len(spiral) <= MAX_EVENTS
+    batches = [call for call in calls if call.kind == "search"]
+    assert sum(call.count for call in batches) == len(knowledge.searches)
+    assert Counter(call.part for call in batches) == {"run": 1, "report": 1, "research": 2}
+    progress = started[0].progress
+    assert (progress.reporter, progress.phase, progress.usage.calls) == (f"{run.id}/research", "research", 1)
+    assert [record.record for record in progress.records] == ["call", "outline"]
+    received = [event for event in main if event.HasField("workflow_execution_signaled_event_attributes")]
     assert len(received) <= 4, received
 
 

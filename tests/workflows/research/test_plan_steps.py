@@ -9,9 +9,8 @@ import pytest
 
 from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.trace.markdown import render_trace
-from tenure.report.trace.story import build_trace
-from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
+from tests.report.traces import trace_run
 from tests.support.tiers import slow
 from tests.support.worlds import (
     FINISH,
@@ -60,7 +59,7 @@ async def run_plan(
         run = await stage.start(build_request(question, **limits))
         await asyncio.wait_for(run.result(), PATIENCE)
         progress = await run.query(AgentWorkflow.progress)
-        trace = build_trace(await read_histories(ServerHistories(stage.client), run.id))
+        trace = await trace_run(stage.client, run.id)
     return render_trace(trace), knowledge, "\n".join(step.model_dump_json() for step in progress.steps)
 
 

@@ -10,9 +10,8 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.errors import RequestRejected
-from tenure.report.trace.story import build_trace
-from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
+from tests.report.traces import trace_run
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     FINISH,
@@ -222,7 +221,7 @@ async def test_a_failed_search_is_in_the_trace(serving: Serving) -> None:
     async with serving(chat, Refusing(KITCHEN)) as stage:
         run = await stage.start(build_request(2, strategy="direct"))
         await asyncio.wait_for(run.result(), PATIENCE)
-        traced = build_trace(await read_histories(ServerHistories(stage.client), run.id))
+        traced = await trace_run(stage.client, run.id)
 
     [failed] = [task for cycle in traced.cycles for one in cycle.plans for task in one.tasks if task.status == "failed"]
     assert failed.queries[0].query == "Which of the many kinds of rye is in the bread?"

@@ -16,11 +16,10 @@ from tenure.contracts.sandbox import Artifact, Program, SandboxOutcome
 from tenure.knowledge.base import KnowledgeBase
 from tenure.report.render.markdown import render_markdown
 from tenure.report.trace.markdown import render_trace
-from tenure.report.trace.story import build_trace
 from tenure.sandbox.engine import ContainedSandbox
-from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
+from tests.report.traces import trace_run
 from tests.roles.invalid_actions import build_action
 from tests.sandbox.conftest import box as box
 from tests.support.sandboxes import ScriptedSandbox
@@ -116,7 +115,7 @@ async def test_a_failing_program_is_corrected_by_its_writer(serving: Serving) ->
     async with serving(chat, knowledge, box) as stage:
         handle = await stage.start(build_request())
         result = await handle.result()
-        trace = build_trace(await read_histories(ServerHistories(stage.client), handle.id))
+        trace = await trace_run(stage.client, handle.id)
 
     first, again = [prompt for role, prompt in chat.asked if role == "analyst"]
     assert "ValueError: crash" in again and "ValueError: crash" not in first

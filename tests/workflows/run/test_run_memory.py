@@ -31,13 +31,12 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatModel
-from tenure.report.trace.story import build_trace as told
 from tenure.roles.dossier_prompting import PERSONAL_RULE
 from tenure.roles.prompting import PREFERENCES_RULE
-from tenure.temporal.histories import ServerHistories, read_histories
 from tests.conftest import Serving, Stage
 from tests.knowledge.memory.test_origins import put_sources
 from tests.knowledge.word_vectors import WordVectors
+from tests.report.traces import trace_run
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     FINISH,
@@ -92,7 +91,7 @@ def remembered(knowledge: MemoryKnowledge) -> MemorySearchReply:
 
 async def memory_of(stage: Stage, run: WorkflowHandle[Any, Result]) -> TracedMemory | None:
     """Return the memory part of a run's trace."""
-    return told(await read_histories(ServerHistories(stage.client), run.id)).memory
+    return (await trace_run(stage.client, run.id)).memory
 
 
 def left(run: str, knowledge: MemoryKnowledge) -> InheritReply:
@@ -245,7 +244,6 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
             handles.append(await stage.start(request))
             await handles[-1].result()
         first, same, other = [await memory_of(stage, handle) for handle in handles]
-        histories = await read_histories(ServerHistories(stage.client), handles[2].id)
         results = [await handle.result() for handle in handles]
 
     assert [request.corpora for request in knowledge.memories.asked] == [("kitchen",)] * 4 + [("library",)] * 2
@@ -253,7 +251,7 @@ async def test_no_sentence_of_one_corpus_reaches_a_run_on_another(serving: Servi
     assert {fact.run for fact in same.facts} == {handles[0].id}
     assert any(f"({handles[0].id}, from kitchen)" in note for note in results[1].notes)
     assert not (other and (other.facts or other.related or other.advice or other.queries))
-    assert handles[0].id not in str(results[2].notes) and histories
+    assert handles[0].id not in str(results[2].notes)
     assert first is not None and not first.facts
 
 

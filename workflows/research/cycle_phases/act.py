@@ -24,9 +24,9 @@ with workflow.unsafe.imports_passed_through():
     )
     from tenure.algorithms.retrieval.positions import find_position
     from tenure.algorithms.text.questions import shorten
+    from tenure.algorithms.writing.trace_records import describe_task
     from tenure.contracts.research.spiral import (
         CandidatePassage,
-        CompletedSearch,
         EarlierResult,
         PlanStep,
         SubagentRequest,
@@ -80,6 +80,7 @@ async def execute_steps(loop: ResearchLoop, plan: ValidatedPlan) -> ActResult:
     else:
         execution = await executing
     loop.steps = build_step_progress(execution.steps)
+    loop.record_end_of_steps()
     if execution.deadlocked:
         loop.add_note("Steps of the plan waited for each other and were given up.")
     candidates = tuple(candidate for result in execution.results for candidate in result.candidates)
@@ -168,14 +169,24 @@ async def _run_alternative(loop: ResearchLoop, failed: PlanStep) -> tuple[PlanSt
 async def _run_task(
     loop: ResearchLoop, step: PlanStep, earlier: tuple[EarlierResult, ...]
 ) -> tuple[PlanStep, SubagentResult | None]:
-    """Run the subagent of a step; its failure concerns this step alone."""
-    parent = loop.parent
-    await parent.wait_while_paused()
+    """Run the subagent of a step and record the outcome; its failure concerns this step alone."""
+    await loop.parent.wait_while_paused()
     number = len(loop.state.executed) + 1
     made = tuple(executed.query for executed in loop.state.executed)[-MAX_MADE_QUERIES:]
     loop.record_query(step.query, step.topic)
     request = _build_request(loop, step).model_copy(update={"earlier": earlier, "made_queries": made})
     child_id = f"{workflow.info().workflow_id}/{loop.state.cycle}-{number}"
+    done, result = await _try_task(loop, request, child_id)
+    plan = loop.plan.number if loop.plan else 1
+    loop.parent.log.add(describe_task(request, done, result, loop.state.cycle, plan))
+    return done, result
+
+
+async def _try_task(
+    loop: ResearchLoop, request: SubagentRequest, child_id: str
+) -> tuple[PlanStep, SubagentResult | None]:
+    """Return the step of a task with its final state, and its result if it did not fail."""
+    step = request.step
     try:
         result = await (
             _search_once(loop, request) if _is_single_search(request) else _run_subagent(loop, request, child_id)
@@ -186,8 +197,6 @@ async def _run_task(
         reason = describe_failure(error)
         loop.add_note(f"The search for “{step.query[:120]}” failed: {reason}")
         loop.update(tool_answers=loop.state.tool_answers - (request.max_answers or 0))
-        if _is_single_search(request):
-            loop.completed_searches.append(CompletedSearch(request=request, failure=reason))
         return step.model_copy(update={"status": "failed", "note": reason[:200]}), None
     done = result.prepared or step
     _record_result(loop, request, done, result)
@@ -209,7 +218,6 @@ async def _search_once(loop: ResearchLoop, request: SubagentRequest) -> Subagent
     """Carry out a task of one search."""
     session = SearchSession(loop.clients, request, lambda: loop.parent.is_finishing)
     result = build_result(request, request.step, await retrieve(session))
-    loop.completed_searches.append(CompletedSearch(request=request, result=result))
     loop.clients.progress.report(last=describe_findings(session))
     return result
 

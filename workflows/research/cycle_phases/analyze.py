@@ -53,6 +53,7 @@ async def analyze(loop: ResearchLoop, candidates: Sequence[CandidatePassage]) ->
         ),
         summary=f"cycle {state.cycle}: {len(candidates)} passages" if state.cycle else "passages found before",
     )
+    loop.analysis = analysis
     loop.state = research_state.apply_analysis(state, analysis, has_model=limits.has_model)
     loop.update(strategy_outcomes=record_outcomes(state.strategy_outcomes, loop.searched_tasks, analysis))
     loop.searched_tasks = []

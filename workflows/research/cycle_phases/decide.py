@@ -5,7 +5,8 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.control.budget import describe_limit
     from tenure.algorithms.research import research_state
-    from tenure.contracts.research.spiral import ResearchEffort, SpiralState
+    from tenure.contracts.research.cycle import ResearchEffort
+    from tenure.contracts.research.spiral import SpiralState
     from tenure.contracts.run.run import ControlState, RunLimits
 
 

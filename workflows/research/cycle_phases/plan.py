@@ -11,9 +11,16 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.known_facts import describe_origin
     from tenure.algorithms.research import research_state
     from tenure.algorithms.research.information_gain import classify_trend
-    from tenure.algorithms.research.planning import ASSUMPTION_SEPARATOR, ValidatedPlan, validate_plan
+    from tenure.algorithms.research.planning import (
+        ASSUMPTION_SEPARATOR,
+        ValidatedPlan,
+        build_step_progress,
+        validate_plan,
+    )
     from tenure.contracts.evidence.passages import PassageRef
-    from tenure.contracts.research.spiral import PlannedAction
+    from tenure.contracts.research.cycle import PlannedAction
+    from tenure.contracts.research.spiral import SpiralState
+    from tenure.contracts.research.trace import TracedDecision
     from tenure.contracts.run.control import InputRequest
     from tenure.contracts.run.run import Feedback
     from tenure.roles.plan_entries import PlannerOutput
@@ -51,9 +58,36 @@ async def _propose_plan(loop: ResearchLoop) -> ValidatedPlan:
     # The critique of rules describes the state before the first search, which a model need not read.
     critique = "" if loop.is_planned_by_rule else " ".join((proposal.critique, *proposal.missing))
     loop.state = research_state.apply_plan(loop.state, plan, critique, len(feedback))
+    _record_plan(loop, state, proposal, plan)
     new = feedback[state.planner_feedback_count :]
     loop.state = research_state.record_feedback_queries(loop.state, new, plan.steps)
     return plan
+
+
+def _record_plan(loop: ResearchLoop, before: SpiralState, proposal: PlannerOutput, plan: ValidatedPlan) -> None:
+    """Record a plan, and its judgement of the cycle before; a plan that only ends the research is no other record."""
+    if before.cycle > 1:
+        loop.parent.log.add(
+            TracedDecision(
+                cycle=before.cycle - 1,
+                continues=not plan.finish,
+                reasoning=proposal.critique,
+                situation=proposal.situation,
+                complication=proposal.complication,
+                missing=proposal.missing,
+            )
+        )
+        if plan.finish and not plan.steps:
+            return
+    loop.record_plan(
+        feedback=research_state.format_new_feedback(loop.parent.feedback_items, before.planner_feedback_count),
+        critique=proposal.critique if before.cycle == 1 else "",
+        actions=proposal.plan,
+        refused=tuple(plan.rejections),
+        added=tuple(topic.heading for topic in plan.added_topics),
+        dropped=tuple(plan.dropped_topics),
+        steps=build_step_progress(plan.steps),
+    )
 
 
 async def _call_planner(loop: ResearchLoop, evidence: Sequence[PassageRef]) -> PlannerOutput:

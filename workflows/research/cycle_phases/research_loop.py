@@ -8,6 +8,7 @@ from temporalio import workflow
 from workflows.runtime.clients import ActivityClients
 from workflows.runtime.control import ControllableWorkflow
 from workflows.runtime.optional_step import MODEL_STEP_LIMIT, run_optional_step
+from workflows.runtime.story_log import format_time
 
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import CompletedTask
@@ -15,7 +16,8 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.outline_edits import apply_outline, describe_dropped_topics
     from tenure.algorithms.research.research_state import append_log
     from tenure.algorithms.writing.manuscript import rename_parts
-    from tenure.contracts.research.spiral import CompletedSearch, ExecutedQuery, SpiralRequest
+    from tenure.contracts.research.spiral import AnalysisReply, ExecutedQuery, SpiralRequest
+    from tenure.contracts.research.trace import TracedCycle, TracedPlan
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import SectionPhase, StepProgress
     from tenure.roles.research.planner import TopicCoverage
@@ -38,10 +40,13 @@ class ResearchLoop:
         self.clients = ActivityClients(parent, request.limits, question=request.question, run=request.run)
         self.clients.restore(self.state.usage, self.state.unused_budget, self.state.budget_requests)
         self.searched_tasks: list[CompletedTask] = []
-        self.completed_searches: list[CompletedSearch] = []
         self.steps: tuple[StepProgress, ...] = ()
         if request.progress:
             self.clients.progress.report(parts=(request.progress,))
+        self.analysis = AnalysisReply()
+        """Analysis of the findings of this cycle."""
+        self.plan: TracedPlan | None = None
+        """Record of the plan that is carried out."""
         self.end_reason = ""
         """Reason of the planner to end; empty while it wants another cycle."""
 
@@ -101,6 +106,32 @@ class ResearchLoop:
         """Record that a query is made in this cycle."""
         executed = ExecutedQuery(query=query, topic=topic, cycle=self.state.cycle)
         self.state = research_state.record_queries(self.state, [executed])
+
+    def record_plan(self, **fields: Any) -> None:
+        """Record a plan of this cycle that is carried out now."""
+        is_again = self.plan is not None and self.plan.cycle == self.state.cycle
+        number = self.plan.number + 1 if self.plan and is_again else 1
+        self.plan = TracedPlan(number=number, cycle=self.state.cycle, at=format_time(workflow.now()), **fields)
+        self.parent.log.add(self.plan)
+
+    def record_end_of_steps(self) -> None:
+        """Record the plan again, with the last state of its steps."""
+        if self.plan and self.plan.cycle == self.state.cycle:
+            self.parent.log.add(self.plan.model_copy(update={"steps": self.steps}))
+
+    def record_cycle(self) -> None:
+        """Record what the analysis of this cycle has found, and the topics that were named since."""
+        state = self.state
+        self.parent.log.add(
+            TracedCycle(
+                number=state.cycle,
+                accepted=self.analysis.accepted,
+                rejected=self.analysis.rejected,
+                coverage={topic.topic.heading: topic.coverage for topic in state.topics},
+                gain=state.information_gains[-1] if state.cycle else None,
+                latent_topics=tuple(topic.heading for topic in state.latent_topics if topic.cycle == state.cycle),
+            )
+        )
 
     def measure_coverage(self) -> tuple[TopicCoverage, ...]:
         """Return the outline with the coverage of each topic, as roles read it."""

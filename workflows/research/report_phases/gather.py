@@ -7,6 +7,7 @@ from workflows.research.report_phases.report_context import ReportContext
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.memory.experience import reduce_effort
     from tenure.contracts.research.spiral import SpiralRequest, SpiralResult
+    from tenure.contracts.research.trace import TracedOutline
     from workflows.research.spiral import SpiralWorkflow
 
 SPIRAL = "/spiral"
@@ -17,9 +18,10 @@ async def gather(context: ReportContext) -> None:
     """Run the research loop, which may change the outline."""
     context.report_progress("research")
     request, parent = context.request, context.parent
-    spiral_request = _build_request(context).model_copy(
-        update={"progress": await context.clients.progress.read_unsent()}
-    )
+    spiral_request = _build_request(context)
+    headings = tuple(topic.heading for topic in spiral_request.outline)
+    parent.log.add(TracedOutline(headings=headings, effort=spiral_request.effort))
+    spiral_request = spiral_request.model_copy(update={"progress": await context.clients.progress.read_unsent()})
     child = await parent.start_child(
         SPIRAL,
         SpiralWorkflow.run,

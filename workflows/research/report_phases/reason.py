@@ -16,6 +16,7 @@ from workflows.research.verification import verify_drafts
 with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.reasoning import strategies
     from tenure.algorithms.text.questions import extract_compared_items
+    from tenure.algorithms.writing.trace_records import describe_reasoning
     from tenure.contracts.choices import ReasoningStrategy
     from tenure.contracts.evidence.reasoning import Reasoning
     from tenure.roles.reasoning import reasoner
@@ -74,7 +75,7 @@ async def _ask_reasoner(
 ) -> Reasoning:
     """Ask for a line of thought over the dossier, or over some of its passages."""
     request, limits = context.request, context.request.limits
-    return await context.clients.models.ask(
+    reasoning = await context.clients.models.ask(
         reasoner.ROLE,
         ReasonerInput(
             question=request.question,
@@ -89,6 +90,8 @@ async def _ask_reasoner(
         context.state.dossier.passages,
         summary=f"{strategy.replace('_', ' ')}: {line.queries[0] if line else request.question}",
     )
+    context.parent.log.add(describe_reasoning(reasoning))
+    return reasoning
 
 
 async def _vote(context: ReportContext) -> Reasoning:

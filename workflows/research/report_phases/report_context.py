@@ -16,10 +16,10 @@ with workflow.unsafe.imports_passed_through():
     from tenure.algorithms.research.effort import choose_effort
     from tenure.algorithms.research.open_parts import find_unplanned_parts
     from tenure.algorithms.research.research_state import append_log
-    from tenure.algorithms.writing import manuscript
+    from tenure.algorithms.writing import manuscript, trace_records
+    from tenure.contracts.research.cycle import ResearchEffort
     from tenure.contracts.research.fork import ForkResearchRequest
-    from tenure.contracts.research.report import ResearchRequest
-    from tenure.contracts.research.spiral import ResearchEffort
+    from tenure.contracts.research.report import ReportReview, ReportText, ResearchRequest
     from tenure.contracts.run.control import OutlineRevision
     from tenure.contracts.run.run import RunPhase, SectionPhase
 
@@ -41,6 +41,8 @@ class ReportContext:
         self.forked_state = request.state if isinstance(request, ForkResearchRequest) else None
         """Research state of the run that this one forks; None without a fork."""
         self.state = ReportState()
+        self.versions = 0
+        """Number of versions that were written, by edits of a review as well."""
         if self.forked_state:
             topics = tuple(topic.topic for topic in self.forked_state.topics)
             self.update(topics=topics, outline_number=self.forked_state.outline_number)
@@ -100,6 +102,18 @@ class ReportContext:
             return False
         self.state = self.state.with_outline(outline)
         return True
+
+    def record_version(
+        self, text: ReportText, requests: tuple[str, ...] = (), review: ReportReview | None = None
+    ) -> None:
+        """Record the sections of a new version of the report, with the requests and the review that led to it."""
+        self.versions += 1
+        self.parent.log.add(*trace_records.describe_sections(text, self.versions, requests, review))
+
+    def record_review(self, review: ReportReview, requests: tuple[str, ...]) -> None:
+        """Record a review of the last version, and the version after its edits."""
+        self.parent.log.add(trace_records.describe_review(review, self.versions))
+        self.record_version(review.text, requests, review)
 
     def report_progress(self, phase: RunPhase, last: str = "", topics: SectionPhase = "waiting") -> None:
         """Report a phase to the run, and the phase that its topics are in."""

@@ -89,7 +89,7 @@ def _list_missing(context: ReportContext) -> tuple[str, ...]:
 
 
 async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, by_rule: bool = False) -> ReportText:
-    return await context.clients.models.ask(
+    text = await context.clients.models.ask(
         report_writer.ROLE,
         _describe_report(context).model_copy(update={"additions": tuple(additions)}),
         context.state.dossier.passages,
@@ -97,6 +97,8 @@ async def _ask_writer(context: ReportContext, additions: Sequence[str] = (), *, 
         for_writing=True,
         by_rule=by_rule,
     )
+    context.record_version(text)
+    return text
 
 
 async def _revise(context: ReportContext, critiques: Sequence[Critique]) -> None:
@@ -140,6 +142,7 @@ async def review(context: ReportContext, critiques: Sequence[Critique] = ()) -> 
         summary=f"generation {state.revisions}" + (f": {next(iter(requests))}" if requests else ""),
         for_writing=True,
     )
+    context.record_review(output, tuple(requests))
     critiques_made = [verdict.critique for verdict in output.verdicts if verdict.critique]
     text, edited, evaluation = context.state.text, output.text, context.state.evaluation
     if requests or not manuscript.is_regression(text.claims, edited.claims, output.condemned):
