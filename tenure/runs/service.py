@@ -227,8 +227,7 @@ class Service:
         record = await find_run(self.place, thread, client)
         if record is None:
             return RunConversation()
-        with explain_refusals(thread), record.explain_damage():
-            exchanges = (await read_thread(record)).exchanges
+        exchanges = (await read_thread(record)).exchanges
         if record.is_running:
             return RunConversation(is_running=True, exchanges=exchanges)
         try:

@@ -43,12 +43,12 @@ async def trace_record(record: RunRecord) -> Trace:
         return build_trace(head.model_copy(update={"status": result.status}), result.story, result)
     with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
         payload = await record.source.fetch_story()
-    story = _NO_STORY if payload is None else await record.decode(payload, Story)
-    if not record.is_running:
-        end = await record.source.fetch_end()
-        is_failed = end.status == "failed"
-        failure = describe_failure(WorkflowFailureError(cause=await record.read_cause(end))) if is_failed else ""
-        head = head.model_copy(update={"status": end.status, "failure": failure})
+        story = _NO_STORY if payload is None else await record.decode(payload, Story)
+        if not record.is_running:
+            end = await record.source.fetch_end()
+            is_failed = end.status == "failed"
+            failure = describe_failure(WorkflowFailureError(cause=await record.read_cause(end))) if is_failed else ""
+            head = head.model_copy(update={"status": end.status, "failure": failure})
     return build_trace(head, story, None)
 
 

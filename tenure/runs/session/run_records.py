@@ -100,13 +100,20 @@ class RunRecord:
         return await self.read_request(RunRequest)
 
     async def decode(self, payload: Payload, kind: type[T]) -> T:
-        """Return a value that is kept of the run.
+        """Return a value of the run, whose archive may come from a file of a stranger.
 
         Raises:
             TenureError: it is damaged.
         """
-        with self.explain_damage():
+        try:
             (value,) = await self.source.converter.decode([payload], [kind])
+        except DecryptionError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise TenureError(
+                f"run {self.id} cannot be read: it is damaged, or of another version "
+                f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
+            ) from error
         found: T = value
         return found
 
@@ -119,22 +126,6 @@ class RunRecord:
         if end.status == "terminated":
             return TerminatedError(end.reason or "Workflow terminated")
         return TimeoutError("Workflow timed out", type=TimeoutType.START_TO_CLOSE, last_heartbeat_details=[])
-
-    @contextmanager
-    def explain_damage(self) -> Iterator[None]:
-        """Turn errors about values that are not those of a run into a one-line error.
-
-        An archive may come from a file of a stranger.
-        """
-        try:
-            yield
-        except DecryptionError:
-            raise
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
-            raise TenureError(
-                f"run {self.id} cannot be read: it is damaged, or of another version "
-                f"({truncate_line(f'{type(error).__name__}: {error}', 150)})"
-            ) from error
 
 
 async def load_archived(settings: ConnectionSettings, run_id: str) -> "FoundRun | None":

@@ -11,6 +11,7 @@ from tenure.contracts.result.result import Result
 from tenure.temporal.archive.container import ArchivedRunSource, decode_run
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
+from tenure.temporal.histories import ServerRun
 from tests.conftest import open_archive, serving_at
 from tests.support.histories import wait_until_archived
 from tests.support.worlds import KITCHEN, MemoryKnowledge
@@ -35,10 +36,12 @@ async def test_an_archived_run_is_readable_for_its_owner_alone(server: WorkflowE
         )
         result = await run.result()
         await wait_until_archived(server.client)
+        story = await ServerRun(server.client, run.id).fetch_story()
     archived = open_archive(tmp_path).find_run(run.id)
     assert archived is not None
     document = decode_run(archived.archive)
-    kept = (document.request, document.result, document.research, *document.cycles)
+    assert story is not None
+    kept = (document.request, document.result, story.SerializeToString(), document.research, *document.cycles)
     stored = gzip.decompress(archived.archive) + b"".join(payload or b"" for payload in kept)
     files = b"".join(path.read_bytes() for path in (tmp_path / "archive").rglob("*") if path.is_file())
     ann_reads, bob_reads = (make_data_converter(settings_of(name)) for name in ("ann", "bob"))
