@@ -16,7 +16,7 @@ from tenure.algorithms.control.budget import compute_cost
 from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import CallBudget, Price
 from tenure.contracts.run.role_calls import ModelAnswer, SavedUsage, StoredAnswer
-from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, iterate_objects, parse_answer, strip_reasoning
+from tenure.models.answer_parsing import SCHEMA_MISMATCH, InvalidAnswer, parse_answer, strip_reasoning
 from tenure.models.chat import OFFLINE, ChatModel, ChatRequest, ModelCall
 from tenure.models.errors import (
     CUT_OFF_REASONING,
@@ -242,17 +242,14 @@ async def _ask(role: BaseRole[I, O, Any], input: I, evidence: Evidence, exchange
     call, account = exchange.call, exchange.account
     # A prompt of a hundred passages can take seconds; the event loop serves all runs meanwhile.
     account.prompt = tuple(await asyncio.to_thread(role.prompt, input, evidence))
-    acting, schema = role.actions, role.schema
-    functions = acting.functions(input) if acting else ()
+    schema = role.schema
     request = ChatRequest(
         role.name,
         role.tier,
         account.prompt,
         schema,
         role.streamed,
-        answer_tokens=compute_answer_limit([schema or {}, *(function.parameters for function in functions)]),
-        functions=functions,
-        plain_format=acting.plain_format if acting else "",
+        answer_tokens=compute_answer_limit(schema or {}),
     )
     key = _hash_request(request, exchange.answers) if exchange.answers else ""
     if (cached := await _load_cached(role, key, exchange)) is not None:
@@ -301,10 +298,10 @@ async def _load_cached(role: BaseRole[I, O, Any], key: str, exchange: _Exchange)
 
 
 def _hash_request(request: ChatRequest, answers: AnswerStore) -> str:
-    """Return the hash of everything that determines an answer: prompt, schema, functions, model and parameters."""
+    """Return the hash of everything that determines an answer: prompt, schema, model and parameters."""
     content = [
-        *(request.role, answers.identify(request.role, request.tier), request.schema, request.plain_format),
-        *([message.model_dump() for message in request.messages], request.functions),
+        *(request.role, answers.identify(request.role, request.tier), request.schema),
+        *(message.model_dump() for message in request.messages),
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -375,7 +372,4 @@ def _parse_role_answer(role: BaseRole[I, O, Any], text: str) -> O:
             raise
         except ValueError as unparsable:
             raise InvalidAnswer(str(unparsable)) from unparsable
-    if role.actions is None:
-        return parse_answer(text, role.output)
-    answer = strip_reasoning(text)
-    return role.actions.parse(answer, iterate_objects(answer))
+    return parse_answer(text, role.output)

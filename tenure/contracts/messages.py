@@ -1,6 +1,6 @@
-"""Define the chat messages, callable functions and model tiers that roles and models share."""
+"""Define the chat messages and model tiers that roles and models share."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 from tenure.contracts.base import Contract
 
@@ -15,14 +15,3 @@ class Message(Contract):
     """Author of the message."""
     content: str
     """Text of the message."""
-
-
-class FunctionDefinition(NamedTuple):
-    """An action that a server can offer a model to call."""
-
-    name: str
-    """Its name."""
-    description: str
-    """Description of its effect."""
-    parameters: dict[str, Any]
-    """JSON schema of its arguments."""

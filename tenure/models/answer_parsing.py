@@ -67,15 +67,6 @@ def strip_reasoning(text: str) -> str:
     return answer
 
 
-def iterate_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text, in order, repaired if they are malformed."""
-    for span in list(_iterate_spans(text))[:_MAX_SPANS]:
-        decoded = _decode(span)
-        decoded = _repair(span) if decoded is None else decoded
-        if isinstance(decoded, dict):
-            yield decoded
-
-
 def _list_errors(error: ValidationError) -> str:
     """List each error by place and rule, without the values, which the model has just written."""
     errors = [

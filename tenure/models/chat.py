@@ -7,17 +7,14 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tenure.algorithms.control.budget import estimate_tokens
-from tenure.contracts.messages import FunctionDefinition, Message, Tier
+from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.budget import Price
 from tenure.contracts.run.role_calls import ModelAnswer
 from tenure.models.errors import TransportError
 from tenure.models.usage import TokenUsage
-
-FinishReason = Literal["stop", "tool_calls"]
-"""End of a usable answer; every other end raises `UnusableAnswer`."""
 
 OFFLINE = "offline"
 """Model name of an answer that the fallback gave."""
@@ -33,8 +30,6 @@ class Completion:
     """Model that answered, as the server names it."""
     usage: TokenUsage
     """Tokens of the answer."""
-    finish_reason: FinishReason = "stop"
-    """End of the answer."""
     first_token_seconds: float | None = None
     """Time from the request to the first token; None if the answer was not streamed."""
 
@@ -57,17 +52,11 @@ class ChatRequest:
     """Limit of the answer in tokens, set by a budget; a smaller limit of the settings takes precedence."""
     answer_tokens: int | None = None
     """Tokens of the longest answer that fits; the limit if the settings have none, without hidden reasoning."""
-    functions: tuple[FunctionDefinition, ...] = ()
-    """Actions of which the model calls one, if the server supports function calling; otherwise the answer is an object.
-    """
-    plain_format: str = ""
-    """Description of the answer format for a server that enforces no schema; empty to show it the schema instead."""
 
     @property
     def prompt_tokens(self) -> int:
         """Estimated tokens of the prompt, including the schema."""
-        declared = [function._asdict() for function in self.functions] or self.schema
-        schema = json.dumps(declared) if declared else ""
+        schema = json.dumps(self.schema) if self.schema else ""
         return sum(estimate_tokens(text) for text in (schema, *(message.content for message in self.messages)))
 
 

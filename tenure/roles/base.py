@@ -11,7 +11,7 @@ the decision itself, `PostprocessedRole` builds a reply from it, `StoredRole` ke
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from tenure.algorithms.injection.detection import contains_instructions
 from tenure.algorithms.injection.taint import has_instructions
 from tenure.algorithms.text.passage import Encoder, Passage, Vectors
-from tenure.contracts.messages import FunctionDefinition, Message, Tier
+from tenure.contracts.messages import Message, Tier
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
 
 
@@ -76,18 +76,6 @@ def skip(output: O) -> Callable[[RoleInput, Evidence], O]:
 
 
 @dataclass(frozen=True)
-class RoleActions(Generic[I, O]):
-    """Description of the actions a role can choose, and a parser for every form its answer may take."""
-
-    functions: Callable[[I], tuple[FunctionDefinition, ...]]
-    """Return the actions, for a server that supports function calling."""
-    plain_format: str
-    """Description of the answer format, for a server that enforces none."""
-    parse: Callable[[str, Iterable[Mapping[str, Any]]], O]
-    """Parse an answer, given the JSON objects it contains in order; never fails."""
-
-
-@dataclass(frozen=True)
 class BaseRole(Generic[I, O, R]):
     """One cognitive role: its input, its output, and the reply that a workflow receives."""
 
@@ -107,8 +95,6 @@ class BaseRole(Generic[I, O, R]):
     """Whether its answers are long enough to be streamed."""
     read_by_people: bool = field(default=False, kw_only=True)
     """Whether its answers appear in the report."""
-    actions: RoleActions[I, O] | None = field(default=None, kw_only=True)
-    """Actions of the role; None for a role that only answers."""
     parse_text: Callable[[str], O] | None = field(default=None, kw_only=True)
     """Parse an answer in free text, such as Markdown; None for a role that answers with a JSON object.
 

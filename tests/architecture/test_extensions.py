@@ -67,8 +67,7 @@ LISTING = """
 import json
 from types import SimpleNamespace
 
-from tenure.algorithms.research.action_parsing import ParsedAction
-from tenure.algorithms.research.action_validation import validate_action
+from tenure.algorithms.research.action_validation import ProposedAction, validate_action
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.roles.registry import list_role_names
 from tenure.settings import Settings
@@ -81,7 +80,7 @@ settings = Settings(_env_file=None, roles={"keyword_extractor": {}}, search_prov
 activities = [method for methods in build_activities(None, None).values() for method in methods]
 offered = {name: tool.arguments for name, tool in list_available_tools(SimpleNamespace(resources=())).items()}
 call, wrong = (
-    validate_action(ParsedAction("", "define_term", arguments, "", 0.5), offered, {}, 0)
+    validate_action(ProposedAction("define_term", json.dumps(arguments), "", 0.5), offered, {}, 0)
     for arguments in ({"term": "rye"}, {"word": "rye"})
 )
 print(json.dumps({

@@ -41,7 +41,7 @@ def test_functions_of_texts_are_found() -> None:
         "algorithms.control.steering.find_refusal",
         "algorithms.calculator.questions.is_pure_calculation",
         "contracts.evidence.passages.Draft.text",
-        "models.answer_parsing.iterate_objects",
+        "models.answer_parsing.strip_reasoning",
         "report.assemble.assemble_result",
         "report.render.html.render_html",
         "roles.plan_entries.parse_plan",

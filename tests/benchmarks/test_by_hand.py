@@ -17,7 +17,7 @@ from benchmarks.by_hand.__main__ import main
 from benchmarks.by_hand.answers import RefusedAnswer, check_answer
 from benchmarks.by_hand.folder import RequestFolder
 from benchmarks.by_hand.server import ByHandServer
-from tenure.contracts.messages import FunctionDefinition, Message
+from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.openai.chat import OpenAIChat
 from tenure.roles.research.question_rewriter import ROLE
@@ -78,15 +78,24 @@ async def test_a_streamed_answer_is_sent(tmp_path: Path) -> None:
 
 
 async def test_a_function_call_is_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An answer to a request with functions is sent as a call of one of them."""
+    """An answer to a request with functions, as other systems make them, is sent as a call of one of them."""
     given = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
-    request = build_request(functions=(FunctionDefinition("search", "Searches.", given),))
-    answer = {"action": "search", "arguments": {"query": "bread"}}
+    function = {"name": "search", "description": "Searches.", "parameters": given}
+    body = {
+        "model": "large",
+        "messages": [message.model_dump() for message in PROMPT],
+        "tools": [{"type": "function", "function": function}],
+    }
+    (tmp_path / "answer").write_text(json.dumps({"action": "search", "arguments": {"query": "bread"}}))
+    with ByHandServer(RequestFolder(tmp_path)) as server:
+        async with httpx.AsyncClient() as client:
+            asked = asyncio.create_task(client.post(f"{server.base_url}/chat/completions", json=body, timeout=30))
+            assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
+            assert await run("answer", "--folder", tmp_path, "1", tmp_path / "answer") == 0
+            (choice,) = (await asked).json()["choices"]
 
-    completion = await ask_and_answer(tmp_path, request, json.dumps(answer))
-
-    assert completion.finish_reason == "tool_calls"
-    assert json.loads(json.loads(completion.text)["arguments"]) == {"query": "bread"}
+    (call,) = choice["message"]["tool_calls"]
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("search", {"query": "bread"})
     assert "### search" in capsys.readouterr().out
 
 

@@ -18,7 +18,7 @@ from benchmarks.support.scripted_model import TOPICS, ScriptedModel
 from tenure.models.openai.json_schema import build_strict_schema
 from tests.roles.cases import CASES, EVIDENCE
 
-ROLES = [name for name, case in CASES.items() if case.role.actions is None]
+ROLES = list(CASES)
 
 
 @pytest.fixture(scope="module")

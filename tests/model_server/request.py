@@ -59,8 +59,6 @@ def read_functions(request: Json) -> dict[str, Json]:
 
 def read_schema(request: Json) -> tuple[str, Json]:
     """Return the role and the JSON schema of a request; a role that answers in text has no schema."""
-    if "finish" in read_functions(request):
-        return "react", read_functions(request)["finish"]
     asked = read_format(request)
     declared = asked.get("json_schema") or (asked if "schema" in asked else None)
     if declared:

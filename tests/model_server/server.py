@@ -72,7 +72,6 @@ class ModelServer:
         responses_api: bool = True,
         background: bool = True,
         tools: bool = True,
-        tool_choice_required: bool = True,
         prompt_cache: bool = False,
         key: str | None = None,
         context_tokens: int | None = None,
@@ -98,7 +97,6 @@ class ModelServer:
         """Whether `background` is supported."""
         self.tools = tools
         """Whether `tools` are supported."""
-        self.tool_choice_required = tool_choice_required
         """Whether a model can be forced to call one of them."""
         self.prompt_cache = PromptCache() if prompt_cache else None
         """Cache of prompts, reported in the usage; None for a server without a cache."""
@@ -327,8 +325,6 @@ class ModelServer:
             yield _error("Unknown parameter: 'background'.", "unknown_parameter", "background")
         if body.get("tools") and not self.tools:
             yield _error(f"{body['model']} does not support tools")
-        if body.get("tool_choice") == "required" and not self.tool_choice_required:
-            yield _error("tool_choice must be 'auto' or 'none'", param="tool_choice")
         if body.get("background") and body.get("store") is False:
             yield _error("A response in the background has to be stored.", param="store")
         prompt = sum(count_message_tokens(body))

@@ -144,7 +144,7 @@ class Sized(RoleOutput):
 
 
 SIZED = Role("judge", "main", JudgeInput, Sized, render, lambda input, evidence: Sized(text="fallback"), streamed=True)
-SIZED_LIMIT = compute_answer_limit([Sized.model_json_schema()])
+SIZED_LIMIT = compute_answer_limit(Sized.model_json_schema())
 
 
 def read_limits(server: ModelServer) -> list[int]:

@@ -70,7 +70,7 @@ def test_every_answer_is_bounded(name: str) -> None:
     schema = CASES[name].role.output.model_json_schema()
 
     assert find_unbounded(schema, schema.get("$defs", {}), name) == []
-    assert MIN_ANSWER_TOKENS <= compute_answer_limit([schema]) <= MAX_ANSWER_TOKENS
+    assert MIN_ANSWER_TOKENS <= compute_answer_limit(schema) <= MAX_ANSWER_TOKENS
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 MAX_ANSWER_TOKENS: Final = 16_384
@@ -20,9 +20,9 @@ _PUNCTUATION = 4  # quotes, colon and comma
 AnswerSchema = Mapping[str, Any]
 
 
-def compute_answer_limit(schemas: Sequence[AnswerSchema]) -> int:
-    """Return the limit in tokens of an answer that fits one of some schemas, of which each may be unbounded."""
-    characters = max((_count_characters(schema, schema.get("$defs", {}), ()) for schema in schemas), default=math.inf)
+def compute_answer_limit(schema: AnswerSchema) -> int:
+    """Return the limit in tokens of an answer that fits a schema, which may be unbounded."""
+    characters = _count_characters(schema, schema.get("$defs", {}), ())
     tokens = min(characters / _CHARACTERS_PER_TOKEN * _MARGIN, MAX_ANSWER_TOKENS)
     return max(math.ceil(tokens), MIN_ANSWER_TOKENS)
 

@@ -3,21 +3,21 @@
 An invalid action is returned to the model with an error message that also says which form is expected.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import ValidationError
 
-from tenure.algorithms.research.action_parsing import (
-    FINISH,
-    MAX_ARGUMENTS_LENGTH,
-    ParsedAction,
-    normalize_tool_name,
-    parse_arguments,
-)
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.research.tools import ToolArguments
+
+FINISH: Final = "finish"
+"""Name of the action that ends the loop."""
+
+MAX_THOUGHT_LENGTH, MAX_ARGUMENTS_LENGTH, MAX_ANSWER_LENGTH, MAX_NAME_LENGTH = 2_000, 12_000, 4_000, 80
+"""Maximum lengths in characters of the texts of a step."""
 
 MIN_FINISH_CONFIDENCE: Final = 0.9
 """Confidence from which an answer with citations ends the loop, even if the model also names another action."""
@@ -37,6 +37,19 @@ MAX_FAULTS_SHOWN, MAX_FAULT_LENGTH = 4, 200
 _CITED = re.compile(r"\[\s*(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\s*\]")
 
 
+class ProposedAction(NamedTuple):
+    """Action that a model proposes."""
+
+    action: str
+    """Name of a tool, or `finish`; empty if the model names none."""
+    arguments: str = ""
+    """JSON object of the arguments, or the bare text of a single argument."""
+    answer: str = ""
+    """Answer so far."""
+    confidence: float = 0.0
+    """Confidence of the answer, from 0 to 1."""
+
+
 class ActionVerdict(NamedTuple):
     """Result of the validation of an action."""
 
@@ -48,38 +61,36 @@ class ActionVerdict(NamedTuple):
     """Whether the loop ends."""
     error: str = ""
     """Error message for the model; empty if the action is valid."""
-    remark: str = ""
-    """Remark for the model that accompanies the observation."""
 
 
 def validate_action(
-    action: ParsedAction, tools: Mapping[str, type[ToolArguments]], completed_calls: Mapping[str, int], passages: int
+    action: ProposedAction, tools: Mapping[str, type[ToolArguments]], completed_calls: Mapping[str, int], passages: int
 ) -> ActionVerdict:
     """Validate an action.
 
     Args:
-        action: action named by the model.
+        action: the action.
         tools: tools that may be called, each with the model of its arguments.
         completed_calls: numbers of earlier steps by their `build_call_key`.
         passages: number of passages that the task has seen; they are numbered from 1.
     """
-    remark = " ".join(_list_remarks(action))
     fault = find_answer_fault(action.answer, passages)
     if action.action == FINISH or (not action.action and action.answer):
-        return ActionVerdict(is_final=not fault, error=fault, remark=remark)
-    if MIN_FINISH_CONFIDENCE <= action.confidence <= 1 and extract_citations(action.answer) and not fault:
-        return ActionVerdict(is_final=True, remark=remark)
+        return ActionVerdict(is_final=not fault, error=fault)
+    if action.confidence >= MIN_FINISH_CONFIDENCE and extract_citations(action.answer) and not fault:
+        return ActionVerdict(is_final=True)
     if not action.action:
         return ActionVerdict(error=f"The answer names no action. {_describe_tools(tools)}")
     name = normalize_tool_name(action.action)
     if name not in tools:
         return ActionVerdict(error=f"There is no tool “{shorten(action.action, 60)}”. {_describe_tools(tools)}")
-    return _validate_call(name, tools[name], action.arguments, completed_calls)._replace(remark=remark)
+    return _validate_call(name, tools[name], action.arguments, completed_calls)
 
 
-def normalize_confidence(confidence: float) -> float:
-    """Return a confidence, or 0 if it is not between 0 and 1."""
-    return confidence if 0 <= confidence <= 1 else 0.0
+def normalize_tool_name(name: str) -> str:
+    """Return a tool name in snake case: `VectorSearch`, `vector search` and `VECTOR-SEARCH` become `vector_search`."""
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"[^\w]+|_+", "_", split).strip("_").lower()
 
 
 def extract_citations(answer: str) -> tuple[int, ...]:
@@ -104,16 +115,6 @@ def build_call_key(tool: str, arguments: ToolArguments) -> str:
     return " ".join(f"{tool} {arguments.model_dump_json()}".casefold().split())
 
 
-def _list_remarks(action: ParsedAction) -> list[str]:
-    """Return remarks on an action that is valid otherwise."""
-    found = []
-    if normalize_confidence(action.confidence) != action.confidence:
-        found.append("A confidence must be between 0 and 1; yours counts as 0.")
-    if action.extra_actions:
-        found.append("Only one action per step: the first one was executed.")
-    return found
-
-
 def _describe_tools(tools: Iterable[str]) -> str:
     return f"Name one of {', '.join(f'`{name}`' for name in (*tools, FINISH))}, with its arguments."
 
@@ -121,10 +122,7 @@ def _describe_tools(tools: Iterable[str]) -> str:
 def _validate_call(
     tool: str, model: type[ToolArguments], arguments_text: str, completed_calls: Mapping[str, int]
 ) -> ActionVerdict:
-    """Validate the arguments of a call."""
-    if len(arguments_text) > MAX_ARGUMENTS_LENGTH:
-        return ActionVerdict(error=f"The arguments of `{tool}` are longer than {MAX_ARGUMENTS_LENGTH} characters.")
-    given = parse_arguments(arguments_text)
+    given = _parse_arguments(arguments_text)
     if given is None:
         given = {next(iter(model.model_fields)): arguments_text} if arguments_text.strip() else {}
     if _is_deeper(given, MAX_ARGUMENT_DEPTH):
@@ -141,6 +139,15 @@ def _validate_call(
             error=f"Step {earlier} was the same call; its observation is still valid. Choose another action, or finish."
         )
     return ActionVerdict(tool, arguments)
+
+
+def _parse_arguments(text: str) -> dict[str, Any] | None:
+    """Return arguments that are a JSON object; None for bare text."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):  # invalid JSON, or nested too deeply
+        return None
+    return given if isinstance(given, dict) else None
 
 
 def _is_deeper(given: object, levels: int) -> bool:

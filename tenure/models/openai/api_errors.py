@@ -5,16 +5,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from tenure.models.errors import ContextOverflow, ModelError, UnusableAnswer
-from tenure.models.openai.capabilities import OUTPUT_LIMITS, OUTPUT_MODES, TOOL_CHOICES, Capabilities
+from tenure.models.openai.capabilities import OUTPUT_LIMITS, OUTPUT_MODES, Capabilities
 from tenure.models.openai.endpoint import ModelEndpoint, format_error_body
 from tenure.models.openai.request import OpenAIRequest
 from tenure.models.routes import ModelRoute
 
 BAD_REQUEST_STATUSES: Final = frozenset({400, 422})
 """Statuses for a request with an unsupported form or length."""
-
-SERVER_FAULT_STATUSES: Final = frozenset({500, 501})
-"""Further statuses that some servers return for functions they do not support."""
 
 _MODEL_FAULT = "json_validate_failed"  # Groq's code if the model, not the request, violated the schema
 _FILTERED = re.compile(r"content[ _](filter|management policy)", re.IGNORECASE)
@@ -26,10 +23,6 @@ _OVERFLOW = re.compile(
     r"context[ _](length|window|size)|too many (input )?tokens|(prompt|input) is too long|reduce the length|"
     r"request too large",
     re.IGNORECASE,
-)
-_TOOLS = re.compile(r"\btools?\b|tool[_ ]?(choice|call|use)|function[_ ]?call", re.IGNORECASE)
-_NO_TOOLS = re.compile(
-    r"\btools?\b.{0,40}\b(requires?|(not|un)[ -]?supported)|not support .{0,20}\btools?\b", re.IGNORECASE
 )
 _TOO_LARGE_VALUE = re.compile(r"too (large|high|big)|exceed|at most|less than|maximum|range", re.IGNORECASE)
 _MAX_OUTPUT = re.compile(r"at most (\d{2,6}) (?:completion|output) tokens", re.IGNORECASE)
@@ -71,8 +64,6 @@ def classify_error(
         request: the request and its form.
     """
     message = format_error_body(body)
-    if request.has_functions and status in SERVER_FAULT_STATUSES and _NO_TOOLS.search(message[:_MAX_READ_CHARACTERS]):
-        return _weaken_tool_choice(request)
     if (transport_error := server.build_transport_error(status, message, headers)) is not None:
         return transport_error
     if status in BAD_REQUEST_STATUSES:
@@ -106,17 +97,10 @@ def _classify_bad_request(server: ModelEndpoint, message: str, request: OpenAIRe
         return UnsupportedParameter(Capabilities(streaming=False))
     if parameter:
         return server.build_parameter_error(message, route.model, route.resolve_setting(parameter))
-    if request.has_functions:
-        return _weaken_tool_choice(request) if _TOOLS.search(message) else None
     if capabilities.output_mode != "text" and _FORMAT_COMPLAINT.search(message):
         supported = Capabilities(output_mode=OUTPUT_MODES[OUTPUT_MODES.index(capabilities.output_mode) + 1])
         return UnsupportedParameter(supported, schema_only=bool(_BAD_SCHEMA.search(message)))
     return None
-
-
-def _weaken_tool_choice(request: OpenAIRequest) -> UnsupportedParameter:
-    """Offer functions in the next weaker way."""
-    return UnsupportedParameter(Capabilities(tools=TOOL_CHOICES[TOOL_CHOICES.index(request.capabilities.tools) + 1]))
 
 
 def _classify_length_error(server: ModelEndpoint, message: str, request: OpenAIRequest) -> ModelError:

@@ -187,14 +187,8 @@ class OpenAIBackend(ABC):
         """
         if reply.has_reasoning and not request.capabilities.reasoning:
             await self._record_limits(request, Capabilities(reasoning=True))
-        if request.has_functions and request.capabilities.tools == "required" and reply.lacks_call:
-            # The server ignores the parameter; a schema, which it may enforce, leads to valid actions more often.
-            await self._record_limits(request, Capabilities(tools="none"))
-        chat_request = request.chat_request
         try:
-            return reply.to_completion(
-                request.route.model, chat_request.prompt_tokens, offers_functions=bool(chat_request.functions)
-            )
+            return reply.to_completion(request.route.model, request.chat_request.prompt_tokens)
         except UnusableAnswer as error:
             if error.reason == CUT_OFF and reply.has_reasoning and request.lacks_room_for_reasoning:
                 raise UnusableAnswer(CUT_OFF_REASONING, usage=error.usage, model=error.model) from None

@@ -25,11 +25,6 @@ OutputLimit = Literal["max_completion_tokens", "max_tokens", "none"]
 OUTPUT_LIMITS: Final[tuple[OutputLimit, ...]] = ("max_completion_tokens", "max_tokens", "none")
 """Names of the parameter that limits the length of an answer, newest first; `none` if a server supports neither."""
 
-ToolChoice = Literal["required", "auto", "none"]
-
-TOOL_CHOICES: Final[tuple[ToolChoice, ...]] = ("required", "auto", "none")
-"""Ways to offer functions to a model, strictest first: it has to call one, it may call one, it is offered none."""
-
 CACHE_TTL_SECONDS: Final = 7 * 24 * 3600.0
 """Time after which a cached rejection expires."""
 
@@ -49,8 +44,6 @@ class Capabilities(BaseModel):
     """Whether answers can be streamed."""
     stream_usage: bool = True
     """Whether the token usage of a streamed answer can be requested."""
-    tools: ToolChoice = "required"
-    """Way to offer functions."""
     reasoning: bool = False
     """Whether the model was seen to reason before its answers, which takes tokens of their limit."""
     max_output: int | None = None
@@ -65,7 +58,6 @@ class Capabilities(BaseModel):
             output_limit=max(self.output_limit, other.output_limit, key=OUTPUT_LIMITS.index),
             streaming=self.streaming and other.streaming,
             stream_usage=self.stream_usage and other.stream_usage,
-            tools=max(self.tools, other.tools, key=TOOL_CHOICES.index),
             reasoning=self.reasoning or other.reasoning,
             max_output=min((n for n in (self.max_output, other.max_output) if n is not None), default=None),
             since=min((at for at in (self.since, other.since) if at), default=0.0),

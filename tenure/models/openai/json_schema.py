@@ -50,20 +50,15 @@ def _inline_reference(node: Mapping[str, Any], defs: Mapping[str, Any], trail: t
 
 
 def with_schema(messages: Sequence[Message], name: str, schema: Mapping[str, Any]) -> list[Message]:
-    """Add the schema to the prompt, for servers that cannot enforce it."""
+    """Add the schema to the end of the prompt, for servers that cannot enforce it.
+
+    Roles with different answers share the beginning of a prompt, which prompt caches depend on, so the schema follows
+    everything that they share. It ends the last message, since some chat templates accept no second message of a
+    person.
+    """
     order = (
         "Answer with one JSON object and nothing else: no explanation, no code fence. "
         f"It must follow the JSON schema `{name}`:\n{json.dumps(schema, ensure_ascii=False, separators=(',', ':'))}"
     )
-    return with_instruction(messages, order)
-
-
-def with_instruction(messages: Sequence[Message], instruction: str) -> list[Message]:
-    """Add the description of the answer format to the end of the prompt.
-
-    Roles with different answers share the beginning of a prompt, which prompt caches depend on, so the description
-    follows everything that they share. It ends the last message, since some chat templates
-    accept no second message of a person.
-    """
     *others, last = messages
-    return [*others, last.model_copy(update={"content": f"{last.content}\n\n{instruction}"})]
+    return [*others, last.model_copy(update={"content": f"{last.content}\n\n{order}"})]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, ValidatorFunctionWrapHandler, W
 
 from tenure.algorithms.control.budget import estimate_tokens
 from tenure.algorithms.control.stream_repetition import is_repetitive
-from tenure.models.chat import Completion, FinishReason
+from tenure.models.chat import Completion
 from tenure.models.errors import CUT_OFF, EMPTY_ANSWER, REPEATED_ITSELF, UnusableAnswer
 from tenure.models.usage import TokenUsage
 
@@ -59,7 +59,6 @@ OptionalCount = Annotated[int | None, LENIENT]
 class FunctionCall(BaseModel):
     """A function call; some servers return one although no tool was offered."""
 
-    name: OptionalText = None
     arguments: Annotated[str | dict[str, Any] | None, LENIENT] = None
 
     @property
@@ -118,19 +117,6 @@ class AssistantMessage(BaseModel):
         places = (self.content_text, *(call.function.text for call in self.function_calls if call.function))
         reasoning = f"<think>{self.reasoning_text}</think>" if self.reasoning_text.strip() else ""
         return next((text for text in places if text.strip()), reasoning)
-
-    @property
-    def action(self) -> str:
-        """First call as an object with its name, and the content as its thought; empty if no call has a name."""
-        named = [call.function for call in self.function_calls if call.function and call.function.name]
-        if not named:
-            return ""
-        action = {
-            "thought": self.content_text or self.reasoning_text,
-            "action": named[0].name,
-            "arguments": named[0].text or "{}",
-        }
-        return json.dumps({**action, "extra_actions": len(named) - 1})
 
     @property
     def full_text(self) -> str:
@@ -235,13 +221,6 @@ class ChatReply(BaseModel):
         return usage if usage.tokens_in or usage.tokens_out else None
 
     @property
-    def lacks_call(self) -> bool:
-        """Whether the model answered in words, without any function call."""
-        choice = self.choices[0] if self.choices else None
-        message = (choice.message if choice else None) or AssistantMessage()
-        return bool(message.content_text.strip()) and not message.function_calls
-
-    @property
     def has_reasoning(self) -> bool:
         """Whether the model reasoned before its answer, visibly or not."""
         choice = self.choices[0] if self.choices else None
@@ -249,13 +228,12 @@ class ChatReply(BaseModel):
         is_shown = bool(message.reasoning_text.strip()) or message.content_text.lstrip().startswith("<think")
         return is_shown or bool(self.usage and self.usage.reasoning_tokens)
 
-    def to_completion(self, requested_model: str, prompt_tokens: int, *, offers_functions: bool = False) -> Completion:
+    def to_completion(self, requested_model: str, prompt_tokens: int) -> Completion:
         """Return the completion.
 
         Args:
             requested_model: for servers that do not name the model.
             prompt_tokens: estimate for servers that report no usage, so that budgets work there, too.
-            offers_functions: whether functions were offered, so that a call, not only its arguments, is the answer.
 
         Raises:
             UnusableAnswer: there is nothing to parse; it carries the reason and the token usage.
@@ -264,14 +242,12 @@ class ChatReply(BaseModel):
         answer = choice.message or AssistantMessage()
         usage = self.reported_usage or TokenUsage(prompt_tokens, estimate_tokens(answer.full_text))
         model = self.model or requested_model
-        text = (answer.action if offers_functions else "") or answer.text
-        if problem := _describe_problem(choice.finish_reason or "", answer, text):
+        if problem := _describe_problem(choice.finish_reason or "", answer):
             raise UnusableAnswer(problem, usage=usage, model=model)
-        finish_reason: FinishReason = "tool_calls" if choice.finish_reason == "tool_calls" else "stop"
-        return Completion(text, model, usage, finish_reason)
+        return Completion(answer.text, model, usage)
 
 
-def _describe_problem(ending: str, answer: AssistantMessage, text: str) -> str:
+def _describe_problem(ending: str, answer: AssistantMessage) -> str:
     """Return the reason why an answer cannot be used; empty for none."""
     if answer.refusal_text:
         return "the model refused"
@@ -280,7 +256,7 @@ def _describe_problem(ending: str, answer: AssistantMessage, text: str) -> str:
         return REPEATED_ITSELF
     if problem:
         return problem
-    if text:
+    if answer.text:
         return ""
     return EMPTY_ANSWER if answer.content is None or isinstance(answer.content, str | list) else _UNEXPECTED_TYPE
 

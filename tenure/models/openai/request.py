@@ -9,7 +9,7 @@ from typing import Any, Final
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest
 from tenure.models.openai.capabilities import Capabilities, OutputMode
-from tenure.models.openai.json_schema import build_strict_schema, with_instruction, with_schema
+from tenure.models.openai.json_schema import build_strict_schema, with_schema
 from tenure.models.routes import ModelRoute
 from tenure.settings.models import ReasoningEffort
 
@@ -71,39 +71,27 @@ class OpenAIRequest:
         return self.chat_request.streamed and self.capabilities.streaming
 
     @property
-    def has_functions(self) -> bool:
-        """Whether functions are offered to the model."""
-        return bool(self.chat_request.functions) and self.capabilities.tools != "none"
-
-    @property
     def messages(self) -> Sequence[Message]:
         """The prompt, including the description of the answer format if the server does not enforce one."""
         request, mode = self.chat_request, self.capabilities.output_mode
-        if self.has_functions or request.schema is None or mode == "json_schema":
+        if request.schema is None or mode == "json_schema":
             return request.messages
-        if request.plain_format and mode == "text":
-            return with_instruction(request.messages, request.plain_format)
         return with_schema(request.messages, request.role, request.schema)
 
     @property
     def response_format(self) -> Parameters | None:
         """Answer format that the server enforces; None for none."""
         schema = self.chat_request.schema
-        if self.has_functions or schema is None:
-            return None
-        return _build_response_format(self.capabilities.output_mode, self.chat_request.role, schema)
+        return schema and _build_response_format(self.capabilities.output_mode, self.chat_request.role, schema)
 
     @cached_property
     def parameters(self) -> Parameters:
         """Parameters of a Chat Completions request; parameters without a setting are left to the server."""
         route, capabilities = self.route, self.capabilities
-        tools = [{"type": "function", "function": function._asdict()} for function in self.chat_request.functions]
         parameters = {
             "model": route.model,
             "messages": [message.model_dump() for message in self.messages],
             "response_format": self.response_format,
-            "tools": tools if self.has_functions else None,
-            "tool_choice": capabilities.tools if self.has_functions else None,
             capabilities.output_limit: self.limit,
             "temperature": route.temperature,
             "reasoning_effort": route.reasoning_effort,
@@ -116,15 +104,10 @@ class OpenAIRequest:
     def background_parameters(self) -> Parameters:
         """Parameters of a background request to the Responses API."""
         route, output_format = self.route, self.response_format
-        tools = [
-            {"type": "function", "strict": False, **function._asdict()} for function in self.chat_request.functions
-        ]
         effort = route.reasoning_effort
         parameters = {
             "model": route.model,
             "input": [message.model_dump() for message in self.messages],
-            "tools": tools if self.has_functions else None,
-            "tool_choice": self.capabilities.tools if self.has_functions else None,
             "text": {"format": {"type": output_format["type"], **output_format.get("json_schema", {})}}
             if output_format
             else None,

@@ -32,7 +32,7 @@ def test_an_unbounded_answer_has_the_largest_limit(schema: dict[str, Any]) -> No
     """A schema with an unbounded or recursive part gets the largest limit."""
     defs = {"Node": {"anyOf": [wrap({"$ref": "#/$defs/Node"}), LONG]}}
 
-    assert compute_answer_limit([wrap(schema) | {"$defs": defs}]) == MAX_ANSWER_TOKENS
+    assert compute_answer_limit(wrap(schema) | {"$defs": defs}) == MAX_ANSWER_TOKENS
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_unbounded_answer_has_the_largest_limit(schema: dict[str, Any]) -> No
 )
 def test_a_short_answer_has_the_smallest_limit(schema: dict[str, Any]) -> None:
     """Even an answer of one word may have some tokens."""
-    assert compute_answer_limit([wrap(schema)]) == MIN_ANSWER_TOKENS
+    assert compute_answer_limit(wrap(schema)) == MIN_ANSWER_TOKENS
 
 
 def test_the_longest_alternative_counts() -> None:
@@ -59,11 +59,11 @@ def test_the_longest_alternative_counts() -> None:
     }
     twice |= {"additionalProperties": False, "$defs": {"Long": LONG}}
 
-    limit = compute_answer_limit([twice])
+    limit = compute_answer_limit(twice)
 
     assert 2_000 < limit < 3_000
-    assert compute_answer_limit([wrap({"oneOf": [LONG, {"type": "null"}]}), twice]) == limit
-    assert compute_answer_limit([]) == MAX_ANSWER_TOKENS
+    assert compute_answer_limit({"oneOf": [wrap(LONG), twice], "$defs": twice["$defs"]}) == limit
+    assert compute_answer_limit({}) == MAX_ANSWER_TOKENS
 
 
 @given(st.lists(st.text(max_size=40), max_size=30), st.sampled_from([None, 2]))
@@ -74,4 +74,4 @@ def test_every_instance_has_room(values: list[str], indent: int | None) -> None:
     written = json.dumps({"value": values}, indent=indent, ensure_ascii=False)
     escapes = len(json.dumps(values, ensure_ascii=False)) - sum(map(len, values)) - 4 * len(values) - 2
 
-    assert len(written) - max(0, escapes) <= 3 * compute_answer_limit([schema])
+    assert len(written) - max(0, escapes) <= 3 * compute_answer_limit(schema)

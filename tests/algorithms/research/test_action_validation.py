@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from tenure.algorithms.research.action_parsing import MAX_ARGUMENTS_LENGTH, ParsedAction
 from tenure.algorithms.research.action_validation import (
     MAX_ARGUMENT_DEPTH,
     MIN_FINISH_CONFIDENCE,
+    ProposedAction,
     build_call_key,
     extract_citations,
-    normalize_confidence,
+    normalize_tool_name,
     validate_action,
 )
 from workflows.research.tool_registry import TOOLS
@@ -22,7 +22,7 @@ from workflows.research.tools.sql import SqlArguments
 OFFERED = {name: TOOLS[name].arguments for name in ("hybrid_search", "calculate", "analyze_document", "mcp")}
 
 
-def wrong(move: ParsedAction, passages: int = 3) -> str:
+def wrong(move: ProposedAction, passages: int = 3) -> str:
     """Return the error of an invalid action."""
     found = validate_action(move, OFFERED, {}, passages)
     assert (found.tool, found.arguments, found.is_final) == (None, None, False) and found.error
@@ -34,13 +34,13 @@ def wrong(move: ParsedAction, passages: int = 3) -> str:
     [
         ("hybrid_search", '{"query": "bread"}'),
         ("HybridSearch", '{"query": " bread "}'),
-        ("HYBRID-SEARCH", json.dumps('{"query": "bread"}')),
+        ("HYBRID-SEARCH", '{"query": "bread"}'),
         ("hybrid_search", "bread"),
     ],
 )
 def test_valid_calls_are_accepted(action: str, arguments: str) -> None:
-    """A name in another case, an object in a string and the bare text of the first argument are accepted."""
-    found = validate_action(ParsedAction("", action, arguments), OFFERED, {}, 0)
+    """A name in another case and the bare text of the first argument are accepted."""
+    found = validate_action(ProposedAction(action, arguments), OFFERED, {}, 0)
 
     assert (found.tool, found.arguments, found.error) == ("hybrid_search", HybridSearchArguments(query="bread"), "")
 
@@ -48,53 +48,49 @@ def test_valid_calls_are_accepted(action: str, arguments: str) -> None:
 @pytest.mark.parametrize(
     ("move", "told"),
     [
-        (ParsedAction("I think."), "names no action"),
-        (ParsedAction("", "search", "bread"), "no tool “search”"),
-        (ParsedAction("", "sql", "bread"), "no tool “sql”"),
-        (ParsedAction("", "hybrid_search"), "query: Field required"),
-        (ParsedAction("", "hybrid_search", "{}"), "It takes `query`, `k` (optional)."),
-        (ParsedAction("", "hybrid_search", '{"q": "bread"}'), "q: Extra inputs are not permitted"),
-        (ParsedAction("", "hybrid_search", '{"query": 7}'), "query: Input should be a valid string"),
-        (ParsedAction("", "hybrid_search", '{"query": "a", "k": 1000}'), "k: Input should be less than or equal to 20"),
-        (ParsedAction("", "hybrid_search", "a" * 501), "query: String should have at most 500 characters"),
-        (
-            ParsedAction("", "hybrid_search", "a" * (MAX_ARGUMENTS_LENGTH + 1)),
-            f"longer than {MAX_ARGUMENTS_LENGTH} characters",
-        ),
-        (ParsedAction("", "analyze_document", "what is it"), "passage: Input should be a valid integer"),
-        (ParsedAction("", "finish"), "needs an answer"),
-        (ParsedAction("", "finish", "", "It is so [4]."), "passage 4, but passages 1 to 3 were seen"),
-        (ParsedAction("", "finish", "", "It is so [0, 1; 17]."), "passage 0, 17"),
-        (ParsedAction("", "", "", "It is so [9]."), "passage 9"),
+        (ProposedAction(""), "names no action"),
+        (ProposedAction("search", "bread"), "no tool “search”"),
+        (ProposedAction("sql", "bread"), "no tool “sql”"),
+        (ProposedAction("hybrid_search"), "query: Field required"),
+        (ProposedAction("hybrid_search", "{}"), "It takes `query`, `k` (optional)."),
+        (ProposedAction("hybrid_search", '{"q": "bread"}'), "q: Extra inputs are not permitted"),
+        (ProposedAction("hybrid_search", '{"query": 7}'), "query: Input should be a valid string"),
+        (ProposedAction("hybrid_search", '{"query": "a", "k": 1000}'), "k: Input should be less than or equal to 20"),
+        (ProposedAction("hybrid_search", "a" * 501), "query: String should have at most 500 characters"),
+        (ProposedAction("analyze_document", "what is it"), "passage: Input should be a valid integer"),
+        (ProposedAction("finish"), "needs an answer"),
+        (ProposedAction("finish", "", "It is so [4]."), "passage 4, but passages 1 to 3 were seen"),
+        (ProposedAction("finish", "", "It is so [0, 1; 17]."), "passage 0, 17"),
+        (ProposedAction("", "", "It is so [9]."), "passage 9"),
     ],
 )
-def test_invalid_actions_are_rejected(move: ParsedAction, told: str) -> None:
+def test_invalid_actions_are_rejected(move: ProposedAction, told: str) -> None:
     """Each error message says what is expected."""
     assert told in wrong(move)
 
 
 def test_unknown_tools_list_the_available_ones() -> None:
     """The list includes `finish`."""
-    assert "`hybrid_search`, `calculate`, `analyze_document`, `mcp`, `finish`" in wrong(ParsedAction("", "rm"))
+    assert "`hybrid_search`, `calculate`, `analyze_document`, `mcp`, `finish`" in wrong(ProposedAction("rm"))
 
 
 def test_citations_need_passages() -> None:
     """Without passages every citation is rejected."""
-    assert "no passage was seen" in wrong(ParsedAction("", "finish", "", "So [1]."), 0)
+    assert "no passage was seen" in wrong(ProposedAction("finish", "", "So [1]."), 0)
 
 
 def test_error_messages_are_short() -> None:
     """Arguments with very many faults give a short message."""
-    assert len(wrong(ParsedAction("", "hybrid_search", json.dumps({f"field{n}": n for n in range(500)})))) < 1000
+    assert len(wrong(ProposedAction("hybrid_search", json.dumps({f"field{n}": n for n in range(500)})))) < 1000
 
 
 @pytest.mark.parametrize("opens", ['{"a":', "["])
 def test_deeply_nested_arguments_are_rejected(opens: str) -> None:
     """Arguments that are nested too deeply to serialize are rejected."""
 
-    def nested(levels: int) -> ParsedAction:
+    def nested(levels: int) -> ProposedAction:
         inner = opens * levels + "1" + ("}" if "{" in opens else "]") * levels
-        return ParsedAction("", "mcp", f'{{"server": "s", "tool": "t", "arguments": {{"a": {inner}}}}}')
+        return ProposedAction("mcp", f'{{"server": "s", "tool": "t", "arguments": {{"a": {inner}}}}}')
 
     fits = validate_action(nested(MAX_ARGUMENT_DEPTH - 3), OFFERED, {}, 0)
     assert fits.tool == "mcp" and fits.arguments and build_call_key("mcp", fits.arguments)
@@ -105,15 +101,15 @@ def test_deeply_nested_arguments_are_rejected(opens: str) -> None:
 
 def test_repeated_calls_are_rejected() -> None:
     """A repeated call is rejected with the number of its step, regardless of spelling; other arguments are accepted."""
-    first = validate_action(ParsedAction("", "hybrid_search", "Rye  bread"), OFFERED, {}, 0)
+    first = validate_action(ProposedAction("hybrid_search", "Rye  bread"), OFFERED, {}, 0)
     assert first.tool and first.arguments
     done = {build_call_key(first.tool, first.arguments): 2}
 
     assert (
         "Step 2 was the same call"
-        in validate_action(ParsedAction("", "hybrid_search", "rye BREAD"), OFFERED, done, 0).error
+        in validate_action(ProposedAction("hybrid_search", "rye BREAD"), OFFERED, done, 0).error
     )
-    assert validate_action(ParsedAction("", "hybrid_search", "wheat"), OFFERED, done, 0).tool == "hybrid_search"
+    assert validate_action(ProposedAction("hybrid_search", "wheat"), OFFERED, done, 0).tool == "hybrid_search"
     assert build_call_key("calculate", CalculateArguments(expression="1")) != build_call_key(
         "sql", SqlArguments(question="1")
     )
@@ -123,32 +119,26 @@ def test_repeated_calls_are_rejected() -> None:
 @pytest.mark.parametrize(
     ("move", "passages", "ends"),
     [
-        (ParsedAction("", "finish", "", "It is so."), 0, True),
-        (ParsedAction("", "", "", "It is so [1]."), 1, True),
-        (ParsedAction("", "hybrid_search", "bread", "It is so [1].", MIN_FINISH_CONFIDENCE), 1, True),
-        (ParsedAction("", "", "", "It is so [1].", MIN_FINISH_CONFIDENCE), 1, True),
-        (ParsedAction("", "hybrid_search", "bread", "It is so [1].", MIN_FINISH_CONFIDENCE - 0.01), 1, False),
-        (ParsedAction("", "hybrid_search", "bread", "It is so [2].", MIN_FINISH_CONFIDENCE), 1, False),
-        (ParsedAction("", "hybrid_search", "bread", "It is so.", 1.0), 1, False),
-        (ParsedAction("", "hybrid_search", "bread", "It is so [1].", 95.0), 1, False),
+        (ProposedAction("finish", "", "It is so."), 0, True),
+        (ProposedAction("", "", "It is so [1]."), 1, True),
+        (ProposedAction("hybrid_search", "bread", "It is so [1].", MIN_FINISH_CONFIDENCE), 1, True),
+        (ProposedAction("", "", "It is so [1].", MIN_FINISH_CONFIDENCE), 1, True),
+        (ProposedAction("hybrid_search", "bread", "It is so [1].", MIN_FINISH_CONFIDENCE - 0.01), 1, False),
+        (ProposedAction("hybrid_search", "bread", "It is so [2].", MIN_FINISH_CONFIDENCE), 1, False),
+        (ProposedAction("hybrid_search", "bread", "It is so.", 1.0), 1, False),
     ],
 )
-def test_answers_end_the_loop(move: ParsedAction, passages: int, ends: bool) -> None:
+def test_answers_end_the_loop(move: ProposedAction, passages: int, ends: bool) -> None:
     """The loop ends by `finish`, by an answer without an action, and by a confident answer with valid citations."""
     assert validate_action(move, OFFERED, {}, passages).is_final is ends
-
-
-def test_remarks_do_not_block_an_action() -> None:
-    """An invalid confidence and further actions give remarks."""
-    found = validate_action(ParsedAction("", "calculate", "1 + 1", confidence=7.0, extra_actions=1), OFFERED, {}, 0)
-
-    assert found.tool == "calculate"
-    assert (
-        found.remark.startswith("A confidence must be between 0 and 1") and "Only one action per step" in found.remark
-    )
-    assert [normalize_confidence(value) for value in (-1.0, 0.3, 1.0, 7.0)] == [0.0, 0.3, 1.0, 0.0]
 
 
 def test_citations_are_extracted_once() -> None:
     """Numbers in square brackets are citations, words are not."""
     assert extract_citations("A [2], B [1, 2; 3] and [so].") == (2, 1, 3)
+
+
+@pytest.mark.parametrize("name", ["VectorSearch", "vector search", "VECTOR-SEARCH", " vector_search "])
+def test_names_of_tools_are_written_in_snake_case(name: str) -> None:
+    """A name is recognized in any spelling."""
+    assert normalize_tool_name(name) == "vector_search"

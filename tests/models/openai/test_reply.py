@@ -75,12 +75,6 @@ def test_no_choice_is_unusable(choices: object) -> None:
         ChatReply.model_validate({"choices": choices}).to_completion("m", 7)
 
 
-def test_tool_calls_have_their_own_finish_reason() -> None:
-    """The completion keeps that the answer was a tool call."""
-    message = {"tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}
-    assert reply(message, "tool_calls").to_completion("m", 7).finish_reason == "tool_calls"
-
-
 @pytest.mark.parametrize(
     ("error", "status"),
     [

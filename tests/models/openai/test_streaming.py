@@ -75,7 +75,7 @@ async def test_a_long_answer_is_streamed(server: ModelServer, chat: OpenAIChat) 
     given = await ask(chat)
 
     assert json.loads(given.text) == SAID
-    assert (given.model, given.finish_reason) == ("m", "stop")
+    assert given.model == "m"
     assert given.usage == TokenUsage(*server.tokens)
     assert given.first_token_seconds is not None
     assert server.requests[0].json["stream"] is True

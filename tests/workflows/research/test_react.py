@@ -24,7 +24,7 @@ async def test_a_model_that_acts_wrongly_is_corrected_and_never_obeyed(serving: 
         return INVALID_ACTIONS[prompt.partition("<task>\nBread, by way of ")[2].partition("\n")[0]].answer
 
     knowledge = MemoryKnowledge(dict(WORLD))
-    names = ("instruction of a page", "repeated action", "invalid JSON")
+    names = ("instruction of a page", "repeated action", "no action")
     requests = [
         build_task("react", step=PlanStep(id="s", query=f"Bread, by way of {name}", topic="Bread")) for name in names
     ]

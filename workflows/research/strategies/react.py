@@ -10,13 +10,13 @@ from typing import Any
 
 from tenure.algorithms.control.usage import count_answers
 from tenure.algorithms.research.action_validation import (
+    FINISH,
     MAX_CONSECUTIVE_ERRORS,
     MAX_STEPS,
     ActionVerdict,
     build_call_key,
     extract_citations,
     find_answer_fault,
-    normalize_confidence,
     validate_action,
 )
 from tenure.algorithms.research.transcript import append_step
@@ -25,7 +25,7 @@ from tenure.contracts.evidence.retrieval import RetrievalStopReason
 from tenure.contracts.research.tools import Observation, ToolArguments, ToolDescription
 from tenure.contracts.run.limits import TOOL_STRATEGY
 from tenure.roles.reasoning import react as react_role
-from tenure.roles.reasoning.react import ReactInput, ReactOutput
+from tenure.roles.reasoning.react import NO_ACTION, ReactInput, ReactOutput
 from workflows.research.search_session import SearchSession, SessionQuery
 from workflows.research.strategy import Strategy
 from workflows.research.tool import Tool
@@ -67,9 +67,9 @@ class ReActLoop:
             if (left := self._count_steps_left(number)) < 1:
                 return "limit_reached"
             proposal = await self._propose_step(left)
-            if proposal == ReactOutput():  # no model has answered
+            if proposal == NO_ACTION:
                 return "no_valid_action"
-            decision = validate_action(proposal.move, models, self.steps_by_call, len(self.context.passages))
+            decision = validate_action(proposal.proposed_action, models, self.steps_by_call, len(self.context.passages))
             self._keep_better_answer(proposal)
             await self._perform_step(number, proposal, decision)
             if decision.is_final:
@@ -115,9 +115,8 @@ class ReActLoop:
         """Keep an answer that cites only passages that were seen, unless an earlier one is more confident."""
         if find_answer_fault(proposal.answer, len(self.context.passages)):
             return
-        confidence = normalize_confidence(proposal.confidence)
-        if proposal.action == "finish" or confidence >= self.confidence:
-            self.confidence = confidence
+        if proposal.action == FINISH or proposal.confidence >= self.confidence:
+            self.confidence = proposal.confidence
             self.session.answer = proposal.answer
 
     async def _perform_step(self, number: int, proposal: ReactOutput, decision: ActionVerdict) -> None:
@@ -135,8 +134,8 @@ class ReActLoop:
             thought=proposal.thought,
             tool=tool,
             arguments=arguments,
-            observation="\n".join(filter(None, (observation.text, observation.problem, decision.remark))),
-            confidence=normalize_confidence(proposal.confidence),
+            observation="\n".join(filter(None, (observation.text, observation.problem))),
+            confidence=proposal.confidence,
             reliability=observation.reliability,
             passages=new,
             corrected=bool(decision.error),
