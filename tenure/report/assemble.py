@@ -79,7 +79,6 @@ def assemble_result(
         reasoning=reasoning,
         synthesis=synthesis,
         information_gain=draft.information_gain,
-        coverage_by_cycle=draft.coverage_by_cycle,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         contradictions=contradictions,
         positions=positions,

@@ -101,7 +101,6 @@ def report(**changes: object) -> ReportDraft:
         decisions=("Stopped: nothing left to improve.",),
         feedback=(FeedbackRecord(text="Say more on neap tides", topic="Weak tides", at="2026-11-20T09:31:00+00:00"),),
         information_gain=(0.41, 0.12),
-        coverage_by_cycle={"The rhythm": (0.2, 0.6, 0.8), "Weak tides": (0.0, 0.5, 0.5)},
         limits={"searches": 10},
         usage=Usage(
             calls=9,
@@ -209,6 +208,7 @@ SHOWN = (
     "Severity: medium",
     "A world with two moons",
     "notes/tides.md",
+    "Limits: 10 searches",
     "ended as done",
 )
 """Texts of `full` that every format for reading shows."""
@@ -228,7 +228,6 @@ def hostile(words: str) -> Result:
             SectionDraft(topic=words, draft=Draft(blocks=(Block(kind="bullets", claims=(cited, Claim(text=words))),))),
         ),
         synthesis=SynthesisDraft(situation=paragraph(cited), complication=paragraph(cited)),
-        coverage_by_cycle={words: (0.1, 0.2)},
         artifacts=(Artifact(name=words, bytes=1, sha256="ab" * 32, path=words),),
         further_considerations=(words,),
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),

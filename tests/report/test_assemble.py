@@ -161,7 +161,6 @@ def test_records_of_the_run_are_copied() -> None:
         "skipped",
         "further_considerations",
         "limits",
-        "coverage_by_cycle",
     ):
         assert getattr(result, field) == getattr(draft, field)
     assert result.notes == draft.notes

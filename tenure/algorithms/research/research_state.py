@@ -234,7 +234,7 @@ def apply_analysis(state: SpiralState, analysis: AnalysisReply, *, has_model: bo
     accepted = Counter(finding.query for finding in analysis.accepted)
     limit = min(MAX_PASSAGES_PER_TOPIC, MAX_PASSAGES // max(1, len(state.topics)))
     extend = partial(_alternate_topic, executed=state.executed, cycle=state.cycle) if has_model else _extend_topic
-    aims = tuple(_record_coverage(extend(aim, analysis, limit), state.cycle) for aim in state.topics)
+    aims = tuple(extend(aim, analysis, limit) for aim in state.topics)
     before = {aim.topic.heading: aim.coverage for aim in state.topics}
     gain = compute_information_gain(
         before, {aim.topic.heading: aim.coverage for aim in aims}, [finding.novelty for finding in analysis.accepted]
@@ -291,13 +291,6 @@ def _alternate_topic(
             "coverage": round(compute_coverage(kept), 4),
         }
     )
-
-
-def _record_coverage(state: TopicState, cycle: int) -> TopicState:
-    """Record a topic's coverage after a cycle; index 0 is the coverage before the first cycle."""
-    before = state.coverage_history[:cycle]
-    missing = (before[-1] if before else 0.0,) * (cycle - len(before))
-    return state.model_copy(update={"coverage_history": (*before, *missing, state.coverage)})
 
 
 def _alternate_queries(

@@ -221,8 +221,6 @@ class ReportDraft(Contract):
     """Results of the retrieval strategies."""
     queries: tuple[str, ...] = ()
     """Queries with results, the most productive first."""
-    coverage_by_cycle: dict[str, tuple[float, ...]] = {}
-    """Coverage of each topic before the first cycle and after each one."""
     further_considerations: tuple[str, ...] = ()
     """Considerations beyond the sources."""
     contradictions: tuple[Contradiction, ...] = ()

@@ -146,8 +146,6 @@ class TopicState(Contract):
     """Coverage, 0 to 1."""
     open_parts: tuple[str, ...] | None = None
     """Parts of its question that no accepted passage speaks of; None before the first analysis."""
-    coverage_history: tuple[float, ...] = ()
-    """Coverage before the first cycle and after each finished one; 0 for cycles before the topic existed."""
 
 
 class CandidatePassage(RetrievedPassage):

@@ -362,8 +362,6 @@ class Result(Contract):
     """Coverage of each topic."""
     information_gain: tuple[float, ...] = ()
     """Information gain of each cycle; empty for a run of one pass."""
-    coverage_by_cycle: dict[str, tuple[float, ...]] = {}
-    """Coverage of each topic before the first research cycle and after each one."""
     critiques: tuple[CritiqueRecord, ...] = ()
     """Critiques of the report and their outcomes."""
     decisions: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from tenure.algorithms.text.printable import flatten
 from tenure.algorithms.text.sentences import stem_words
 from tenure.contracts.result.result import Result
+from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import Usage
 from tenure.report.layout.limits import BY_JUDGE, UNCONFIRMED, list_all_claims
 from tenure.report.layout.marks import STATUS_WORDS
@@ -16,6 +17,14 @@ MIN_SHARED_STEMS = 0.7
 """Minimum share of the words of a sentence that a remark contains if it repeats the sentence."""
 MAX_SKIPPED_SHOWN = 20
 """Maximum number of skipped files that are named; the others are counted."""
+
+_UNITS: dict[BudgetResource, str] = {
+    "tokens": "tokens",
+    "money": "USD",
+    "calls": "model calls",
+    "searches": "searches",
+    "time": "s",
+}
 
 
 def list_provenance(result: Result) -> Iterator[Line]:
@@ -28,6 +37,9 @@ def list_provenance(result: Result) -> Iterator[Line]:
     yield from _list_models(result.usage)
     yield from map(make_line, _list_fallbacks(result))
     yield make_line(_count_usage(result.usage))
+    if result.limits:
+        limits = (f"{limit:,g} {_UNITS[resource]}" for resource, limit in result.limits.items())
+        yield make_line("Limits: " + ", ".join(limits))
     yield from map(make_line, _describe_evaluation(result))
     yield from _list_skipped(result)
     yield from _list_web(result)

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace
-from tenure.report.layout.figures import draw_meter
 from tenure.report.render.html import (
     TEMPLATES,
     build_content_security_policy,
@@ -33,8 +32,8 @@ class CycleRow(NamedTuple):
     """Queries."""
     accepted: int
     """Accepted passages."""
-    coverage: tuple[tuple[str, str, str], ...]
-    """Topics with their coverage in words and as an SVG image."""
+    coverage: tuple[tuple[str, float], ...]
+    """Topics with their coverage, from 0 to 1."""
     gain: str
     """Information gain; empty if unknown."""
     decision: str
@@ -105,10 +104,7 @@ def _list_cycles(trace: Trace) -> list[CycleRow]:
             number=cycle.number,
             searches=sum(len(task.queries) for plan in cycle.plans for task in plan.tasks),
             accepted=len(cycle.accepted),
-            coverage=tuple(
-                (flatten(topic), f"{share:.0%}", draw_meter(share, f"{flatten(topic)}: coverage {share:.0%}"))
-                for topic, share in cycle.coverage.items()
-            ),
+            coverage=tuple((flatten(topic), share) for topic, share in cycle.coverage.items()),
             gain="" if cycle.gain is None else f"{cycle.gain:.2f}",
             decision=flatten(cycle.decision.reasoning) if cycle.decision else "",
         )

@@ -13,7 +13,6 @@ from xml.etree.ElementTree import Element, SubElement
 
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.research.trace import CallKind, Trace, TracedCall
-from tenure.report.layout.figures import format_number
 
 COLOURS: Final[Mapping[CallKind, str]] = {
     "model": "#1f6f8b",
@@ -133,10 +132,10 @@ class _Drawing:
             kind = bar.call.kind
             x = self._x(bar.start)
             place = {
-                "x": format_number(x),
-                "y": format_number(top + 3),
-                "width": format_number(max(1.5, self._x(bar.end) - x)),
-                "height": format_number(_BAR),
+                "x": _format_number(x),
+                "y": _format_number(top + 3),
+                "width": _format_number(max(1.5, self._x(bar.end) - x)),
+                "height": _format_number(_BAR),
             }
             failed = " failed" if bar.call.failure else ""
             box = SubElement(
@@ -164,7 +163,7 @@ class _Drawing:
         for (at, _), total in zip(ended, sums, strict=True):
             points += [(self._x(at), points[-1][1]), (self._x(at), floor - height * total / sums[-1])]
         points.append((self._x(self._seconds), points[-1][1]))
-        way = " ".join(f"{format_number(x)},{format_number(y)}" for x, y in points)
+        way = " ".join(f"{_format_number(x)},{_format_number(y)}" for x, y in points)
         SubElement(self.svg, "polyline", {"class": "line", "points": way, "fill": "none", "stroke": _INK})
         self._label(_LABELS - 8, floor - height + 4, f"{sums[-1]:,} tokens", "end")
         self._label(_LABELS - 8, floor, "0", "end")
@@ -174,10 +173,10 @@ class _Drawing:
 
     def _line(self, start: tuple[float, float], end: tuple[float, float], name: str, colour: str) -> Element:
         ends = {
-            "x1": format_number(start[0]),
-            "y1": format_number(start[1]),
-            "x2": format_number(end[0]),
-            "y2": format_number(end[1]),
+            "x1": _format_number(start[0]),
+            "y1": _format_number(start[1]),
+            "x2": _format_number(end[0]),
+            "y2": _format_number(end[1]),
         }
         return SubElement(self.svg, "line", ends | {"class": name, "stroke": colour})
 
@@ -185,7 +184,7 @@ class _Drawing:
         label = SubElement(
             self.svg,
             "text",
-            {"class": "label", "x": format_number(x), "y": format_number(y), "text-anchor": anchor, "fill": _GREY},
+            {"class": "label", "x": _format_number(x), "y": _format_number(y), "text-anchor": anchor, "fill": _GREY},
         )
         label.text = text
         return label
@@ -222,3 +221,8 @@ def _describe(trace: Trace, bars: Sequence[Bar], parts: Sequence[str]) -> str:
 
 def _since(trace: Trace, moment: str) -> float:
     return (datetime.fromisoformat(moment) - datetime.fromisoformat(trace.started_at)).total_seconds()
+
+
+def _format_number(number: float) -> str:
+    """Return a coordinate with at most one decimal."""
+    return f"{number:.1f}".removesuffix(".0")

@@ -163,24 +163,10 @@ def test_analysis_updates_coverage_and_gain() -> None:
 
 
 def test_empty_analysis_has_no_gain() -> None:
-    """Only gains and recorded coverage change."""
-    aims = tuple(aim.model_copy(update={"coverage_history": (0.0, 0.0)}) for aim in BEGUN.topics)
-
+    """Only gains change."""
     assert research_state.apply_analysis(BEGUN, AnalysisReply()) == BEGUN.model_copy(
-        update={"information_gains": (0.0,), "topics": aims}
+        update={"information_gains": (0.0,)}
     )
-
-
-def test_coverage_is_recorded_per_cycle() -> None:
-    """Index 0 is before the first cycle; a new topic has 0 for earlier cycles."""
-    at_hand = research_state.apply_analysis(
-        research_state.create_initial_state((BREAD,)), AnalysisReply(accepted=(finding(reference(0.5)),))
-    )
-    second = at_hand.model_copy(update={"cycle": 2, "topics": (*at_hand.topics, TopicState(topic=CHEESE))})
-    after = research_state.apply_analysis(second, AnalysisReply())
-
-    assert [aim.coverage_history for aim in at_hand.topics] == [(0.3,)]
-    assert [aim.coverage_history for aim in after.topics] == [(0.3, 0.3, 0.3), (0.0, 0.0, 0.0)]
 
 
 def test_findings_before_the_first_cycle_are_no_gain() -> None:

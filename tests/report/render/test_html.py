@@ -78,6 +78,7 @@ def test_the_page_is_whole() -> None:
         "Further Considerations",
         "Say more on neap tides",
         "notes/tides.md",
+        "Limits: 10 searches",
         "Too short.",
         "ended as done",
     ):

@@ -63,6 +63,7 @@ the reason.
 - Models: fallbacks without a model (router, report writer); `gpt-5` (report writer)
 - The fallback answered instead of the model in one call of report writer: the answer was no JSON
 - Used: 9 role calls, 3 searches, 4.2 s
+- Limits: 10 searches
 - Not read: `/library/notes/locked.pdf` (encrypted)
 - Corpus notes: 2 documents.
 

@@ -91,9 +91,6 @@ def _assemble(context: ReportContext, line: Reasoning | None) -> ReportDraft:
         information_gain=research.information_gains,
         strategy_outcomes=research.strategy_outcomes,
         queries=research.queries,
-        coverage_by_cycle={
-            topic.topic.heading: topic.coverage_history for topic in research.topics if topic.coverage_history
-        },
         further_considerations=state.considerations,
         contradictions=state.contradictions,
         positions=research.positions,
