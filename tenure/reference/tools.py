@@ -25,19 +25,14 @@ Every run, every task of a run and every follow-up question can use tools. The c
 With a model, plans give tasks that need a tool to the [strategy `react`](research.md#step-by-step-tasks-with-tools), \
 which chooses a tool in each step. The model reads the description and the typed arguments of each tool; invalid \
 arguments are answered with a correction and are not guessed. The question of a run and a follow-up question use the \
-tools that their wording calls for, after their search and before it is decided whether there is evidence; without a \
-model, so do tasks:
+following tools, after their search and before it is decided whether there is evidence:
 
-| wording | tool |
+| question | tool |
 |---|---|
 | a calculation with numbers, units or dates, such as “What is 15 % of 2,400?” | `calculate`; if the question is \
 nothing else, its result is the whole answer |
 | a figure of rows and columns, such as “total revenue per year” | `sql`, if there are tables; \
 a model writes the query |
-| “Is it true that …”, “Check whether …”, “…, is that true?” | `verify_claim`; the verdict is among the notes |
-| “Define …”, “What does … mean?”, “What does … stand for?” | `lookup` |
-| “Compare the documents … and …”, “How do PEP 585 and PEP 604 differ?” | `compare_documents`; \
-without a model both are searched |
 | what a tool or resource of a server of `--mcp` is about | `mcp`, `read_resource`, with a model; see \
 [below](#tools-and-resources-of-mcp-servers) |
 

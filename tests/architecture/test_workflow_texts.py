@@ -50,7 +50,7 @@ ANALYZING_MODULES: Final = {
     "research.open_parts": f"{_QUESTION}; topics of an outline",
     "research.planning": _PLAN,
     "research.research_state": f"{_PLAN}; {_FEEDBACK}",
-    "research.tool_choice": f"{_QUESTION}, or query of 1,000; beyond 2,000 characters no tool is chosen",
+    "research.tool_choice": _QUESTION,
     "research.transcript": "step of a model: 4,000 characters of an answer, and as many of an observation",
     "retrieval.link_check": "URLs: 2,000 characters",
     "retrieval.query_type": f"{_QUESTION}, of which 2,000 are read",

@@ -6,12 +6,10 @@ from typing import Final
 
 from temporalio.exceptions import ApplicationError
 
-from tenure.algorithms.research.planning import is_same_query
 from tenure.contracts.evidence.retrieval import RetrievalResult
 from workflows.research import strategies
 from workflows.research.search_session import SearchSession
 from workflows.research.strategy import Strategy
-from workflows.research.tool_use import use_called_tools
 
 
 def load_strategies() -> dict[str, Strategy]:
@@ -28,10 +26,7 @@ SELECTABLE_STRATEGIES: Final = tuple(name for name, strategy in STRATEGIES.items
 
 
 async def retrieve(session: SearchSession) -> RetrievalResult:
-    """Search with the strategy of the task; without a model, then use the tools that its text calls for.
-
-    With a model, plans choose the strategy for tools. The run itself has used the tools for its question, so they are
-    used only for a task that asks something else.
+    """Search with the strategy of the task.
 
     Raises:
         ApplicationError: there is no such strategy.
@@ -41,9 +36,4 @@ async def retrieve(session: SearchSession) -> RetrievalResult:
         raise ApplicationError(
             f"there is no strategy {name!r}; there are {', '.join(STRATEGIES)}", type="UnknownStrategy"
         )
-    stop_reason = await STRATEGIES[name].search(session)
-    task = session.task
-    is_planned = task.limits.has_model or task.step.read_passage
-    if not is_planned and not is_same_query(task.step.query, task.question):
-        await use_called_tools(session)
-    return session.to_retrieval(stop_reason)
+    return session.to_retrieval(await STRATEGIES[name].search(session))

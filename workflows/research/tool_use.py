@@ -1,26 +1,19 @@
-"""Use tools within a search session: calls by name, and the calls that the text of a task calls for.
-
-The wording of a question, and without a model that of a task, decides on the calculator, tables, claim check, lookup
-and comparison.
+"""Use tools within a search session.
 
 The passages that a tool found join the results of the session, and every call is recorded as a step.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue, ValidationError
 
-from tenure.algorithms.research.tool_choice import choose_tool_calls
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.evidence.react import MAX_RECORDED_CHARS, ReactStep
 from tenure.contracts.research.tools import Observation, ToolArguments
 from workflows.research.search_session import SearchSession
 from workflows.research.tool import Tool
 from workflows.research.tool_registry import TOOLS, list_available_tools, use_tool
-
-DOCUMENT_TOOLS = ("verify_claim", "lookup", "compare_documents")
-"""Tools whose passages are parts of documents; passages of the other tools are results that no search finds."""
 
 
 class UsedTool(NamedTuple):
@@ -43,24 +36,6 @@ class PreparedCall(NamedTuple):
     """Arguments of the call."""
     thought: str
     """Reason for the call."""
-
-
-async def use_called_tools(session: SearchSession, omit: Collection[str] = ()) -> tuple[UsedTool, ...]:
-    """Use the tools that the text of the session's task calls for and the run has; their passages join the session.
-
-    Args:
-        session: the session, after its own searches.
-        omit: names of tools that are not used.
-    """
-    question, text = session.task.question, session.task.step.query
-    # The run made the calls for the question of the report before its tasks began.
-    known = {call.subject for call in choose_tool_calls(question) if text != question}
-    calls = [
-        PreparedCall(call.tool, dict(call.arguments), call.thought)
-        for call in choose_tool_calls(text)
-        if call.tool not in omit and call.subject not in known
-    ]
-    return await make_calls(session, calls)
 
 
 async def make_calls(session: SearchSession, calls: Iterable[PreparedCall]) -> tuple[UsedTool, ...]:

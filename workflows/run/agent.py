@@ -275,7 +275,7 @@ class AgentWorkflow(InteractiveRun):
         self.parts.artifacts += found.artifacts
         self.parts.tasks = (*self.parts.tasks, *found.tasks)
         self.query_results = (*found.results, *self.query_results)
-        self.evidence = add_new_passages((*found.results, *found.passages), self.evidence)
+        self.evidence = add_new_passages(found.results, self.evidence)
         is_complete = found.calculation and is_pure_calculation(request.question)
         return await tools.report_calculation(found) if is_complete else None
 

@@ -83,7 +83,7 @@ class AskWorkflow(ControllableWorkflow):
         )
         tools = QuestionTools(self.clients, task, lambda: self.is_finishing)
         used = await tools.use(found, calculation=calculation, queries_tables=True)
-        ordered = (*used.results, *used.passages, *found)
+        ordered = (*used.results, *found)
         evidence = tuple({passage.chunk: passage for passage in ordered}.values())
         if used.calculation and is_pure_calculation(self.standalone_question):
             draft = await tools.write_calculation(used)

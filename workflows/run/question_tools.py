@@ -16,30 +16,28 @@ from workflows.runtime.clients import ActivityClients
 
 with workflow.unsafe.imports_passed_through():
     from activities.tools import ToolActivities
-    from tenure.algorithms.research.tool_choice import list_resources
+    from tenure.algorithms.research.tool_choice import is_figure_question, list_resources
     from tenure.algorithms.text.questions import format_heading, shorten
     from tenure.contracts.evidence.passages import Block, Draft, PassageRef
     from tenure.contracts.evidence.react import ReactTaskRecord
     from tenure.contracts.evidence.tables import TableInfo
     from tenure.contracts.research.report import ReportDraft, SectionDraft
     from tenure.contracts.research.spiral import PlanStep, SubagentRequest
-    from tenure.contracts.research.tools import CiteRequest, Observation
+    from tenure.contracts.research.tools import CiteRequest
     from tenure.contracts.run.run import RunLimits
     from tenure.contracts.sandbox import Artifact
     from tenure.roles.research import tool_selector
     from tenure.roles.research.tool_selector import ToolSelectorInput, ToolSelectorOutput
     from workflows.research.search_session import SearchSession
     from workflows.research.tool_use import (
-        DOCUMENT_TOOLS,
         PreparedCall,
         UsedTool,
         call_tool,
         make_calls,
-        use_called_tools,
     )
 
-MAX_LABEL_LENGTH = 200
-"""Characters of a question that name its calculation."""
+MAX_LABEL_LENGTH, MAX_QUERY_LENGTH = 200, 500
+"""Characters of a question that name its calculation, and that are asked of tables."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +46,8 @@ class ToolEvidence:
 
     results: tuple[PassageRef, ...] = ()
     """Passages of results that no search finds: calculations, queries, answers and resources of servers."""
-    passages: tuple[PassageRef, ...] = ()
-    """Passages of documents that tools have read."""
     notes: tuple[str, ...] = ()
-    """Notes for readers: verdicts on claims, and calls that failed."""
+    """Notes for readers on calls that failed."""
     artifacts: tuple[Artifact, ...] = ()
     """Files that programs of tools have written."""
     tasks: tuple[ReactTaskRecord, ...] = ()
@@ -86,12 +82,12 @@ class QuestionTools:
             arguments = {"expression": calculation, "label": shorten(question.rstrip(" ?.!"), MAX_LABEL_LENGTH)}
             observation = await call_tool(session, "calculate", arguments, "The question contains a calculation.")
             used.append(UsedTool("calculate", arguments, observation))
-        omitted = ("calculate",) if queries_tables else ("calculate", "sql")
-        used += await use_called_tools(session, omitted)
+        if queries_tables and is_figure_question(question):
+            asked = {"question": shorten(question, MAX_QUERY_LENGTH)}
+            used += await make_calls(session, [PreparedCall("sql", asked, "The question asks for a figure.")])
         used += await make_calls(session, await self._select_server_calls())
         return ToolEvidence(
-            results=_collect(used, of_documents=False),
-            passages=_collect(used, of_documents=True),
+            results=tuple({passage.chunk: passage for one in used for passage in one.observation.passages}.values()),
             notes=(*(note for one in used if (note := _describe(one))), *_describe_servers(session.tools)),
             artifacts=session.artifacts,
             tasks=(ReactTaskRecord(query=question, steps=tuple(session.steps)),) if session.steps else (),
@@ -192,23 +188,12 @@ def _parse_object(text: str) -> JsonValue:
     return value
 
 
-def _collect(used: list[UsedTool], *, of_documents: bool) -> tuple[PassageRef, ...]:
-    """Return the passages of the calls whose passages are parts of documents, or of the other calls."""
-    passages = (
-        passage for one in used if (one.name in DOCUMENT_TOOLS) == of_documents for passage in one.observation.passages
-    )
-    return tuple({passage.chunk: passage for passage in passages}.values())
-
-
 def _describe(used: UsedTool) -> str:
-    """Return a note on a call: the verdict on a claim, or why the call failed; empty for every other call."""
-    observation: Observation = used.observation
-    if used.name == "verify_claim" and observation.text:
-        return f"Claim check: {observation.text.splitlines()[0].rstrip('.')}."
-    if not observation.problem or used.name not in ("calculate", "mcp", "read_resource", "sql"):
+    """Return a note on a call that failed; empty for every other call."""
+    if not used.observation.problem:
         return ""
     called = used.arguments.get("tool") or used.arguments.get("uri")
-    problem = observation.problem.rstrip(".")
+    problem = used.observation.problem.rstrip(".")
     return f"{called} of the server {used.arguments['server']} was of no use: {problem}." if called else f"{problem}."
 
 

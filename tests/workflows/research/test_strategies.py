@@ -16,7 +16,7 @@ from tenure.contracts.run.run import ControlState, RunLimits
 from tests.conftest import Serving, Stage
 from tests.support.worlds import KITCHEN, Line, MemoryKnowledge, ScriptedChat, Source, in_turn, says, story
 from tests.workflows.test_structured import Tabular
-from workflows.research.strategies import list_search_strategies, list_strategy_names
+from workflows.research.strategies import list_strategy_names
 from workflows.research.strategies.iterative import MAX_ROUNDS
 from workflows.research.strategy_registry import STRATEGIES
 from workflows.research.subagent import SubagentWorkflow
@@ -102,19 +102,6 @@ async def test_every_strategy_returns_the_same_form(serving: Serving, strategy: 
     scores = [candidate.score for candidate in result.candidates]
     assert scores == sorted(scores, reverse=True) and scores[-1] > 0
     assert TASK not in result.queries
-
-
-@pytest.mark.parametrize("strategy", list_search_strategies())
-async def test_every_strategy_uses_the_tools_that_its_task_calls_for(
-    serving: Serving, strategy: RetrievalStrategy
-) -> None:
-    """Without a model, a calculation in the query of a task is calculated, and the result joins the task's passages."""
-    step = PlanStep(id="s1", query="How many loaves are 15 % of 2,400?", topic="Bread")
-    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
-        result = await run_task_on(stage, build_task(strategy, step=step))
-
-    assert "calculation: 15% of 2400" in {candidate.passage.source for candidate in result.candidates}
-    assert [one.tool for one in result.steps if one.tool == "calculate"] == ["calculate"]
 
 
 async def test_with_a_model_the_wording_of_a_task_calls_for_no_tool(serving: Serving) -> None:

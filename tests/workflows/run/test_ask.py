@@ -141,15 +141,6 @@ async def test_a_follow_up_question_computes_with_the_answer_of_the_report(servi
     assert "Its report answered: 12,000 loaves." in prompts["answerer"]
 
 
-async def test_a_claim_of_a_follow_up_question_is_checked(serving: Serving) -> None:
-    """The verdict of the claim check is among the notes of the answer."""
-    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
-        answer = await answered(stage, asked("Is it true that bread is made from flour, water, salt and yeast?"))
-
-    verdict = "Claim check: A source supports this: Bread is made from flour, water, salt and yeast."
-    assert answer.status == "answered" and verdict in answer.notes
-
-
 class Sold(MemoryKnowledge):
     """A knowledge base with one table, of which a query is the answer."""
 

@@ -99,23 +99,3 @@ async def test_a_failed_call_is_reported(serving: Serving, tmp_path: Path) -> No
 
     assert "get_order_status of the server bakery was of no use: bakery: there is no such order." in result.notes
     assert any("TENURE_MCP_SERVERS contains no server 'missing'" in note for note in result.notes)
-
-
-@slow
-async def test_claims_terms_and_documents_are_examined(serving: Serving) -> None:
-    """The wording of a question calls for the claim check, the lookup or the comparison; people see the calls."""
-    async with serving(None, MemoryKnowledge(dict(KITCHEN))) as stage:
-        checked = await stage.start(build_request("Is it true that bread is made from flour, water, salt and yeast?"))
-        result: Result = await checked.result()
-        defined = await stage.start(build_request("Define sourdough."))
-        await defined.result()
-        compared = await stage.start(build_request("Compare the documents Bread and Cheese."))
-        await compared.result()
-        states = [await one.query("state") for one in (checked, defined, compared)]
-
-    assert "Claim check: A source supports this: Bread is made from flour, water, salt and yeast." in result.notes
-    assert [state["tasks"][0]["steps"][0]["tool"] for state in states] == [
-        "verify_claim",
-        "lookup",
-        "compare_documents",
-    ]
