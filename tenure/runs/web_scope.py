@@ -34,5 +34,4 @@ def build_web_scope(request: StartRequest, settings: WebSettings) -> WebScope | 
         domains=tuple(name for name in request.domains if not name.startswith("-")),
         excluded_domains=tuple(name[1:] for name in request.domains if name.startswith("-")),
         time_range=request.since,
-        archive=settings.web_archive,
     )

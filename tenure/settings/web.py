@@ -47,8 +47,6 @@ class WebSettings(SettingsGroup):
     """Whether runs read the web by default; without this, only with `--web`."""
     web_pages: int = Field(default=5, ge=1, le=30)
     """Number of pages read for one web search."""
-    web_archive: str = Field(default="", pattern=r"^(https?://\S*\{address\}\S*)?$")
-    """URL template of a web archive for references, with `{address}` and optionally `{date}`; empty for none."""
 
 
 class FetchSettings(SettingsGroup):

@@ -52,7 +52,6 @@ ANALYZING_MODULES: Final = {
     "research.research_state": f"{_PLAN}; {_FEEDBACK}",
     "research.tool_choice": _QUESTION,
     "research.transcript": "step of a model: 4,000 characters of an answer, and as many of an observation",
-    "retrieval.link_check": "URLs: 2,000 characters",
     "retrieval.query_type": f"{_QUESTION}, of which 2,000 are read",
     "retrieval.reranking": "none: numbers of a ranking",
     "retrieval.positions": f"{_QUESTION}, of which 2,000 are read; query of 1,000",

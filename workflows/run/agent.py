@@ -391,7 +391,7 @@ class AgentWorkflow(InteractiveRun):
             ReportActivities.assemble_report, draft, summary="number the sources, check every quote"
         )
         memory = None if self.discarded else self.run_memory
-        return await complete_result(result, draft, self.clients.web, memory, is_scheduled=self.request.scheduled)
+        return await complete_result(result, draft, memory, is_scheduled=self.request.scheduled)
 
     # Draft of the report
 

@@ -1,41 +1,31 @@
-"""Complete an assembled report: check its links, remember the run, and compare it with the previous report.
+"""Complete an assembled report: remember the run, and compare it with the previous report.
 
 The report exists already, so nothing here may fail the run.
 """
-
-from datetime import timedelta
 
 from temporalio import workflow
 
 from workflows.run.run_memory import RunMemory
 from workflows.run.scheduled_question import add_changes
 from workflows.runtime.optional_step import run_optional_step
-from workflows.runtime.web_client import WebClient
 
 with workflow.unsafe.imports_passed_through():
     from tenure.contracts.research.report import ReportDraft
     from tenure.contracts.result.result import Result
 
-LINK_CHECK_TIMEOUT = timedelta(minutes=15)
-"""Time for checking all links of a report."""
-
 
 async def complete_result(
-    result: Result, draft: ReportDraft, web: WebClient | None, memory: RunMemory | None, *, is_scheduled: bool
+    result: Result, draft: ReportDraft, memory: RunMemory | None, *, is_scheduled: bool
 ) -> Result:
     """Return a report with what can be added after its assembly, and a note on each step that failed.
 
     Args:
         result: the assembled report.
         draft: its draft.
-        web: checks the links; None for a run without the web.
         memory: stores what the run has learned; None if nothing of it is to be kept.
         is_scheduled: whether the report is compared with that of the schedule's last run.
     """
     notes: list[str] = []
-    if web:
-        failure = "The links of the references could not be checked"
-        result = await run_optional_step(web.check_links(result), result, failure, notes.append, LINK_CHECK_TIMEOUT)
     if memory:
         result = await memory.store(result, draft)
     if is_scheduled:

@@ -19,8 +19,8 @@ with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from activities.web import BrowserActivities, WebActivities
     from tenure.algorithms.control.usage import add_pages
-    from tenure.algorithms.retrieval.link_check import apply_link_checks, find_domain_violation, is_web_url
     from tenure.algorithms.text.questions import shorten
+    from tenure.algorithms.text.urls import find_domain_violation
     from tenure.contracts.base import SourceId
     from tenure.contracts.evidence.web import (
         MAX_WEB_QUERY_CHARACTERS,
@@ -34,13 +34,10 @@ with workflow.unsafe.imports_passed_through():
         WebSearchRequest,
         WebSource,
     )
-    from tenure.contracts.result.result import Result
 
 HITS_PER_PAGE = 3
 """Search hits requested for each page to read: some are known already, some cannot be fetched."""
 
-MAX_CHECKED_LINKS = 100
-"""References whose pages are checked at the end of a run."""
 
 CACHED_STATUSES = ("fetched", "unchanged", "cached")
 """Statuses of pages whose body is in the page cache."""
@@ -79,18 +76,6 @@ class WebClient:
         """Create the corpus of the run's web pages, so that it can be searched even if no page is read."""
         empty = ReadPagesRequest(corpus=self._scope.corpus, query="", cycle=self._scope.cycle)
         await self._ingest(empty, "no page yet")
-
-    async def check_links(self, result: Result) -> Result:
-        """Return a result whose references say whether their pages still exist, and where they are archived.
-
-        After the run's deadline nothing is checked.
-        """
-        urls = [source.uri for source in result.sources if is_web_url(source.uri)][:MAX_CHECKED_LINKS]
-        if not urls or self._workflow.control.deadline_exceeded:
-            return result
-        request = self._build_fetch(urls, revalidate=True)
-        reply = await execute_activity(WebActivities.fetch_pages, request, summary="whether the references still exist")
-        return apply_link_checks(result, reply.pages, self._scope.archive)
 
     async def look_up(self, query: str) -> None:
         """Read the best pages on a query that were not read before.
@@ -136,14 +121,13 @@ class WebClient:
         problem = "" if sources else "; ".join(source.note for source in left_out)
         return PageRead(sources=tuple(source.source for source in sources), problem=problem)
 
-    def _build_fetch(self, urls: Sequence[str], *, revalidate: bool = False) -> FetchRequest:
+    def _build_fetch(self, urls: Sequence[str]) -> FetchRequest:
         scope = self._scope
         return FetchRequest(
             run=scope.run,
             urls=tuple(urls),
             domains=scope.domains,
             excluded_domains=scope.excluded_domains,
-            revalidate=revalidate,
         )
 
     def _find_violation(self, url: str) -> str:

@@ -223,3 +223,20 @@ def _normalize_query(query: str) -> str:
     if all("=" in part for part in parts):
         parts.sort(key=lambda part: part.partition("=")[0])  # stable: values of one name keep their order
     return f"?{'&'.join(parts)}" if parts else ""
+
+
+def find_domain_violation(url: str, domains: tuple[str, ...], excluded_domains: tuple[str, ...]) -> str:
+    """Return the reason why a run may not fetch a URL; empty if it may.
+
+    Args:
+        url: URL of the page.
+        domains: allowed domains; empty to allow all.
+        excluded_domains: forbidden domains.
+    """
+    try:
+        host = extract_host(url)
+    except InvalidUrlError as error:
+        return str(error)
+    if (domains and not is_in_domains(host, domains)) or is_in_domains(host, excluded_domains):
+        return f"pages of {host} are outside the domains that this run may fetch"
+    return ""

@@ -55,8 +55,6 @@ class WebScope(Contract):
     """Excluded domains."""
     language: str = ""
     """Language of the pages as a BCP 47 tag; empty for any."""
-    archive: str = ""
-    """URL template of a web archive, with `{address}` and optionally `{date}`; empty for none."""
 
     @property
     def corpus(self) -> str:
@@ -150,8 +148,6 @@ class FetchRequest(Contract):
     """Domains that a request or a redirect may lead to, subdomains included; empty for any."""
     excluded_domains: tuple[str, ...] = ()
     """Domains that no request and no redirect may lead to."""
-    revalidate: bool = False
-    """Whether to revalidate cached pages, unless that was done within the last hour."""
 
 
 class FetchedPage(Contract):
@@ -167,8 +163,6 @@ class FetchedPage(Contract):
     """Media type, such as `text/html`."""
     size: int = 0
     """Size of the decompressed body in bytes."""
-    status_code: int = 0
-    """HTTP status of the last response; 0 if there was no request or no response."""
     note: str = ""
     """Reason for the refusal or failure, for readers of the report."""
 

@@ -30,10 +30,6 @@ bulleted or numbered list, a cell of a table, a definition, code, or the first p
 ResultStatus = Literal["done", "finished_early", "cancelled", "no_evidence", "failing_tests", "unsupported", "failed"]
 
 
-LinkStatus = Literal["", "alive", "dead", "silent"]
-"""Result of checking a cited page at the end of a run: not checked, reachable, gone, or no answer from its server."""
-
-
 class SourceEntry(Contract):
     """A source in the list of references."""
 
@@ -51,10 +47,6 @@ class SourceEntry(Contract):
     """Publication date, if known."""
     accessed: str
     """Time of reading, ISO 8601 in UTC."""
-    link: LinkStatus = ""
-    """Whether the page was still reachable when the report was finished; empty if not checked."""
-    archived: str = ""
-    """URL of the page as read in a web archive; empty without an archive."""
     suspicious: bool = False
     """Whether it contains instructions to language models (prompt injection)."""
     derived: bool = False

@@ -12,16 +12,13 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from tenure.algorithms.retrieval.link_check import find_domain_violation
-from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url
+from tenure.algorithms.text.urls import InvalidUrlError, canonicalize_url, find_domain_violation
 from tenure.contracts.evidence.web import FetchedPage, FetchReply, FetchRequest
 from tenure.knowledge.pages.cache import CachedPage, PageCache, PageMetadata, build_redirect, format_time
 from tenure.sources.fetch.errors import ErrorStatus, FetchError, NoResponse, RequestRefused
 from tenure.sources.fetch.fetcher import FetchedResponse, UrlRule, permit_every_url
 from tenure.sources.fetch.transfer import Validators
 
-REVALIDATE_AFTER: Final = timedelta(hours=1)
-"""Age from which a page is revalidated if the request demands it."""
 MIN_LIFETIME: Final = timedelta(minutes=10)
 """Minimum time for which a page is reused, even if its server forbids caching: a run must be able to read what it has
 fetched, and a retried attempt must not fetch it again.
@@ -105,8 +102,7 @@ class PageFetching:
         copy = _find_copy(address, known)
         if copy and find_domain_violation(copy.url, request.domains, request.excluded_domains):
             copy = None  # Another run was permitted to follow this redirect.
-        old = copy and request.revalidate and copy.fetched_at < format_time(time - REVALIDATE_AFTER)
-        if not (self._refetch or old) and copy and known[address].is_fresh(time) and copy.is_fresh(time):
+        if not self._refetch and copy and known[address].is_fresh(time) and copy.is_fresh(time):
             return _build_cached_reply(address, copy)
         validators_by_url = {page.url: Validators(page.etag, page.last_modified) for page in known.values()}
         validators = {where: one for where, one in validators_by_url.items() if any(one)}
@@ -115,10 +111,9 @@ class PageFetching:
         except RequestRefused as error:
             return FetchedPage(url=address, status="refused", note=str(error))
         except FetchError as error:
-            code = error.code if isinstance(error, ErrorStatus) else 0
             if copy and (isinstance(error, NoResponse) or (isinstance(error, ErrorStatus) and error.is_transient)):
                 return _build_cached_reply(address, copy, f"{error}; this is the copy of {copy.fetched_at[:10]}")
-            return FetchedPage(url=address, status="failed", status_code=code, note=str(error))
+            return FetchedPage(url=address, status="failed", note=str(error))
         return await self._store_page(address, fetched, known, writes)
 
     async def _store_page(
@@ -138,7 +133,6 @@ class PageFetching:
             canonical_url=page.url,
             media_type=page.media_type,
             size=page.size,
-            status_code=fetched.status_code,
         )
 
     def _build_metadata(self, fetched: FetchedResponse, before: PageMetadata | None) -> PageMetadata:

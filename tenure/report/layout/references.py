@@ -57,8 +57,6 @@ def describe_source(source: SourceEntry, base: PurePath | None) -> Line:
         address,
         f", read {source.accessed[:10]}",
         ", contains words like instructions to language models" if source.suspicious else "",
-        ", no longer available when the report was finished" if source.link == "dead" else "",
-        *((", archived at ", make_address(source.archived)) if source.archived else ()),
         ".",
     )
 

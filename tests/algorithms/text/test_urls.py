@@ -9,6 +9,7 @@ from tenure.algorithms.text.urls import (
     InvalidUrlError,
     canonicalize_url,
     extract_host,
+    find_domain_violation,
     is_in_domains,
     parse_url,
     resolve_url,
@@ -176,3 +177,17 @@ def test_domain_includes_subdomains(written: str) -> None:
     assert is_in_domains("www.example.com", ("other.example", written))
     assert not is_in_domains("badexample.com", (written,))
     assert not is_in_domains("example.com", ("www.example.com", "", "no domain"))
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("https://a.example.org/x", ""),
+        ("https://b.example.org/x", "pages of b.example.org are outside the domains that this run may fetch"),
+        ("https://example.net/x", "pages of example.net are outside the domains that this run may fetch"),
+        ("ftp://a.example.org/x", "invalid URL: its scheme 'ftp' is not http or https"),
+    ],
+)
+def test_urls_outside_the_allowed_domains_are_rejected(address: str, problem: str) -> None:
+    """A page must be in an allowed domain and in no excluded domain."""
+    assert find_domain_violation(address, ("example.org",), ("b.example.org",)) == problem

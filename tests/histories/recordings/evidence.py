@@ -315,8 +315,8 @@ async def programs(recorder: Recorder) -> None:
 
 
 async def web(recorder: Recorder) -> None:
-    """Record a run that searches the web, reads pages, and checks at its end whether they still exist."""
-    outside = Outside(gone_later=True)
+    """Record a run that searches the web and reads pages."""
+    outside = Outside()
     knowledge = MemoryKnowledge({}, pages=dict(PAGES))
     await recorder.run(None, WEB, knowledge=knowledge, web=[outside.search_web, outside.fetch_pages])
 

@@ -42,7 +42,6 @@ class Outside:
     down: bool = False
     echoes: bool = False
     """Whether URLs of a query are among its hits."""
-    gone_later: bool = False
 
     @activity.defn
     async def search_web(self, request: WebSearchRequest) -> WebSearchReply:
@@ -59,12 +58,11 @@ class Outside:
     @activity.defn
     async def fetch_pages(self, request: FetchRequest) -> FetchReply:
         self.fetched.append(request)
-        there = {} if request.revalidate and self.gone_later else PAGES
         return FetchReply(
             pages=tuple(
                 FetchedPage(url=address, status="fetched", canonical_url=address)
-                if address in there
-                else FetchedPage(url=address, status="failed", status_code=404, note="404")
+                if address in PAGES
+                else FetchedPage(url=address, status="failed", note="404")
                 for address in request.urls
             )
         )
@@ -97,21 +95,6 @@ async def test_missing_page_is_replaced_and_queries_are_not_repeated(serving: Se
     assert (first.urls, second.urls) == ((LOST, BREAD), (OTHER,))
     gone = [page for page in knowledge.readings[1].fetched if page.status == "failed"]
     assert [page.url for page in gone] == [LOST]
-
-
-@slow
-async def test_references_are_checked_at_the_end(serving: Serving) -> None:
-    """Cited pages are requested once more at the end; a dead link is reported with its archived copy."""
-    outside = Outside(gone_later=True)
-    scope = SCOPE.model_copy(update={"archive": "https://archive.example/{date}/{address}"})
-    request = REQUEST.model_copy(update={"limits": REQUEST.limits.model_copy(update={"web": scope})})
-    async with serving(None, MemoryKnowledge({}, pages=PAGES), web=[outside.search_web, outside.fetch_pages]) as stage:
-        result = await (await stage.start(request)).result()
-
-    assert outside.fetched[-1].revalidate and not any(asked.revalidate for asked in outside.fetched[:-1])
-    assert {source.link for source in result.sources} == {"dead"}
-    assert result.sources[0].archived == f"https://archive.example/20260101/{result.sources[0].uri}"
-    assert "The page of source 1 was no longer available" in " ".join(result.notes)
 
 
 async def test_a_long_question_is_shortened_for_providers(serving: Serving) -> None:
