@@ -107,7 +107,6 @@ def _render_overview() -> str:
 
 
 def _render_arguments(tool: Tool[Any]) -> str:
-    """Render the table of the arguments of one tool."""
     rows = "\n".join(_render_row(name, field) for name, field in tool.arguments.model_fields.items())
     title = f"### Arguments of the {tool.name.replace('_', ' ')} tool"
     return f"{title}\n\n| argument | meaning | values | default |\n|---|---|---|---|\n{rows}\n"

@@ -145,8 +145,6 @@ def _write_claims(claims: Sequence[ResultClaim]) -> str:
 
 
 def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> ResultReasoning:
-    """Number the citations of the line of reasoning."""
-
     def step(one: ReasoningStep) -> ResultStep:
         (claim,) = numbering.number_claims(_wrap_claim(one.claim), "Reasoning")
         return ResultStep(kind=one.kind, claim=claim, follows=one.follows, link=one.link)

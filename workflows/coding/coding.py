@@ -416,7 +416,6 @@ class CodingWorkflow(ControllableWorkflow):
         return f"Ended after {self.generation} of {self.request.limits.max_code_attempts} generations."
 
     def _report_progress(self, phase: RunPhase | None, last: str = "", *, attempt: Attempt | None = None) -> None:
-        """Report the progress to the run."""
         self.clients.progress.report(phase=phase, revision=self.generation, attempt=attempt, last=last)
 
 

@@ -49,7 +49,6 @@ class ProgramTester:
         return attempt
 
     async def _run_tests(self, attempt: Attempt, given_tests: tuple[InputFile, ...]) -> Attempt:
-        """Return an attempt with the results of its tests."""
         names = {file.name for file in given_tests}
         files = tuple(f for f in programs.merge_files(self._request.files, attempt.files) if f.name not in names)
         tests, cases = split_tests(given_tests)

@@ -392,7 +392,6 @@ def _list_similar_pairs(similarities: Vectors) -> Iterator[tuple[int, int]]:
 
 
 def _list_pairs(neighbours: Mapping[str, Sequence[tuple[float, str]]]) -> Iterator[tuple[str, float, str]]:
-    """Yield each memory with each of its neighbours."""
     return ((id, similarity, other) for id, near in neighbours.items() for similarity, other in near)
 
 

@@ -100,7 +100,6 @@ class PageCache:
             yield from (there[url] for url in part if url in there)
 
     def _remove_damaged(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Remove the rows with a damaged body."""
         damaged = [row["url"] for row in rows if not _is_intact(row)]
         if damaged:
             structlog.get_logger().warning("damaged pages are removed from the cache", urls=damaged)

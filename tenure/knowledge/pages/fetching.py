@@ -119,7 +119,6 @@ class PageFetching:
     async def _store_page(
         self, address: str, fetched: FetchedResponse, known: Mapping[str, PageMetadata], writes: "_PendingWrites"
     ) -> FetchedPage:
-        """Store a page that was fetched or confirmed."""
         page = self._build_metadata(fetched, known.get(fetched.url))
         if fetched.not_modified:
             await writes.add_confirmation(page)
@@ -136,7 +135,6 @@ class PageFetching:
         )
 
     def _build_metadata(self, fetched: FetchedResponse, before: PageMetadata | None) -> PageMetadata:
-        """Return the metadata of a fetched page."""
         time = self._clock()
         max_age = self._max_age
         if fetched.max_age is not None:

@@ -164,7 +164,6 @@ def _clash(found: ResultContradiction) -> frozenset[str]:
 
 
 def _compare_conclusions(a: Result, b: Result) -> Iterator[ChangedConclusion]:
-    """Yield the conclusions that differ."""
     ours, theirs = _concluded(a), _concluded(b)
     for part, text in ours.items():
         if normalize_sentence(text) != normalize_sentence(theirs[part]):

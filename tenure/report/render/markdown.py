@@ -73,7 +73,6 @@ def write_markdown(blocks: Iterable[BlockNode], level: int = 2) -> str:
 
 
 def _write_block(block: BlockNode, level: int) -> Iterator[str]:
-    """Yield the paragraphs of a block."""
     match block:
         case PartNode():
             yield f"{'#' * level} {escape(block.heading)}"

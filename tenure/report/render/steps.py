@@ -31,7 +31,6 @@ def _call(step: ReactStep) -> str:
 
 
 def _describe_outcome(step: ReactStep) -> str:
-    """Return the outcome of a step."""
     if step.tool == "finish" and not step.corrected:
         return ""
     if step.corrected:

@@ -107,7 +107,6 @@ def render(input: ReactInput, evidence: Evidence) -> list[Message]:
 
 
 def _describe_tool(tool: ToolDescription) -> str:
-    """Return the description of a tool and its arguments."""
     schema: Mapping[str, Any] = tool.parameters
     needed = schema.get("required", ())
     fields = (

@@ -243,7 +243,6 @@ async def _send_response(route: "Route", part: FetchedResponse) -> None:
 
 
 async def _close_window(page: "Page") -> None:
-    """Close a window that a page has opened."""
     await page.close()
 
 

@@ -161,7 +161,6 @@ class Fetcher:
         *,
         for_robots: bool = False,
     ) -> FetchedResponse:
-        """Fetch a URL and the URLs that it redirects to."""
         deadline = _Deadline(limits.timeout_seconds)
         hops = [url]
         transferred = 0
@@ -177,7 +176,6 @@ class Fetcher:
             hops.append(_resolve_redirect(hops, transfer.headers))
 
     async def _request_until_complete(self, url: str, transfer: Transfer, deadline: "_Deadline", delay: float) -> None:
-        """Request one URL until the response is complete."""
         host = parse_url(url).host
         for remaining in reversed(range(MAX_ATTEMPTS)):
             try:
@@ -233,7 +231,6 @@ def _canonicalize(url: str) -> str:
 
 
 def _resolve_redirect(hops: list[str], headers: httpx.Headers) -> str:
-    """Return the target of a redirect."""
     location = headers.get("location", "")
     if not location:
         raise UnusableResponse("it redirects without a target")

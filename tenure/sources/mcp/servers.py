@@ -228,7 +228,6 @@ async def _run_process(sent: bytes) -> bytes:
 
 
 def _kill_process_tree(pid: int) -> None:
-    """Kill a process and its descendants."""
     import psutil  # seldom needed, and a twentieth of a second of a worker's start
 
     try:

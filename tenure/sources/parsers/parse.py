@@ -190,7 +190,6 @@ def make_title(path: Path) -> str:
 
 
 def _check_size(opened: OpenFile, limit_bytes: int) -> None:
-    """Check that a file has a permitted size."""
     size = opened.status.st_size
     if size > limit_bytes:
         raise Unreadable(f"is larger than {limit_bytes / 1e6:g} MB")

@@ -36,7 +36,6 @@ def find_links(text: str) -> list[SearchResult]:
 
 
 def _iterate_lists(value: object, deepest: int) -> Iterator[list[SearchResult]]:
-    """Yield every list of results in a value."""
     if deepest == 0 or not isinstance(value, dict | list):
         return
     if isinstance(value, list):

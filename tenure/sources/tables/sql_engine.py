@@ -197,7 +197,6 @@ class SqlEngine:
         return Table(name, columns, count, rows)
 
     def _measure_column(self, name: str, column: Column) -> Column:
-        """Return a column with its statistics."""
         here, table = quote_name(column.name), _quote_qualified(name)
         if column.kind == "other":
             (counted,) = self._fetch_all(f"SELECT count(*) - count({here}) FROM {table}")

@@ -131,7 +131,6 @@ def _parse_select(sql: str, connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def _parse_tree(statement: str, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return the parse tree of a statement."""
     try:
         (serialized,) = connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone() or ("{}",)
         tree: dict[str, Any] = json.loads(serialized)

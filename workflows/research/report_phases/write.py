@@ -178,7 +178,6 @@ def _match_feedback(context: ReportContext) -> Mapping[str, tuple[str, ...]]:
 
 
 def _describe_report(context: ReportContext) -> ReportWriterInput:
-    """Return the input of the writer and the reviewer of a report."""
     request, state = context.request, context.state
     return ReportWriterInput(
         question=request.question,

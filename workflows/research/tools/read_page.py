@@ -63,7 +63,6 @@ async def _is_known(context: ToolContext, url: str) -> bool:
 
 
 def _contains(text: str, url: str) -> bool:
-    """Return whether a text contains exactly a URL."""
     try:
         return normalize_url(url) in extract_urls(text)
     except InvalidUrlError:

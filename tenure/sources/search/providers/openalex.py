@@ -75,7 +75,6 @@ class OpenAlex(ApiProvider):
 
 
 def _build_filters(request: WebSearchRequest) -> list[str]:
-    """Return the filters of a request."""
     since = format_first_day(request)
     wanted = {"from_publication_date": since, "language": parse_primary_language(request.language)}
     return [f"{name}:{value}" for name, value in wanted.items() if value]
