@@ -1,4 +1,4 @@
-"""Query the graph of entities and relations, and find passages whose relations are not extracted yet."""
+"""Query the graph of entities and relations."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ from temporalio import activity
 
 from activities.errors import translate_errors
 from activities.heartbeat import HeartbeatThread
-from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, UnreadReply, UnreadRequest
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 
 if TYPE_CHECKING:
     from tenure.knowledge.base import KnowledgeBase
@@ -24,15 +24,3 @@ class GraphActivities:
         """Return the relations of an entity."""
         with translate_errors(), HeartbeatThread():
             return self._knowledge.graph.find_relations(request)
-
-    @activity.defn
-    def list_unread_passages(self, request: UnreadRequest) -> UnreadReply:
-        """Return passages whose relations no model has extracted."""
-        with translate_errors(), HeartbeatThread():
-            return self._knowledge.graph.list_unread(request)
-
-    @activity.defn
-    def refresh_relations(self, corpus: str) -> None:
-        """Update the graph of a corpus with the extracted relations."""
-        with translate_errors(), HeartbeatThread():
-            self._knowledge.graph.refresh_relations(corpus)

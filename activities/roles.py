@@ -24,9 +24,9 @@ from tenure.algorithms.injection.taint import (
 from tenure.contracts.base import SourceId
 from tenure.contracts.run.budget import BUDGET_USED_UP
 from tenure.contracts.run.role_calls import RoleReply, RoleRequest
-from tenure.models.chat import OFFLINE, ChatModel, ModelCall
+from tenure.models.chat import ChatModel, ModelCall
 from tenure.role_executor import RoleAnswer, execute_role
-from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput, StoredRole
+from tenure.roles.base import BaseRole, Evidence, I, O, R, RoleInput
 from tenure.roles.registry import load_roles
 
 if TYPE_CHECKING:
@@ -85,9 +85,6 @@ class RoleActivities:
 
     def _build_output(self, role: BaseRole[I, O, R], input: I, evidence: Evidence, answered: RoleAnswer[O]) -> Any:
         """Build the reply that a role declares from its decision."""
-        if isinstance(role, StoredRole):
-            model = "" if answered.model == OFFLINE else answered.model
-            return role.store(self._knowledge.graph, model, evidence.passages, answered.output)
         return role.build_reply(input, answered.output, evidence)
 
     async def _answer(

@@ -72,7 +72,6 @@ FEATURES: dict[str, tuple[str, ...]] = {
         "activity compare_sources in ResearchWorkflow",
         "activity dispute_judge in ResearchWorkflow",
     ),
-    "reading relations": ("activity relation_extractor in RelateWorkflow",),
     "graph": ("activity find_relations in GraphWorkflow",),
     "code repair": ("activity repair_program in CodingWorkflow",),
     "code without a sandbox": ("activity timed out in CodingWorkflow",),
@@ -86,10 +85,7 @@ FEATURES: dict[str, tuple[str, ...]] = {
     "failed run": ("failed in AgentWorkflow",),
     "failed task": ("child failed in SpiralWorkflow",),
     "named latent topics": ("activity topic_namer in SpiralWorkflow",),
-    **{
-        f"{name} continued as new": (f"continued in {name}",)
-        for name in ("SpiralWorkflow", "RelateWorkflow", "BatchWorkflow")
-    },
+    **{f"{name} continued as new": (f"continued in {name}",) for name in ("SpiralWorkflow", "BatchWorkflow")},
     **{f"strategy {name}": (f"strategy {name}",) for name in STRATEGIES},
     **{f"tool {name}": (f"tool {name} in SubagentWorkflow",) for name in TOOLS},
     **{f"reasoning {name}": (f"reasoning {name} in ResearchWorkflow",) for name in get_args(ReasoningStrategy)},

@@ -98,7 +98,6 @@ def test_every_queue_serves_its_activities() -> None:
         INGEST_QUEUE: {"ingest_corpus", "fork_corpus", "find_tables", "export_query"},
         EMBED_QUEUE: {
             *("embed_corpus", "compact_tables", "refresh_indexes", "remove_old_versions", "consolidate_memories"),
-            *("list_unread_passages", "refresh_relations"),
         },
         MODEL_QUEUE: set(CASES),
         WEB_QUEUE: {

@@ -39,7 +39,6 @@ from workflows.upkeep.ingest import IngestWorkflow
 from workflows.upkeep.maintenance import MaintenanceWorkflow
 from workflows.upkeep.memory import MemoryWorkflow
 from workflows.upkeep.notify import NotifyWorkflow
-from workflows.upkeep.relate import RelateWorkflow
 from workflows.upkeep.sql import SqlWorkflow
 
 WORKFLOWS = [
@@ -52,7 +51,6 @@ WORKFLOWS = [
     AskWorkflow,
     IngestWorkflow,
     EmbedWorkflow,
-    RelateWorkflow,
     GraphWorkflow,
     CorpusWorkflow,
     SqlWorkflow,

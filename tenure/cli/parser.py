@@ -16,7 +16,7 @@ from tenure.cli.argument_types import (
 )
 from tenure.cli.command_parser import CommandParser
 from tenure.contracts.choices import ListedStatus
-from tenure.contracts.run.limits import BudgetFields, ModelBudget
+from tenure.contracts.run.limits import BudgetFields
 from tenure.contracts.run.options import Option, list_options
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import IS_PACKAGED, PROGRAM
@@ -334,15 +334,14 @@ def _add_corpora(commands: "Commands[CommandParser]") -> None:
         commands,
         "corpus",
         "tenure.cli.commands.corpora:corpus",
-        "list, measure, relate, watch or drop corpora, or query the graph",
+        "list, measure, watch or drop corpora, or query the graph",
     )
-    corpus.add_argument("action", choices=["list", "stats", "drop", "relate", "graph", "watched", "unwatch"])
+    corpus.add_argument("action", choices=["list", "stats", "drop", "graph", "watched", "unwatch"])
     corpus.add_argument("name", nargs="?", metavar="NAME")
     corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: entity to look up")
     corpus.add_argument(
         "--most", type=IntegerRange(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
     )
-    _add_options(corpus, ModelBudget, prefix="with `relate`: ")
 
 
 def _add_memory(commands: "Commands[CommandParser]") -> None:

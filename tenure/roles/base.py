@@ -6,7 +6,7 @@ model only through `mark_passages`, which numbers it, delimits it and removes th
 text is hostile.
 
 A role is declared in one file below `tenure/roles/`, as the constant `ROLE` of one of three classes: `Role` returns
-the decision itself, `PostprocessedRole` builds a reply from it, `StoredRole` keeps it in the knowledge base.
+the decision itself, `PostprocessedRole` builds a reply from it.
 """
 
 import re
@@ -178,21 +178,6 @@ class PostprocessedRole(BaseRole[I, O, R]):
     def build_reply(self, input: I, output: O, evidence: Evidence) -> R:
         """Return the reply that `postprocess` builds."""
         return self.postprocess(input, output, evidence)
-
-
-@dataclass(frozen=True)
-class StoredRole(BaseRole[I, O, R]):
-    """A role whose output is stored in the knowledge base; its reply says what was stored."""
-
-    store: Callable[[Any, str, Sequence[Passage], O], R]
-    """Store the output, given the knowledge base, the model's name (empty for the fallback) and the passages."""
-    result: type[R]
-    """Type of the reply."""
-
-    @property
-    def reply(self) -> type[R]:
-        """Type of the reply."""
-        return self.result
 
 
 MAX_GAP_CHARACTERS = 4

@@ -39,8 +39,6 @@ from tenure.contracts.knowledge.graph import (
     EntityRelation,
     RelatedReply,
     RelatedRequest,
-    RelateReport,
-    RelateRequest,
 )
 from tenure.contracts.knowledge.memory import (
     ForgetReply,
@@ -371,9 +369,7 @@ class StubGraph:
         if request.entity != "Ghent":
             return RelatedReply(entity=request.entity, similar_entities=("Ghent", "Bruges"))
         relation = EntityRelation(subject="Ghent", predicate=CO_OCCURRENCE, object="Bruges", count=3, passages=2)
-        return RelatedReply(
-            entity="Ghent", kind="place", passages=2, relations=(relation,), read_passages=2, total_passages=2
-        )
+        return RelatedReply(entity="Ghent", kind="name", passages=2, relations=(relation,))
 
 
 MEMORY = Memory(
@@ -434,16 +430,6 @@ class StubAsk:
         )
 
 
-@workflow.defn(name="RelateWorkflow")
-class StubRelate:
-    """Has read everything when its budget ends."""
-
-    @workflow.run
-    async def run(self, request: RelateRequest) -> RelateReport:
-        usage = Usage(model_calls=request.limits.max_calls or 0)
-        return RelateReport(corpus=request.corpus, total=7, passages=7, relations=9, stop_reason="calls", usage=usage)
-
-
 async def main() -> None:
     """Serve until stopped."""
     client = await connection.connect(Settings())
@@ -455,7 +441,6 @@ async def main() -> None:
         StubCorpus,
         StubGraph,
         StubMemory,
-        StubRelate,
         StubAsk,
         StubResearch,
     ]

@@ -219,7 +219,7 @@ ELSEWHERE: Final = {
 NOT_RUN: Final = {
     r"--web\b": "needs the network",
     r"--database\b|TENURE_DATABASES": "needs a PostgreSQL server: tests/sources",
-    r"OPENAI|TENURE_MODEL|TENURE_RERANK|corpus relate": "needs a model server: tests/models, tests/cli",
+    r"OPENAI|TENURE_MODEL|TENURE_RERANK": "needs a model server: tests/models, tests/cli",
     r"local-model": "needs llama.cpp and a model: tests/cli/commands/test_up.py, tests/temporal/stack",
     r"pip install|^uv tool|^tenure start|^eval|tenure completion": "needs an installation: .ci/package.py",
     r"mcp --http|serve --port": "serves until Ctrl-C: tests/mcp_server, tests/site",

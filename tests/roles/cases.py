@@ -40,7 +40,7 @@ from tenure.roles.research import (
     tool_selector,
     topic_namer,
 )
-from tenure.roles.retrieval import relation_extractor, reranker, sql_writer, stance_judge
+from tenure.roles.retrieval import reranker, sql_writer, stance_judge
 from tenure.roles.writing import answerer, report_reviewer, report_writer
 from tests.support.passages import held, passage
 from tests.support.worlds import encode
@@ -344,7 +344,6 @@ CASES: dict[str, Case] = {
             ),
         ),
         Case(stance_judge.ROLE, stance_judge.StanceJudgeInput(position="Is rye bread better than wheat bread?")),
-        Case(relation_extractor.ROLE, relation_extractor.RelationExtractorInput(max_relations=4)),
         Case(reranker.ROLE, reranker.RerankerInput(query="How does blue cheese ripen?")),
         Case(
             topic_namer.ROLE,

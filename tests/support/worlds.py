@@ -35,7 +35,6 @@ from tenure.contracts.evidence.passages import PassageRef, SearchReply, SearchRe
 from tenure.contracts.evidence.retrieval import GroupReply, GroupRequest, RecallReply, RecallRequest
 from tenure.contracts.evidence.tables import QueryReply, QueryRequest, TablesReply, TablesRequest
 from tenure.contracts.evidence.web import ProviderUsage, ReadPagesReply, ReadPagesRequest, WebReport, WebSource
-from tenure.contracts.knowledge.graph import RelationsKept
 from tenure.contracts.knowledge.maintenance import MaintenanceProgress, MaintenanceStep, MaintenanceStepReport
 from tenure.contracts.knowledge.memory import MemorySearchReply, MemorySearchRequest, RememberReply, RememberRequest
 from tenure.contracts.messages import Tier
@@ -49,7 +48,6 @@ from tenure.contracts.run.budget import Price
 from tenure.knowledge.store.errors import InvalidSearch
 from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.usage import TokenUsage
-from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tenure.sources.document.document import Document
 from tests.support.report_answers import list_headings, render_fields
 
@@ -182,11 +180,6 @@ class MemoryKnowledge:
                 for rank, i in enumerate(order, 1)
             )
         )
-
-    def store_statements(
-        self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput
-    ) -> RelationsKept:
-        return RelationsKept(passages=len(passages))
 
     def load_passages(self, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
         known = {passage.chunk: passage for passage in self._passages()}
@@ -484,7 +477,6 @@ def story(**lines: Line) -> dict[str, Line]:
         "react": _looking,
         "stance_judge": says({"stances": []}),
         "reranker": says({"order": []}),
-        "relation_extractor": says({"passages": []}),
         "topic_namer": says({"topics": []}),
         "hypothetical_document": says({"texts": ["Dough rises and milk curdles."] * 2}),
         "reasoner": says("NONE"),

@@ -39,7 +39,6 @@ ELSEWHERE = {
     "query_refiner",
     "tool_selector",
     "reranker",
-    "relation_extractor",
     "test_writer",
     "coder",
     "code_reflector",

@@ -138,10 +138,6 @@ _TABLE: tuple[tuple[ActivityConfig, tuple[Callable[..., Any], ...]], ...] = (
         (KnowledgeActivities.embed_corpus,),
     ),
     (
-        _config(EMBED_QUEUE, timedelta(hours=1)),
-        (GraphActivities.list_unread_passages, GraphActivities.refresh_relations),
-    ),
-    (
         _config(EMBED_QUEUE, timedelta(hours=6), **_UPKEEP),
         (
             MaintenanceActivities.compact_tables,

@@ -34,12 +34,11 @@ NOTHING_FOUND = 3
 
 _MAX_SKIPS_SHOWN = 10
 _ACTIONS = {
-    "relate": relations.relate,
     "graph": relations.show_graph,
     "watched": watching.list_watched,
     "unwatch": watching.unwatch_corpus,
 }
-_OF_ONE = ("drop", "relate", "graph", "unwatch")
+_OF_ONE = ("drop", "graph", "unwatch")
 
 
 def ingest(arguments: Namespace, settings: Settings) -> int:
@@ -96,9 +95,6 @@ def _check_arguments(arguments: Namespace) -> None:
         )
     if arguments.most is not None and arguments.action != "graph":
         raise InvalidRequest("--most belongs to `corpus graph`")
-    budget = (arguments.max_tokens, arguments.max_cost_usd, arguments.max_calls)
-    if any(limit is not None for limit in budget) and arguments.action != "relate":
-        raise InvalidRequest("--max-tokens, --max-cost and --max-calls belong to `corpus relate`")
 
 
 async def _ingest_and_report(

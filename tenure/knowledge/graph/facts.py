@@ -1,7 +1,6 @@
 """Add the facts that runs have found to the graph of the corpora that they come from.
 
-A fact becomes a statement of each passage whose text contains its quote, its subject and its object. A row of such
-statements has no model, so a model reads the passage later as if there were none, and its extraction replaces the row.
+A fact becomes a statement of each passage whose text contains its quote, its subject and its object.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +71,7 @@ def _merge_row(row: _Row | None, chunk: _Row, relations: Iterable[GroundedRelati
     """Return the row of a passage with further statements."""
     if row is None:
         names = {"id": chunk["id"], "source_id": chunk["source_id"], "corpus": chunk["corpus"]}
-        row = {**names, "model": "", "cooccurrences": "", "kinds": [], "statements": []}
+        row = {**names, "cooccurrences": "", "statements": []}
     known = {_make_key(**_select_parts(statement)) for statement in row["statements"]}
     new = [relation for relation in relations if _make_key(*relation[:3]) not in known]
     pairs = {sort_pair(normalize_term(one.subject), normalize_term(one.object)): 1 for one in new}

@@ -1,7 +1,7 @@
 """Build the graph of a corpus at ingestion.
 
 `mentions` has a row for each chunk: the names and noun phrases in it, and which of them share a sentence. `statements`
-has a row for each chunk from which a model has extracted relations. Two inverted tables list the chunks of what
+has a row for each chunk that states facts of earlier runs. Two inverted tables list the chunks of what
 several chunks share or a chunk is about: `entities` for each name and phrase, `relations` for each pair. `graphs` has a
 row for each corpus that changes with its graph, so that a process knows when the graph in its memory is out of date.
 """
@@ -73,12 +73,6 @@ def refresh_graph(store: Store, corpus: str) -> None:
     _synchronize_rows(store, ENTITIES, where, _build_entity_rows(store, corpus, where))
     for table in (ENTITIES, MENTIONS):
         store.refresh_indexes(table)
-    refresh_relations(store, corpus)
-
-
-def refresh_relations(store: Store, corpus: str) -> None:
-    """Update the relations of a corpus from its mentions and statements."""
-    where = f"corpus = {quote_literal(corpus)}"
     _synchronize_rows(store, RELATIONS, where, _build_relation_rows(store, corpus, where))
     for table in (STATEMENTS, RELATIONS):
         store.refresh_indexes(table)
@@ -104,7 +98,7 @@ def _build_relation_rows(store: Store, corpus: str, where: str) -> Iterator[dict
     chunks = lines.group_by(["pair", "chunk"], use_threads=False).aggregate([("count", "max")])
     pairs = chunks.sort_by("chunk").group_by("pair", use_threads=False)
     found = pairs.aggregate([("count_max", "sum"), ("chunk", "count"), ("chunk", "list")])
-    # A pair in a single passage links nothing, unless a model has extracted its relation.
+    # A pair in a single passage links nothing, unless a fact states its relation.
     is_stated = pc.is_in(found["pair"], pa.array(list(predicates_by_pair), pa.string()))
     for row in found.filter(pc.or_(pc.greater(found["chunk_count"], 1), is_stated)).to_pylist():
         yield {
@@ -128,7 +122,7 @@ def _count_shared_sentences(store: Store, table: str, where: str) -> pa.Table:
 
 
 def _load_predicates(store: Store, where: str) -> dict[str, list[str]]:
-    """Return the distinct predicates that models have extracted for each pair."""
+    """Return the distinct predicates that facts have for each pair."""
     predicates_by_pair: dict[str, set[str]] = {}
     for statements in store.read_rows(STATEMENTS, ["statements"], where)["statements"].to_pylist():
         for statement in statements:

@@ -1,13 +1,8 @@
-"""Query and extend the graph of entities and relations of one store."""
+"""Query the graph of entities and relations of one store."""
 
-from collections.abc import Sequence
-
-from tenure.algorithms.text.passage import Passage
-from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, RelationsKept, UnreadReply, UnreadRequest
-from tenure.knowledge.graph import graph, statements
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 from tenure.knowledge.graph.related import find_relations
 from tenure.knowledge.store.store import Store
-from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 
 
 class KnowledgeGraph:
@@ -25,21 +20,3 @@ class KnowledgeGraph:
             UnknownCorpus: a corpus was never ingested.
         """
         return find_relations(self._store, self._dimensions, request)
-
-    def list_unread(self, request: UnreadRequest) -> UnreadReply:
-        """Return passages from which no model has extracted relations.
-
-        Raises:
-            UnknownCorpus: the corpus was never ingested.
-        """
-        return statements.list_unread(self._store, self._dimensions, request)
-
-    def store_statements(
-        self, model: str, passages: Sequence[Passage], output: RelationExtractorOutput
-    ) -> RelationsKept:
-        """Store the relations that `model` has extracted and the passages contain; an empty `model` stores none."""
-        return statements.store_statements(self._store, model, passages, output)
-
-    def refresh_relations(self, corpus: str) -> None:
-        """Update the relations of a corpus from its mentions and statements."""
-        graph.refresh_relations(self._store, corpus)

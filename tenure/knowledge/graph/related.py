@@ -1,6 +1,6 @@
 """Answer which relations an entity has, with the sentences that state them.
 
-Co-occurrences come from `mentions`, extracted relations from `statements`. Sentences are not stored twice: they are
+Co-occurrences come from `mentions`, facts from `statements`. Sentences are not stored twice: they are
 found again in the texts of the passages.
 """
 
@@ -49,7 +49,7 @@ class _RelationGroup:
     chunks: list[tuple[int, str]] = field(default_factory=list)
     """(−sentences, chunk) of each chunk with the relation, so that sorting puts the chunk with most sentences first."""
     statements: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """First extracted statement of each chunk."""
+    """First statement of each chunk."""
 
     def add(self, chunk: str, times: int, statement: dict[str, Any] | None = None) -> None:
         self.count += times
@@ -64,7 +64,7 @@ class _RelationGroup:
 
 
 def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> RelatedReply:
-    """Return the relations of an entity, extracted ones before co-occurrences.
+    """Return the relations of an entity, facts before co-occurrences.
 
     Raises:
         InvalidSearch: the name of the entity is too long or contains no word.
@@ -83,12 +83,10 @@ def find_relations(store: Store, dimensions: int, request: RelatedRequest) -> Re
     spellings = _Spellings(keys, texts)
     return RelatedReply(
         entity=spellings.find_name(keys) or request.entity,
-        kind=_load_kind(store, condition, keys) or spellings.find_kind(keys),
+        kind=spellings.find_kind(),
         passages=len({chunk for group in groups.values() for _, chunk in group.chunks}),
         relations=tuple(_to_relation(identity, group, spellings) for identity, group in selected.items()),
         similar_entities=() if groups else _find_similar_entities(store, condition, keys),
-        read_passages=store.count_rows(STATEMENTS, f"{condition} AND model <> ''"),
-        total_passages=store.count_rows(MENTIONS, condition),
     )
 
 
@@ -167,9 +165,9 @@ class _Spellings:
         )
         return min(written, key=lambda name: (-written[name], name)) if written else ""
 
-    def find_kind(self, keys: Sequence[str]) -> EntityKind | None:
+    def find_kind(self) -> EntityKind | None:
         """Return the most frequent kind of the entity, as its spelling suggests; None if unknown."""
-        return _most_frequent(self._kinds)
+        return min(((-count, kind) for kind, count in self._kinds.items()), default=(0, None))[1]
 
 
 def _to_relation(identity: _RelationKey, group: _RelationGroup, spellings: _Spellings) -> EntityRelation:
@@ -203,16 +201,6 @@ def _to_evidence(chunk: str, identity: _RelationKey, group: _RelationGroup, spel
         end=passage.start + end,
         sentence=passage.text[start:end],
     )
-
-
-def _load_kind(store: Store, condition: str, keys: Sequence[str]) -> EntityKind | None:
-    """Return the kind that most extractions give an entity; None if there are none."""
-    lists = store.read_rows(STATEMENTS, ["kinds"], _build_mention_condition(condition, keys))["kinds"].to_pylist()
-    return _most_frequent(Counter(entity["kind"] for kinds in lists for entity in kinds if entity["key"] in keys))
-
-
-def _most_frequent(kinds: Mapping[EntityKind, int]) -> EntityKind | None:
-    return min(((-count, kind) for kind, count in kinds.items()), default=(0, None))[1]
 
 
 def _find_similar_entities(store: Store, condition: str, keys: Sequence[str]) -> tuple[str, ...]:

@@ -153,9 +153,7 @@ STATEMENTS_SCHEMA = pa.schema(
         _key_field("id"),  # of the chunk
         pa.field("source_id", pa.string(), nullable=False),
         pa.field("corpus", pa.string(), nullable=False),
-        pa.field("model", pa.string(), nullable=False),  # that extracted the statements; empty for facts
         pa.field("cooccurrences", pa.string(), nullable=False),  # pairs of entities of its statements
-        pa.field("kinds", pa.list_(pa.struct([("key", pa.string()), ("kind", pa.string())])), nullable=False),
         pa.field(
             "statements",
             pa.list_(

@@ -27,7 +27,6 @@ CORPUS_WORKFLOW = "CorpusWorkflow"
 SQL_WORKFLOW = "SqlWorkflow"
 GRAPH_WORKFLOW = "GraphWorkflow"
 ASK_WORKFLOW = "AskWorkflow"
-RELATE_WORKFLOW = "RelateWorkflow"
 MEMORY_WORKFLOW = "MemoryWorkflow"
 
 QUERY_TIMEOUT = timedelta(seconds=10)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tenure.contracts.evidence.corpora import CorpusRequest, EmbedRequest, IngestRequest
 from tenure.contracts.evidence.tables import SqlRequest
-from tenure.contracts.knowledge.graph import RelatedRequest, RelateRequest
+from tenure.contracts.knowledge.graph import RelatedRequest
 from tenure.contracts.knowledge.memory import (
     ForgetRequest,
     MemoriesRequest,
@@ -15,13 +15,11 @@ from tenure.contracts.knowledge.memory import (
     RememberRequest,
     WriteMemoryRequest,
 )
-from tenure.contracts.run.run import RunLimits
 from tenure.knowledge.base import KnowledgeBase
 from tests.histories.recorder import SHORT, Recorder, wait_for_event
 from tests.knowledge.word_vectors import WordVectors
-from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat
+from tests.support.worlds import KITCHEN, MemoryKnowledge
 from tests.workflows.upkeep.test_embed import ColdKnowledge
-from tests.workflows.upkeep.test_relate import reader
 from workflows.run.agent import AgentWorkflow
 from workflows.upkeep.archive import ArchiveSweepWorkflow
 from workflows.upkeep.consolidation import ConsolidationWorkflow
@@ -31,7 +29,6 @@ from workflows.upkeep.graph import GraphWorkflow
 from workflows.upkeep.ingest import IngestWorkflow
 from workflows.upkeep.maintenance import MaintenanceWorkflow
 from workflows.upkeep.memory import MemoryWorkflow
-from workflows.upkeep.relate import RelateWorkflow
 from workflows.upkeep.sql import SqlWorkflow
 
 INGEST = IngestRequest(corpus="kitchen", paths=("/kitchen",))
@@ -81,28 +78,6 @@ async def embed_in_background(recorder: Recorder) -> None:
             run = await recorder.start(AgentWorkflow.run, SHORT, suffix=suffix)
             await run.result()
         knowledge.released.set()
-        await recorder.wait_for_end()
-
-
-async def relate(recorder: Recorder) -> None:
-    """Record the reading of a corpus that is continued as new, within a budget."""
-    knowledge = _build_towns(recorder)
-    request = RelateRequest(
-        corpus="towns", passages_per_call=1, limits=RunLimits(max_history_events=1, max_calls=9, max_call_output=256)
-    )
-    async with recorder.serve(ScriptedChat({"relation_extractor": reader}), knowledge):
-        await recorder.start(RelateWorkflow.run, request)
-        await recorder.wait_for_end()
-
-
-async def relate_finished(recorder: Recorder) -> None:
-    """Record the reading of a corpus that a person ends."""
-    held = Held({"passages": []})
-    async with recorder.serve(ScriptedChat({"relation_extractor": held}), _build_towns(recorder)):
-        handle = await recorder.start(RelateWorkflow.run, RelateRequest(corpus="towns", passages_per_call=1))
-        await held.reached.wait()
-        await handle.signal(RelateWorkflow.finish)
-        held.released.set()
         await recorder.wait_for_end()
 
 

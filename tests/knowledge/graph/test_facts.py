@@ -7,16 +7,16 @@ import pytest
 
 from tenure.algorithms.memory.known_facts import collect_facts
 from tenure.contracts.base import RunId, SourceId
-from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest, UnreadRequest
+from tenure.contracts.knowledge.graph import RelatedReply, RelatedRequest
 from tenure.contracts.knowledge.memory import FactDetails, MemoriesRequest, RememberRequest
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultSection, SourceEntry
 from tenure.contracts.run.run import Usage
 from tenure.knowledge.base import KnowledgeBase
 from tenure.knowledge.graph.facts import QuotedFact, add_facts
+from tenure.knowledge.graph.graph import refresh_graph
 from tenure.knowledge.store import catalogue
 from tenure.knowledge.store.schema import RELATIONS, STATEMENTS
 from tenure.knowledge.store.store import Store
-from tenure.roles.retrieval.relation_extractor import RelationExtractorOutput
 from tests.knowledge.conftest import Ingest
 from tests.knowledge.word_vectors import WordVectors
 
@@ -69,8 +69,7 @@ def related(knowledge: KnowledgeBase) -> RelatedReply:
 
 
 def test_a_fact_of_a_run_is_a_relation_of_its_corpus(money: Path, knowledge: KnowledgeBase, uri: str) -> None:
-    """The memory has subject, relation and object; the graph has them with the sentence, once, and no model's mark."""
-    before = knowledge.graph.list_unread(UnreadRequest(corpus="c"))
+    """The memory has subject, relation and object; the graph has them with the sentence, once."""
     for _ in range(2):
         keep(knowledge, report(uri))
     [memory] = knowledge.memories.list_page(MemoriesRequest()).memories
@@ -81,9 +80,7 @@ def test_a_fact_of_a_run_is_a_relation_of_its_corpus(money: Path, knowledge: Kno
     [relation] = [one for one in reply.relations if one.predicate == fact.predicate]
     assert (relation.subject, relation.object, relation.count) == (fact.subject, fact.object, 1)
     assert [one.sentence for one in relation.evidence] == [FOUNDED]
-    assert reply.read_passages == 0
-    assert knowledge.graph.list_unread(UnreadRequest(corpus="c")) == before
-    knowledge.graph.refresh_relations("c")
+    refresh_graph(Store(uri), "c")
     rows = Store(uri).read_rows(RELATIONS, ["predicates"]).to_pylist()
     assert {"predicates": [fact.predicate]} in rows
 
@@ -102,28 +99,6 @@ def test_a_fact_needs_its_words_in_the_passage(
     assert store.count_rows(STATEMENTS) == 0
     assert add_facts(store, model.dimensions, [QuotedFact(new.details, moved)]) == 0
     assert store.count_rows(STATEMENTS) == 0
-
-
-def test_facts_and_extracted_relations_share_a_passage(money: Path, knowledge: KnowledgeBase, uri: str) -> None:
-    """A fact is added to the relations that a model has extracted; a model replaces the facts that came before."""
-    unread = knowledge.graph.list_unread(UnreadRequest(corpus="c")).passages
-    lends = {"subject": "Banks", "predicate": "lend", "object": "money", "sentence": "Banks lend money."}
-    output = RelationExtractorOutput.model_validate(
-        {"passages": [{"passage": 1, "entities": [], "relations": [lends]}]}
-    )
-    passages = knowledge.corpora.load_passages(unread)
-
-    def stated() -> set[str]:
-        rows = Store(uri).read_rows(STATEMENTS, ["statements", "model"]).to_pylist()
-        return {f"{row['model']} {one['predicate']}" for row in rows for one in row["statements"]}
-
-    keep(knowledge, report(uri))
-    assert stated() == {" was founded by"}
-    knowledge.graph.store_statements("reader", passages, output)
-    assert stated() == {"reader lend"}
-    keep(knowledge, report(uri))
-    assert stated() == {"reader lend", "reader was founded by"}
-    assert knowledge.graph.list_unread(UnreadRequest(corpus="c")).passages == ()
 
 
 def test_a_deleted_document_takes_its_relations_along(
