@@ -10,7 +10,7 @@ from types import MappingProxyType
 from tenure.algorithms.reasoning.strategies import to_drafts
 from tenure.algorithms.text.printable import flatten
 from tenure.contracts.base import SourceId
-from tenure.contracts.evidence.passages import Block, Claim, Draft, SynthesisDraft
+from tenure.contracts.evidence.passages import Block, Claim, Draft
 from tenure.contracts.evidence.reasoning import Reasoning, ReasoningStep
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.report import ReportDraft, SectionDraft
@@ -27,7 +27,7 @@ from tenure.contracts.result.result import (
 from tenure.report.citations import CitationNumbering, ReportSource
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.program import build_program_result
-from tenure.report.layout.synthesis import SYNTHESIS_HEADINGS, SYNTHESIS_PARTS
+from tenure.report.layout.synthesis import COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.render.markdown import write_markdown
 
 MAX_CONTEXT_CHARS = 200
@@ -58,9 +58,13 @@ def assemble_result(
     numbering = CitationNumbering(sources, _compute_context_length(draft), draft.numbered_sources, files)
     short_answer = numbering.number_claims(_wrap_claim(draft.short_answer), "Short answer")
     abstract_claims = numbering.number_claims(draft.abstract, "Abstract")
-    comparison = numbering.number_claims(draft.synthesis.comparison, SYNTHESIS_HEADINGS["comparison"])
+    comparison = numbering.number_claims(draft.synthesis.comparison, COMPARISON)
     sections = tuple(_section(section, numbering) for section in draft.sections if section.draft.claims)
-    synthesis = _number_synthesis(draft.synthesis, comparison, numbering)
+    synthesis = Synthesis(
+        resolution=numbering.number_claims(draft.synthesis.resolution, WHAT_FOLLOWS),
+        gaps=numbering.number_claims(draft.synthesis.gaps, NOT_KNOWN),
+        comparison=comparison,
+    )
     positions = numbering.number_positions(draft.positions)
     contradictions = numbering.number_contradictions(draft.contradictions)
     reasoning = _number_reasoning(draft.reasoning, numbering) if draft.reasoning else None
@@ -77,7 +81,7 @@ def assemble_result(
         abstract_claims=abstract_claims,
         sections=sections,
         reasoning=reasoning,
-        synthesis=synthesis,
+        synthesis=synthesis if synthesis.claims else None,
         information_gain=draft.information_gain,
         further_considerations=tuple(text for text in draft.further_considerations if text.strip()),
         contradictions=contradictions,
@@ -113,14 +117,15 @@ def list_cited_sources(draft: ReportDraft) -> list[SourceId]:
 
 def _list_parts(draft: ReportDraft) -> tuple[Draft, ...]:
     """Return all texts of a report that have citations."""
-    synthesis = [getattr(draft.synthesis, name) for name in SYNTHESIS_PARTS]
     thoughts = to_drafts(draft.reasoning) if draft.reasoning else ()
     return (
         _wrap_claim(draft.short_answer),
         draft.abstract,
         *(section.draft for section in draft.sections),
         *thoughts,
-        *synthesis,
+        draft.synthesis.resolution,
+        draft.synthesis.gaps,
+        draft.synthesis.comparison,
     )
 
 
@@ -155,25 +160,6 @@ def _number_reasoning(reasoning: Reasoning, numbering: CitationNumbering) -> Res
         conclusion=step(reasoning.conclusion) if reasoning.conclusion else None,
         answer=flatten(reasoning.answer),
         rejected=reasoning.rejected,
-    )
-
-
-def _number_synthesis(
-    synthesis: SynthesisDraft, comparison: tuple[ResultClaim, ...], numbering: CitationNumbering
-) -> Synthesis | None:
-    """Number the citations of the synthesis except its numbered comparison; return None if it is empty."""
-    numbered = {
-        name: comparison
-        if name == "comparison"
-        else numbering.number_claims(getattr(synthesis, name), SYNTHESIS_HEADINGS[name])
-        for name in SYNTHESIS_PARTS
-    }
-    if not any(numbered.values()):
-        return None
-    return Synthesis(
-        **{name: _write_claims(claims) for name, claims in numbered.items()},
-        claims=tuple(claim for claims in numbered.values() for claim in claims),
-        sentences=tuple(len(claims) for claims in numbered.values()),
     )
 
 

@@ -133,7 +133,7 @@ def full(**changes: object) -> Result:
     draft = report(
         short_answer=PULLS.model_copy(update={"text": "The Moon"}),
         abstract=paragraph(PULLS, *claims),
-        synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP), resolution=paragraph(PULLS)),
+        synthesis=SynthesisDraft(resolution=paragraph(RISES, NEAP, PULLS)),
         artifacts=(Artifact(name="tide.png", bytes=1200, sha256="ab" * 32, path="/library/kept/0-tide.png"),),
     )
     result = assemble_result(draft, SOURCES)
@@ -191,8 +191,7 @@ def varied(**changes: object) -> Result:
         )
     )
     synthesis = SynthesisDraft(
-        situation=paragraph(RISES),
-        resolution=paragraph(advice),
+        resolution=paragraph(RISES, advice),
         gaps=paragraph(gap),
         comparison=Draft(blocks=(Block(kind="table", claims=cells[:3]),)),
     )
@@ -227,7 +226,7 @@ def hostile(words: str) -> Result:
         sections=(
             SectionDraft(topic=words, draft=Draft(blocks=(Block(kind="bullets", claims=(cited, Claim(text=words))),))),
         ),
-        synthesis=SynthesisDraft(situation=paragraph(cited), complication=paragraph(cited)),
+        synthesis=SynthesisDraft(resolution=paragraph(cited, cited)),
         artifacts=(Artifact(name=words, bytes=1, sha256="ab" * 32, path=words),),
         further_considerations=(words,),
         critiques=(CritiqueRecord(topic=words, critique=words, outcome=words),),

@@ -210,13 +210,14 @@ def test_claims_mark_the_start_of_blocks() -> None:
 
 
 def test_the_synthesis_keeps_its_parts() -> None:
-    """The claims of all parts are one list, with the sizes of the parts."""
-    synthesis = SynthesisDraft(situation=paragraph(RISES, FALLS), resolution=paragraph(PULLS))
+    """Each part has its claims; a report without any has no synthesis."""
+    synthesis = SynthesisDraft(resolution=paragraph(RISES, FALLS), gaps=paragraph(PULLS))
     result = assemble_result(report(synthesis=synthesis), SOURCES)
 
     assert result.synthesis is not None
-    assert result.synthesis.sentences == (2, 0, 1, 0, 0)
+    assert [len(part) for part in (result.synthesis.resolution, result.synthesis.gaps)] == [2, 1]
     assert len(result.synthesis.claims) == 3
+    assert assemble_result(report(), SOURCES).synthesis is None
 
 
 def test_both_sides_of_a_contradiction_are_checked_and_numbered() -> None:

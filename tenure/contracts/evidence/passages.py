@@ -111,12 +111,8 @@ class CheckedClaims(Contract):
 
 
 class SynthesisDraft(Contract):
-    """Draft of the executive synthesis: situation and complication, then what follows and what is not known."""
+    """Draft of the synthesis: conclusions, gaps and a comparison."""
 
-    situation: Draft = Draft()
-    """Established facts."""
-    complication: Draft = Draft()
-    """Difficulty or controversy."""
     resolution: Draft = Draft()
     """Conclusions and recommendations; empty until the research has finished."""
     gaps: Draft = Draft()

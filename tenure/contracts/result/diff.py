@@ -6,7 +6,7 @@ from tenure.contracts.base import Contract, RunId
 from tenure.contracts.evidence.passages import ClaimStatus
 from tenure.contracts.result.result import ResultStatus
 
-ConclusionPart = Literal["abstract", "situation", "complication", "resolution", "gaps", "comparison"]
+ConclusionPart = Literal["abstract", "resolution", "gaps", "comparison"]
 """Part of a report that draws conclusions."""
 
 

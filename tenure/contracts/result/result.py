@@ -139,22 +139,19 @@ class CritiqueRecord(Contract):
 
 
 class Synthesis(Contract):
-    """Executive synthesis: situation and complication, what follows, what is not known, and a comparison."""
+    """Executive synthesis: conclusions, gaps and a comparison."""
 
-    situation: str
-    """Established facts."""
-    complication: str
-    """Difficulty or controversy."""
-    resolution: str
+    resolution: tuple[ResultClaim, ...] = ()
     """Conclusions and recommendations."""
-    gaps: str = ""
+    gaps: tuple[ResultClaim, ...] = ()
     """Gaps in the sources."""
-    comparison: str = ""
+    comparison: tuple[ResultClaim, ...] = ()
     """Table that compares the subjects of the question."""
-    claims: tuple[ResultClaim, ...] = ()
-    """Sentences of situation, complication and resolution, then of gaps and comparison, in order."""
-    sentences: tuple[int, ...] = (0, 0, 0)
-    """Number of sentences of each part, in the order of `claims`."""
+
+    @property
+    def claims(self) -> tuple[ResultClaim, ...]:
+        """All sentences."""
+        return (*self.resolution, *self.gaps, *self.comparison)
 
 
 class ResultStep(Contract):

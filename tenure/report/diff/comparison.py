@@ -20,9 +20,8 @@ from tenure.contracts.result.diff import (
     RunDiff,
     UnsharedContradiction,
 )
-from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultContradiction
+from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultContradiction, Synthesis
 from tenure.report.layout import program
-from tenure.report.layout.synthesis import SYNTHESIS_PARTS, split_synthesis
 
 MIN_OVERLAP = 0.6
 """Minimum share of common stems for two versions of one finding."""
@@ -171,8 +170,13 @@ def _compare_conclusions(a: Result, b: Result) -> Iterator[ChangedConclusion]:
 
 
 def _concluded(result: Result) -> dict[ConclusionPart, str]:
-    parts = split_synthesis(result.synthesis) if result.synthesis else {}
-    return {"abstract": _text(result.abstract_claims), **{name: _text(parts.get(name, ())) for name in SYNTHESIS_PARTS}}
+    synthesis = result.synthesis or Synthesis()
+    return {
+        "abstract": _text(result.abstract_claims),
+        "resolution": _text(synthesis.resolution),
+        "gaps": _text(synthesis.gaps),
+        "comparison": _text(synthesis.comparison),
+    }
 
 
 def _text(claims: Iterable[ResultClaim]) -> str:

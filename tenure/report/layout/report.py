@@ -6,12 +6,11 @@ The text comes first, then its references, then how it was made, and last the qu
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import flatten
-from tenure.contracts.evidence.passages import ClaimKind
-from tenure.contracts.result.result import Result, ResultClaim, ResultStatus
+from tenure.contracts.result.result import Result, ResultStatus, Synthesis
 from tenure.contracts.run.run import FeedbackRecord
 from tenure.report.layout.claims import ClaimLayout
 from tenure.report.layout.disputes import DisputeLayout
@@ -37,14 +36,7 @@ from tenure.report.layout.program import list_files, set_program
 from tenure.report.layout.provenance import list_provenance
 from tenure.report.layout.reasoning import set_reasoning
 from tenure.report.layout.references import QUOTES_NOTE, list_quotes, list_references, sort_sources
-from tenure.report.layout.synthesis import (
-    CLOSING_NOTES,
-    COMPARISON,
-    NOT_KNOWN,
-    WHAT_FOLLOWS,
-    SynthesisLayout,
-    order_synthesis,
-)
+from tenure.report.layout.synthesis import CLOSING_NOTES, COMPARISON, NOT_KNOWN, WHAT_FOLLOWS
 from tenure.report.layout.text import format_words, make_line
 from tenure.report.layout.tree import BlockNode, Line, ListNode, ParagraphNode, ParagraphStyle, PartNode, ReportTree
 
@@ -104,7 +96,7 @@ def _list_blocks(
     result: Result, claims: ClaimLayout, marks: CitationMarks, base: PurePath | None
 ) -> Iterator[BlockNode]:
     """Yield the blocks of a report in their order, except the head and the quotes, which close it."""
-    synthesis = order_synthesis(result.synthesis)
+    synthesis = result.synthesis or Synthesis()
     is_program = result.mode == "CODE"
     yield from _set_part("news", "Since the last report", set_news(result.changes))
     if is_program:
@@ -121,7 +113,6 @@ def _list_blocks(
     yield from _set_remark(format_words(describe_brief(result)), "remark")
     for n, section in enumerate(result.sections, 1):
         yield PartNode(f"section-{n}", flatten(section.topic), claims.set_claims(section.claims))
-    yield from _set_part("synthesis", "Synthesis", _set_synthesis(synthesis.parts, claims))
     if result.artifacts and not is_program:
         yield from _set_noted("files", "Figures and files", FILES_NOTE, [ListNode(tuple(list_files(result)))])
     yield from _set_disputes(result, claims)
@@ -132,9 +123,8 @@ def _list_blocks(
     yield from _set_part("feedback", "Feedback and answers", _set_list(map(_describe_feedback, result.feedback)))
     references = list_references(sort_sources(result.sources, marks), marks, base)
     yield from _set_part("references", "References", _set_list(references))
-    reasoning = tuple(set_reasoning(result.reasoning, claims)) if result.reasoning else ()
-    background = _set_synthesis(synthesis.background, claims)
-    yield from _set_part("reasoning", "Reasoning", (*reasoning, *background), "How the conclusions were reached")
+    reasoning = set_reasoning(result.reasoning, claims) if result.reasoning else ()
+    yield from _set_part("reasoning", "Reasoning", reasoning, "How the conclusions were reached")
     yield from _set_part("made", MADE, _set_list(list_provenance(result)))
 
 
@@ -164,8 +154,7 @@ def _count_sentences(result: Result) -> str:
 
 def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     """Yield the note that nothing was found, with the searches made and advice."""
-    gaps = order_synthesis(result.synthesis).closing.get(NOT_KNOWN, ())
-    is_near = any(claim.citations for claim in gaps)
+    is_near = result.synthesis is not None and any(claim.citations for claim in result.synthesis.gaps)
     nearest = f"; the nearest facts are under “{NOT_KNOWN}”" if is_near else ", so this report makes no claims"
     title, note = format_words("No evidence was found.", "strong"), " No passage that answers the question was found"
     yield ParagraphNode(make_line(title, f"{note}{nearest}."))
@@ -180,10 +169,6 @@ def explain_no_evidence(result: Result) -> Iterator[BlockNode]:
     yield ListNode(tuple(map(make_line, advice)))
 
 
-def _set_synthesis(parts: Mapping[str, Sequence[ResultClaim]], claims: ClaimLayout) -> tuple[PartNode, ...]:
-    return tuple(PartNode("", heading, claims.set_claims(of_part)) for heading, of_part in parts.items())
-
-
 def _set_disputes(result: Result, claims: ClaimLayout) -> Iterator[PartNode]:
     disputes = DisputeLayout(result, claims)
     positions = (block for one in result.positions for block in disputes.set_position(one))
@@ -192,12 +177,12 @@ def _set_disputes(result: Result, claims: ClaimLayout) -> Iterator[PartNode]:
     yield from _set_part("disagreements", "Contradictions between sources", contradictions)
 
 
-def _set_closing(synthesis: SynthesisLayout, claims: ClaimLayout) -> Iterator[PartNode]:
+def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode]:
     """Yield the conclusions and the gaps, whose headings explain their kinds of claims."""
-    expected: ClaimKind
-    for heading, of_part in synthesis.closing.items():
-        id_, expected = ("follows", "inference") if heading == WHAT_FOLLOWS else ("unknown", "gap")
-        yield from _set_noted(id_, heading, CLOSING_NOTES[heading], claims.set_claims(of_part, expected))
+    follows = claims.set_claims(synthesis.resolution, "inference")
+    yield from _set_noted("follows", WHAT_FOLLOWS, CLOSING_NOTES[WHAT_FOLLOWS], follows)
+    unknown = claims.set_claims(synthesis.gaps, "gap")
+    yield from _set_noted("unknown", NOT_KNOWN, CLOSING_NOTES[NOT_KNOWN], unknown)
 
 
 def _describe_feedback(word: FeedbackRecord) -> Line:

@@ -60,10 +60,10 @@ def test_foreign_text_exposes_a_model_and_own_text_does_not(input: Observed, exp
 def test_all_statements_but_quotes_are_marked_wherever_they_are() -> None:
     """Statements are marked in drafts, syntheses and lists; a verbatim quote of an honest source is not."""
     draft = Draft(blocks=(Block(claims=(FREE, QUOTED)),))
-    synthesis = mark_claims(SynthesisDraft(situation=draft))
+    synthesis = mark_claims(SynthesisDraft(gaps=draft))
     checked = mark_claims(CheckedClaims(claims=(None, FREE)))
 
-    assert [claim.tainted for claim in synthesis.situation.claims] == [True, False]
+    assert [claim.tainted for claim in synthesis.gaps.claims] == [True, False]
     assert checked.claims == (None, FREE.model_copy(update={"tainted": True}))
     assert has_tainted_claim(synthesis) and not has_tainted_claim(draft)
     assert mark_claims("text") == "text"

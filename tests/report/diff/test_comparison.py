@@ -91,13 +91,13 @@ def test_conclusions_contradictions_and_figures_are_compared() -> None:
     bare = full(abstract_claims=(), synthesis=None, contradictions=(), evaluation=None)
     found = compare_results(a, bare)
 
-    assert [one.part for one in found.conclusions] == ["abstract", "situation", "complication", "resolution"]
+    assert [one.part for one in found.conclusions] == ["abstract", "resolution"]
     assert found.conclusions[0].b == ""
     assert len(found.a.contradictions) == 1 and not found.b.contradictions
     assert [(one.name, one.a, one.b) for one in found.metrics] == [("parts of the question without an answer", 0, None)]
     assert compare_results(a, turned).a.contradictions == ()
     text = render_diff(found)
-    assert "**Situation**" in text and ": —" in text and "| parts of the question without an answer | 0 | — |" in text
+    assert "**Resolution**" in text and ": —" in text and "| parts of the question without an answer | 0 | — |" in text
 
 
 def test_programs_are_compared_line_by_line() -> None:

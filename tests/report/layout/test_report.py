@@ -76,7 +76,7 @@ def test_parts_have_unique_ids_and_content() -> None:
 def test_evidence_follows_the_text() -> None:
     """The text is followed by references and the course of the run, and the quotes close the report."""
     ids = [part.id for part in compose_report(full(changes=FULL)).parts]
-    order = ["news", "abstract", "section-1", "synthesis", "limits", "references", "made", "quotes"]
+    order = ["news", "abstract", "section-1", "follows", "limits", "references", "made", "quotes"]
 
     assert all(ids.index(before) < ids.index(after) for before, after in pairwise(order))
     assert ids[-1] == "quotes"

@@ -214,9 +214,9 @@ def test_the_verdict_of_the_model_is_among_the_remarks_at_the_end() -> None:
 
 def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
-    draft = report(sections=(), synthesis=SynthesisDraft(situation=paragraph(RISES), complication=paragraph(NEAP)))
+    draft = report(sections=(), synthesis=SynthesisDraft(resolution=paragraph(RISES, NEAP)))
 
-    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: Synthesis)" in rendered(draft)
+    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: What follows)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:
@@ -271,7 +271,7 @@ def test_a_conclusion_has_a_short_mark() -> None:
     """The mark of a conclusion is explained before the first section, and only if it occurs."""
     cell = NEAP.model_copy(update={"kind": "inference", "label": "Neap", "column": "Cause"})
     table = Draft(blocks=(Block(kind="table", claims=(cell,)),))
-    text = rendered(report(synthesis=SynthesisDraft(situation=paragraph(RISES), comparison=table)))
+    text = rendered(report(synthesis=SynthesisDraft(resolution=paragraph(RISES), comparison=table)))
 
     assert "| **Neap** | Neap tides are weak. [i] [2] |" in text
     assert text.index("- \\[i]: concluded from the cited words") < text.index("## Comparison")
@@ -285,9 +285,8 @@ def test_conclusions_and_gaps_close_the_report() -> None:
 
     assert end == (
         "*Conclusions of this report, not statements of a source; the marks name the passages they rest on.*\n\n"
-        "Sail at *spring* tide. [1]\n\n## What is not known\n\n"
+        "The sea rises twice a day. [2] Sail at *spring* tide. [1]\n\n## What is not known\n\n"
         "*Questions that the sources that were read leave open.*\n\nNo source says how old `rise()` is."
     )
     assert headings(text).index("Comparison") < headings(text).index("The rhythm") < headings(text).index("References")
-    assert text.index("### Situation\n\nThe sea rises twice a day. [2]") < text.index("## Quotes")
     assert "| **Spring** | – | – |" not in text and "| **Neap** |" in text
