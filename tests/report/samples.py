@@ -8,13 +8,12 @@ from tenure.contracts.base import ChunkId, RunId, SourceId
 from tenure.contracts.evidence.corpora import SkippedFile
 from tenure.contracts.evidence.passages import Block, Citation, Claim, ClaimStatus, Draft, SynthesisDraft
 from tenure.contracts.research.report import ReportDraft, SectionDraft
-from tenure.contracts.result.programs import AttemptFailure, Lesson, ProgramVerification, SourceFile
+from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, ProgramVerification, SourceFile
 from tenure.contracts.result.result import (
     CritiqueRecord,
     EvaluatedPart,
     Evaluation,
     Result,
-    ResultAttempt,
     ResultContradiction,
     ResultDisputeOutcome,
     ResultDisputeSource,
@@ -243,6 +242,7 @@ def hostile(words: str) -> Result:
 def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
     """Return the result document of a program that was repaired once."""
     file = SourceFile(path="double.py", text=text)
+    first = SourceFile(path="double.py", text=f"{text}# first\n")
     failure = AttemptFailure(test="test_double", error="assert 3 == 4")
     lesson = Lesson(failed="test_double", cause="It adds one.", change="Multiply by two.")
     tried: dict[str, Any] = {
@@ -254,8 +254,8 @@ def programmed(text: str = "def double(n):\n    return 2 * n\n") -> Result:
         "seconds": 0.1,
     }
     attempts = (
-        ResultAttempt(**tried, n=1, code=f"{text}# first\n", passed=0, error="1 test fails", reflection=lesson),
-        ResultAttempt(**tried, n=2, code=text, passed=1, error=None),
+        Attempt(**tried, n=1, files=(first,), failures=(failure,), reflection=lesson),
+        Attempt(**tried, n=2, files=(file,), passed=1),
     )
     shown: dict[str, object] = {
         "mode": "CODE",

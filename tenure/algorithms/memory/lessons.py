@@ -10,7 +10,8 @@ from typing import Final
 from tenure.algorithms.memory.experience import is_proven
 from tenure.algorithms.text.questions import shorten
 from tenure.contracts.knowledge.memory import MemoryOrigin, NewMemory, ProcedureDetails, ScoredMemory
-from tenure.contracts.result.result import Result, ResultAttempt
+from tenure.contracts.result.programs import Attempt
+from tenure.contracts.result.result import Result
 
 MAX_LESSONS: Final = 5
 """Maximum number of lessons that a run starts with."""
@@ -77,7 +78,7 @@ def _build_lessons(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:
             )
 
 
-def _describe_lesson(attempt: ResultAttempt, accepted: ResultAttempt | None) -> str:
+def _describe_lesson(attempt: Attempt, accepted: Attempt | None) -> str:
     """Return the lesson of a failed attempt with the approach that passed later; empty without a reflection."""
     if attempt.reflection is None:
         return ""

@@ -125,10 +125,10 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
         for line in render_steps(task.steps, task.answer):
             print_line(line)
     # The layout of reports loads NumPy, which a program has and most commands do without.
-    from tenure.report.layout.program import set_attempts, to_attempt_records
+    from tenure.report.layout.program import set_attempts
     from tenure.report.render.markdown import write_markdown
 
-    for block in set_attempts(to_attempt_records(found.attempts)):
+    for block in set_attempts(found.attempts):
         print_line(f"\n{write_markdown([block])}")
     if progress.error:
         print_line(f"error: {truncate_line(progress.error, 300)}")

@@ -12,16 +12,10 @@ from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPa
 from tenure.contracts.evidence.reasoning import RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
-from tenure.contracts.result.programs import (
-    AttemptFailure,
-    AttemptMaker,
-    Lesson,
-    ProgramVerification,
-    SourceFile,
-)
+from tenure.contracts.result.programs import Attempt, ProgramVerification, SourceFile
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
-from tenure.contracts.sandbox import Artifact, ProofLevel
+from tenure.contracts.sandbox import Artifact
 
 BlockStart = Literal["paragraph", "bullet", "number", "cell", "definition", "code", "excerpt"]
 """Form of a claim that does not continue the paragraph before it: the first sentence of a paragraph, an item of a
@@ -275,45 +269,6 @@ class ResultPosition(Contract):
     """Outcome of the search for a primary or newer source; null if the run ended before."""
 
 
-class ResultAttempt(Contract):
-    """A tested program."""
-
-    n: int = Field(ge=1)
-    """Number."""
-    generation: int = Field(ge=1)
-    """Generation it belongs to."""
-    maker: AttemptMaker
-    """Author: the coder, or the search for a small edit."""
-    approach: str
-    """Approach."""
-    code: str
-    """Program as one text; empty if it was too long to be kept."""
-    passed: int
-    """Number of passed tests."""
-    total: int
-    """Number of tests."""
-    error: str | None
-    """Reason for its rejection, in one line; null if it was accepted."""
-    failures: tuple[AttemptFailure, ...] = ()
-    """All failures."""
-    proof: ProofLevel = "none"
-    """Level of proof of the test results."""
-    notes: tuple[str, ...] = ()
-    """Findings: code of the program that could influence its tests, and gaps of its tests."""
-    entry: str = ""
-    """File that was run; empty if only its tests were run, whose output is then given."""
-    command: str = ""
-    """Command that ran it, with its arguments; empty if only its tests were run."""
-    stdout: str
-    """Standard output, shortened."""
-    stderr: str = ""
-    """Standard error, shortened."""
-    seconds: float
-    """Time in the sandbox."""
-    reflection: Lesson | None = None
-    """Lesson learned from it; null if none was needed."""
-
-
 class Result(Contract):
     """Complete result of a run."""
 
@@ -369,7 +324,7 @@ class Result(Contract):
     """Tests of the program."""
     verification: ProgramVerification | None = None
     """Test results of the program; null for a report."""
-    attempts: tuple[ResultAttempt, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     """All attempts in order."""
     artifacts: tuple[Artifact, ...] = ()
     """Files created by a program, with their stored paths."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tenure.algorithms.text.printable import flatten, remove_control_characters
 from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, ProgramVerification, SourceFile
-from tenure.contracts.result.result import Result, ResultAttempt
+from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import ProofLevel
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, CodeNode, Line, ListNode, ParagraphNode, PartNode
@@ -40,21 +40,9 @@ def build_program_result(draft: CodeDraft) -> dict[str, Any]:
         "specification": draft.specification,
         "tests": draft.tests,
         "verification": draft.verification,
-        "attempts": to_attempt_records(draft.attempts),
+        "attempts": draft.attempts,
         "artifacts": draft.artifacts,
     }
-
-
-def to_attempt_records(attempts: Sequence[Attempt]) -> tuple[ResultAttempt, ...]:
-    """Return attempts as the result document contains them."""
-    return tuple(_attempt(attempt) for attempt in attempts)
-
-
-def _attempt(attempt: Attempt) -> ResultAttempt:
-    shared = ResultAttempt.model_fields.keys() & Attempt.model_fields.keys()
-    return ResultAttempt(
-        **{name: getattr(attempt, name) for name in shared}, code=as_text(attempt.files), error=attempt.error
-    )
 
 
 def as_text(files: Sequence[SourceFile]) -> str:
@@ -117,7 +105,7 @@ def _set_files(result: Result) -> Iterator[BlockNode]:
         yield from output
 
 
-def _set_output(run: ResultAttempt) -> Iterator[BlockNode]:
+def _set_output(run: Attempt) -> Iterator[BlockNode]:
     command = ("Run with ", make_code(run.command), ", it") if run.command else ("It",)
     yield ParagraphNode(make_line(*command, " printed:"))
     yield set_code(run.stdout)
@@ -156,7 +144,7 @@ def _describe_failure(failure: AttemptFailure) -> Line:
     return make_line(*((make_code(failure.test), ": ") if failure.test else ()), failure.error)
 
 
-def set_attempts(attempts: Sequence[ResultAttempt]) -> Iterator[BlockNode]:
+def set_attempts(attempts: Sequence[Attempt]) -> Iterator[BlockNode]:
     """Yield every attempt with its changes from the previous one."""
     before = ""
     for attempt in attempts:
@@ -167,9 +155,10 @@ def set_attempts(attempts: Sequence[ResultAttempt]) -> Iterator[BlockNode]:
         if attempt.approach:
             yield ParagraphNode(make_line(attempt.approach))
         yield from _set_notes(attempt.notes)
-        if before and attempt.code and before != attempt.code:
-            yield set_code(render_code_diff(before, attempt.code), "diff")
+        code = as_text(attempt.files)
+        if before and code and before != code:
+            yield set_code(render_code_diff(before, code), "diff")
         if lesson := attempt.reflection:
             learned = f" {flatten(lesson.cause)} {flatten(lesson.change)}"
             yield ParagraphNode(make_line(format_words("Learned:"), learned))
-        before = attempt.code or before
+        before = code or before

@@ -7,25 +7,23 @@ from tenure.algorithms.memory.lessons import MAX_LESSONS, build_program_memories
 from tenure.algorithms.memory.scoring import classify_memory
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.memory import Memory, MemoryOrigin, NewMemory, ProcedureDetails, ScoredMemory
-from tenure.contracts.result.programs import Lesson, ProgramVerification
-from tenure.contracts.result.result import Result, ResultAttempt, ResultStatus
+from tenure.contracts.result.programs import Attempt, AttemptFailure, Lesson, ProgramVerification
+from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.run.run import Usage
 
 REFLECTION = Lesson(failed="f(0) gives 1.", cause="Zero is not handled.", change="Return 0 for 0.")
 
 
-def attempted(n: int, error: str | None, reflection: Lesson | None = None, approach: str = "") -> ResultAttempt:
+def attempted(n: int, error: str | None, reflection: Lesson | None = None, approach: str = "") -> Attempt:
     """Return an attempt with one test."""
-    return ResultAttempt(
+    return Attempt(
         n=n,
         generation=n,
         maker="coder",
         approach=approach,
-        code="pass",
         passed=int(error is None),
         total=1,
-        error=error,
-        stdout="",
+        failures=(AttemptFailure(test="", error=error),) if error else (),
         seconds=0.1,
         reflection=reflection,
     )
@@ -35,7 +33,7 @@ FAILED = attempted(1, "assert 1 == 0", REFLECTION)
 PASSED = attempted(2, None, approach="It returns early.")
 
 
-def ended(*attempts: ResultAttempt, status: ResultStatus = "done", exposed: int = 0) -> Result:
+def ended(*attempts: Attempt, status: ResultStatus = "done", exposed: int = 0) -> Result:
     """Return the result of a coding run."""
     passed = max((attempt.passed for attempt in attempts), default=0)
     return Result(

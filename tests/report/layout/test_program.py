@@ -65,7 +65,7 @@ def test_the_document_has_the_program_its_proof_and_every_attempt() -> None:
     made = result()
 
     assert made.status == "done" and made.code == SECOND and made.files == TRIED[-1].files
-    assert [(a.n, a.code, a.error, a.seconds) for a in made.attempts] == [
+    assert [(a.n, as_text(a.files), a.error, a.seconds) for a in made.attempts] == [
         (1, FIRST, "test_f: assert 1 == 2 <b>bold</b>", 0.0),
         (2, SECOND, None, 0.5),
     ]

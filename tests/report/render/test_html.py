@@ -185,7 +185,7 @@ def test_a_program_is_shown_with_its_proof() -> None:
     assert "<code>def double(n):\n    return 2 * n</code>" in html
     assert "1 of 2 tests passed in the sandbox." in words
     assert "test_double: assert 3 == 4" in words
-    assert "Attempt 1 (0 of 1 test, 0.10 s) failed: 1 test fails" in words
+    assert "Attempt 1 (0 of 1 test, 0.10 s) failed: test_double: assert 3 == 4" in words
     assert "The attempts" in words
 
 
