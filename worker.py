@@ -254,8 +254,6 @@ def make_roots(settings: HomeSettings) -> DocumentRoots:
 
 
 def _prepare_archiver(client: Client, knowledge: "KnowledgeBase") -> Archiver:
-    """Return the writer of the archive."""
-
     def create() -> Archiver:
         from tenure.temporal.archive.archiver import RunArchiver
 

@@ -106,7 +106,6 @@ class KnowledgeActivities:
             return _build_reply([search.result() for search in running])
 
     def _search(self, request: SearchRequest) -> SearchReply | Exception:
-        """Return the passages of one search, or its error."""
         try:
             with translate_errors():
                 return self._knowledge.retrieval.search(request)

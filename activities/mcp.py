@@ -138,6 +138,5 @@ def _describe_tool(server: str, tool: McpToolDescription) -> McpTool:
 
 
 def _describe_resource(server: str, resource: ResourceLink) -> McpResource:
-    """Return a resource as it is offered to a model."""
     description = resource.description[:MAX_DESCRIPTION_LENGTH]
     return McpResource(server=server, uri=resource.uri, title=resource.title, description=description)

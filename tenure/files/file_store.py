@@ -164,5 +164,4 @@ class FileStore:
 
 
 def _describe(error: OSError) -> str:
-    """Return the message of an error in one line."""
     return " ".join(str(error).split())[:300]

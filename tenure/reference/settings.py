@@ -78,7 +78,6 @@ def _render_group(group: type[BaseModel]) -> str:
 
 
 def _render_row(name: str, field: FieldInfo) -> str:
-    """Render one setting as a row of its table."""
     meaning = re.sub(r"`(\w+)`", _replace_name, " ".join(describe_field(field).split()))
     cells = (f"`{get_environment_variable(name)}`", meaning, _describe_values(field), _render_default(field.default))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
@@ -91,12 +90,10 @@ def describe_field(field: FieldInfo) -> str:
 
 
 def _replace_name(match: re.Match[str]) -> str:
-    """Replace the name of a setting by its variable."""
     return f"`{get_environment_variable(match[1])}`" if match[1] in Settings.model_fields else match[0]
 
 
 def _describe_values(field: FieldInfo) -> str:
-    """Describe the allowed values of a setting."""
     if field is Settings.model_fields["strategy"]:
         return ", ".join(f"`{name}`" for name in list_search_strategies())
     offered = [choice for part in (field.annotation, *get_args(field.annotation)) for choice in get_args(part)]

@@ -99,7 +99,6 @@ def render_page() -> str:
 
 
 def _render_overview() -> str:
-    """Render the table of all tools."""
     rows = "\n".join(
         f"| `{tool.name}` | {tool.description} | {_NEEDS[tool.requires]} | {tool.bounds} |" for tool in TOOLS.values()
     )

@@ -234,7 +234,6 @@ class _Scan(ast.NodeVisitor):
             self._find(node, f"imports {module}")
 
     def _check_member(self, node: ast.AST, module: str, name: str) -> None:
-        """Find a sharp member of a module."""
         root = module.split(".")[0]
         if root in self._own:
             return

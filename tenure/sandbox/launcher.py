@@ -52,7 +52,6 @@ class Launcher:
     def _start(
         self, command: Sequence[str], descriptors: Sequence[int], environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
-        """Start a process, in the thread."""
         return subprocess.Popen(
             command,
             bufsize=0,

@@ -200,7 +200,6 @@ def list_descendants(process: int) -> list[int]:
 
 
 def _count_resident_pages(pid: int) -> int:
-    """Return the number of resident pages of a process."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError):

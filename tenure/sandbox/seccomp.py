@@ -259,7 +259,6 @@ def _build_inspections() -> dict[str, list[Instruction]]:
 
 
 def _build_architecture_filter(machine: Architecture) -> list[Instruction]:
-    """Return the filter of one architecture."""
     program = [load(_NUMBER)]
     if machine.name == "x86_64":
         program += [skip_unless_at_least(X32, 1), return_value(KILL)]

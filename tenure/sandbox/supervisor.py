@@ -232,7 +232,6 @@ class Supervision:
             self._outgoing = b""
 
     def _parse_frames(self, piece: bytes) -> None:
-        """Parse the received bytes into frames."""
         self._incoming += piece
         while len(self._incoming) >= 5:
             size = int.from_bytes(self._incoming[1:5], "big")
@@ -243,7 +242,6 @@ class Supervision:
             self._handle_frame(kind, payload)
 
     def _handle_frame(self, kind: str, payload: bytes) -> None:
-        """Process one frame."""
         units = self._seen.units
         if kind == "H":
             self._hello = True
@@ -259,7 +257,6 @@ class Supervision:
             self._handle_unit_frame(units[-1], kind, payload)
 
     def _handle_unit_frame(self, unit: UnitResult, kind: str, payload: bytes) -> None:
-        """Process one frame of a unit."""
         if kind == "O":
             unit.stdout.add(payload)
         elif kind == "E":

@@ -155,7 +155,6 @@ def _is_complete(report: "_Report", tests: tuple[TestResult, ...], required: dic
 def _build_outcome(
     seen: Observed, unit: UnitResult, tests: tuple[TestResult, ...], forged: str, proof: ProofLevel
 ) -> SandboxOutcome:
-    """Return the outcome of the judgement."""
     signal = None if unit.status is None else get_signal_name(unit.status)
     limits = _limits(seen, unit, signal)
     verdict: SandboxVerdict = "passed" if tests and all(test.passed for test in tests) else "failed"
@@ -191,7 +190,6 @@ class _Report:
             self._parse_line(str(line.get("kind")), str(line.get("id")), line)
 
     def _parse_line(self, kind: str, name: str, line: dict[str, Any]) -> None:
-        """Parse one line."""
         if kind == "start":
             self._started.append(name)
         elif kind == "phase":
@@ -221,7 +219,6 @@ class _Report:
         return tuple(test for test in found if test is not None)
 
     def _test(self, name: str, skippable: bool) -> TestResult | None:
-        """Return the result of one test."""
         done = self._done.get(name, {})
         phases = self._phases.get(name, [])
         failed = next((line for line in phases if line.get("outcome") == "failed"), None)
@@ -255,7 +252,6 @@ def find_required_tests(files: dict[str, str]) -> dict[str, bool]:
 
 
 def _iterate_tests(body: list[ast.stmt], skippable: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the tests of a module or a class."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             yield node.name, skippable or _may_skip(node)
@@ -294,7 +290,6 @@ def _lines(unit: UnitResult, nonce: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def _limits(seen: Observed, unit: UnitResult, signal: str | None) -> tuple[str, ...]:
-    """Return the limits that were reached."""
     by_signal = [_BY_SIGNAL[signal]] if signal in _BY_SIGNAL else []
     return tuple(dict.fromkeys([*unit.limits, *seen.limits, *by_signal]))
 

@@ -240,7 +240,6 @@ class AgentWorkflow(InteractiveRun):
         return "CODE" if choose_next_node("route", AgentState(mode=mode), 0) == "generate_code" else "RESEARCH"
 
     def _list_usages(self) -> dict[str, WorkflowUsage]:
-        """Return the usage of all workflows of the run by their ids."""
         return {self.id: self.clients.record.usage, **self.parts.usages}
 
     async def _clarify(self) -> None:

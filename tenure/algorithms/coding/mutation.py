@@ -366,7 +366,6 @@ class _Mutator:
                     yield self._insert_before(body[0], f"if {test}:\n{inner}return {value}", "base_case")
 
     def _starts_line(self, stmt: ast.stmt) -> bool:
-        """Return whether a statement is the first on its line."""
         return not self._data[self._starts[stmt.lineno - 1] : self._locate(stmt)[0]].strip()
 
     def _insert_before(self, stmt: ast.stmt, text: str, kind: MutationKind = "insertion") -> SourceEdit:

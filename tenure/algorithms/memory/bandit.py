@@ -138,7 +138,6 @@ def _explain_choice(
     trials_by_strategy: Mapping[str, int],
     posteriors: Mapping[RetrievalStrategy, BetaPosterior],
 ) -> str:
-    """Return the reason for replacing the suggested strategy."""
     trials = trials_by_strategy.get(best, 0)
     if trials < MIN_TRIALS:
         return f"exploration: {best} was tried {trials} times; {suggested} was suggested"

@@ -32,7 +32,6 @@ def select_covering_passages(passages: Iterable[PassageRef], limit: int) -> tupl
 
 
 def _rank_contributions(passages: Iterable[PassageRef]) -> list[tuple[float, PassageRef]]:
-    """Return each passage with its contribution, the largest first."""
     seen: set[str] = set()
     shares: list[tuple[float, PassageRef]] = []
     for passage in sorted(passages, key=lambda p: (-p.relevance, p.chunk)):

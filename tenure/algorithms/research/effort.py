@@ -171,7 +171,6 @@ def resolve_strategy(step: PlanStep, hops: int, requested: RetrievalStrategy | N
 
 
 def _suggest_strategy(query: str) -> RetrievalStrategy:
-    """Return the strategy that the words and the type of a query suggest."""
     kind = classify_query(query).primary
     if _CONTESTED.search(query) or (kind == "evaluative" and find_position(query)):
         return "contrastive"

@@ -222,7 +222,6 @@ def _read_alternative(action: PlannedAction, query: str) -> StepAlternative | No
 
 
 def _choose_free_id(wanted: str, taken: Sequence[str], number: int) -> str:
-    """Return an id that no other step has."""
     candidates = [wanted] if wanted else []
     return next(name for name in [*candidates, *(f"s{n}" for n in range(number, number + 100))] if name not in taken)
 

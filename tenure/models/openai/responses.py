@@ -166,7 +166,6 @@ class OpenAIResponses(OpenAIBackend):
         return response
 
     def _classify_failure(self, response: dict[str, Any], request: OpenAIRequest) -> ModelError:
-        """Return the exception of a failed response."""
         error = response.get("error") or {
             "code": "server_error",
             "message": f"the response is {response.get('status')}",

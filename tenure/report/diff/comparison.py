@@ -192,7 +192,6 @@ def _compare_figures(a: Result, b: Result) -> Iterator[ChangedMetric]:
 
 
 def _read_figures(result: Result) -> dict[str, float]:
-    """Return the figures of a report by name."""
     usage, verdict, proof = result.usage, result.evaluation, result.verification
     named: dict[str, float | None] = {
         "statements": float(sum(len(section.claims) for section in result.sections)),

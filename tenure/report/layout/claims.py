@@ -216,7 +216,6 @@ def _set_words(claim: ResultClaim, text: str) -> Line:
 
 
 def _join(lines: Sequence[Line]) -> Line:
-    """Join sentences of one paragraph."""
     return make_line(*(piece for n, line in enumerate(lines) for piece in ((" ", line) if n else (line,))))
 
 

@@ -68,7 +68,6 @@ def _describe_method(reasoning: ResultReasoning) -> str:
 
 
 def _label(step: ResultStep, name: str) -> str:
-    """Return the name of a step, the steps it rests on, and its connection."""
     if step.kind == "event" and step.link:
         return flatten(step.link)
     rests = "from " + " and ".join(map(str, step.follows)) if step.follows else ""

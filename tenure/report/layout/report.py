@@ -186,14 +186,12 @@ def _set_closing(synthesis: Synthesis, claims: ClaimLayout) -> Iterator[PartNode
 
 
 def _describe_feedback(word: FeedbackRecord) -> Line:
-    """Return a piece of feedback with its outcome."""
     about = f" (on {flatten(word.topic)})" if word.topic else ""
     at = word.at[:16].replace("T", " ")
     return make_line(f"“{flatten(word.text)}”{about}, {at}: {flatten(word.outcome)}")
 
 
 def _set_part(id_: str, heading: str, blocks: Iterable[BlockNode], fold: str = "") -> Iterator[PartNode]:
-    """Yield a part unless it is empty."""
     if content := tuple(blocks):
         yield PartNode(id_, heading, content, fold)
 
@@ -205,13 +203,11 @@ def _set_noted(id_: str, heading: str, note: str, blocks: Iterable[BlockNode]) -
 
 
 def _set_list(items: Iterable[Line], style: ParagraphStyle = "") -> Iterator[ListNode]:
-    """Yield a list unless it is empty."""
     if lines := tuple(items):
         yield ListNode(lines, style=style)
 
 
 def _set_remark(line: Line, style: ParagraphStyle) -> Iterator[ParagraphNode]:
-    """Yield a paragraph unless it is empty."""
     if line:
         yield ParagraphNode(line, style)
 

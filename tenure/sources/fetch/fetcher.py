@@ -223,7 +223,6 @@ class _Deadline:
 
 
 def _canonicalize(url: str) -> str:
-    """Return the canonical form of a URL."""
     try:
         return canonicalize_url(url)
     except InvalidUrlError as error:
@@ -246,7 +245,6 @@ def _resolve_redirect(hops: list[str], headers: httpx.Headers) -> str:
 
 
 def _build_response(hops: tuple[str, ...], transfer: Transfer, transferred: int) -> FetchedResponse:
-    """Return the result for the last response."""
     if not transfer.is_not_modified and not HTTPStatus(200) <= transfer.status_code < HTTPStatus(300):
         raise ErrorStatus(transfer.status_code)
     headers = transfer.headers

@@ -126,7 +126,6 @@ class GuardedConnections:
             await self._idle.pop()[1].aclose()
 
     async def _send(self, request: httpcore.Request) -> tuple[httpcore.AsyncHTTPConnection, httpcore.Response]:
-        """Send a request, and return its response and connection."""
         while True:
             connection = await self._get_connection(request.url.origin)
             try:

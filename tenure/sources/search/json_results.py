@@ -52,7 +52,6 @@ def _build_result(item: Mapping[str, object]) -> SearchResult:
 
 
 def _iterate_texts(item: Mapping[str, object], names: tuple[str, ...]) -> Iterator[str]:
-    """Yield the texts of an object under some keys."""
     for name in names:
         said = item.get(name)
         if isinstance(said, str) and said.strip():

@@ -368,7 +368,6 @@ def _get_alias(database: Database) -> str:
 
 
 def _find_extension(name: str) -> Path:
-    """Return the file of an extension in the installation."""
     spec = find_spec(f"duckdb_extension_{name}")
     folders = spec.submodule_search_locations if spec else None
     for folder in folders or ():
