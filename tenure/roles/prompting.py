@@ -1,4 +1,4 @@
-"""Define the structured text that roles write, and render drafts, lists and parts of prompts.
+"""Define the structured text that roles write, and render lists and parts of prompts.
 
 Writers answer with structured sentences instead of marked-up text: each sentence lists the numbers of its passages. So
 no citation can be lost or invented.
@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 from tenure.algorithms.claims.citations import MAX_CITATIONS, cite_claim, cite_code
 from tenure.algorithms.reasoning.strategies import describe_chain
 from tenure.algorithms.text.passage import Passage
-from tenure.algorithms.writing.tables import fold_shared_cells, render_table
+from tenure.algorithms.writing.tables import fold_shared_cells
 from tenure.contracts.evidence.passages import Block, Claim, ClaimBlockKind, ClaimKind, Draft
 from tenure.contracts.evidence.reasoning import Reasoning
 from tenure.contracts.schema_limit import SchemaLimit
@@ -177,31 +177,6 @@ def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence
         composed = cite_claim(sentence.text, sentence.passages, passages, kind="inference")
         return Block(kind="code", heading=heading, claims=(composed,))
     return Block(heading=heading, claims=(cite_sentence(sentence, passages),))
-
-
-def render_draft(draft: Draft, passages: Sequence[Passage]) -> str:
-    """Render a draft for a model, each sentence followed by the numbers of its passages."""
-    lines: list[str] = []
-    heading = ""
-    for block in draft.blocks:
-        if block.heading and block.heading != heading:
-            lines.append(f"### {block.heading}")
-        heading = block.heading
-        lines.append(_render_block(block, passages))
-    return "\n\n".join(lines)
-
-
-def _render_block(block: Block, passages: Sequence[Passage]) -> str:
-    if block.kind == "table":
-        return render_table(block.claims, lambda claim: f"{claim.text} {_render_marks(claim, passages)}".strip())
-    said = [f"{claim.statement} {_render_marks(claim, passages)}".strip() for claim in block.claims]
-    if block.kind == "paragraph":
-        return " ".join(said)
-    if block.kind == "code":
-        return "\n".join(f"```\n{claim.text}\n``` {_render_marks(claim, passages)}".strip() for claim in block.claims)
-    return "\n".join(
-        f"{number}. {line}" if block.kind == "numbered" else f"- {line}" for number, line in enumerate(said, 1)
-    )
 
 
 def find_passage_numbers(claim: Claim, passages: Sequence[Passage]) -> tuple[int, ...]:

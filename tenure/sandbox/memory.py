@@ -37,9 +37,6 @@ ENTRY_BYTES: Final = 1024
 
 A quarter of it is used, but listing many of them takes long.
 """
-PIPE_PAGES: Final = 16384
-"""Pages of pipes of one user before the kernel shrinks further pipes to two pages, if the host keeps its default."""
-
 MAX_MOVING_PROCESSES: Final = 8
 """Number of processes, with the driver, up to which a program continues while it is measured."""
 DETAILS_SECONDS: Final = 0.1

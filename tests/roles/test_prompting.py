@@ -10,11 +10,10 @@ from tenure.roles.prompting import (
     WrittenText,
     add_citations,
     join_parts,
-    render_draft,
     render_list,
     render_reasoning,
 )
-from tests.roles.cases import DRAFT, EVIDENCE, MADE, REASONING, RIPENS, RISES
+from tests.roles.cases import EVIDENCE, MADE, REASONING, RIPENS, RISES
 
 
 def test_citations_are_added_to_written_text() -> None:
@@ -35,27 +34,6 @@ def test_citations_are_added_to_written_text() -> None:
 
     assert (first.text, first.status, [c.quote for c in first.citations]) == (MADE, "supported", [MADE])
     assert (second.status, second.citations) == ("missing_citation", ())
-
-
-def test_a_draft_is_rendered_with_passage_numbers() -> None:
-    """Each sentence is followed by its passages, each once, with their present numbers."""
-    assert render_draft(DRAFT, EVIDENCE.passages) == (
-        f"{MADE} [1] Nobody knows who baked first.\n\n- Rye and cheese go together. [2][3]"
-    )
-
-
-def test_marks_use_the_present_passage_numbers() -> None:
-    """With more evidence a claim is marked with its passage's new number, or with none."""
-    assert render_draft(DRAFT, EVIDENCE.passages[::-1]).startswith(f"{MADE} [3]")
-    assert render_draft(DRAFT, ()) == f"{MADE} Nobody knows who baked first.\n\n- Rye and cheese go together."
-
-
-def test_passage_numbers_survive_a_round_trip() -> None:
-    """The numbers that a writer named are the same when its draft is rendered."""
-    sentences = (WrittenSentence(text=MADE, passages=(1,)), WrittenSentence(text=RIPENS, passages=(2,)))
-    text = WrittenText(blocks=(WrittenBlock(kind="paragraph", sentences=sentences),))
-
-    assert render_draft(add_citations(None, text, EVIDENCE), EVIDENCE.passages) == f"{MADE} [1] {RIPENS} [2]"
 
 
 def cite(block: WrittenBlock) -> tuple[Block, ...]:
@@ -118,23 +96,6 @@ def test_marks_in_the_text_are_citations() -> None:
     )
     assert second.text == "The items[1] of `list [1]` and [9] stay, as [1](x) does."
     assert third.text == "[1]"
-
-
-def test_every_form_of_block_is_rendered_for_a_model() -> None:
-    """A model sees lists, cells with their rows, code and sub-headings as such."""
-    row = WrittenRow(label="Bread", cells=(word("flour", 1),))
-    blocks = (
-        WrittenBlock(kind="paragraph", heading="How", sentences=(word("Mix.", 1), word("Wait.", 1))),
-        WrittenBlock(kind="numbered", heading="How", sentences=(word("Mix.", 1), word("Wait.", kind="gap"))),
-        WrittenBlock(kind="table", heading="What", columns=("Of", "In"), rows=(row,)),
-        WrittenBlock(kind="code", sentences=(word("made from flour", 1),)),
-    )
-    draft = add_citations(None, WrittenText(blocks=blocks), EVIDENCE)
-
-    assert render_draft(draft, EVIDENCE.passages) == (
-        "### How\n\nMix. [1] Wait. [1]\n\n1. Mix. [1]\n2. Wait.\n\n"
-        "### What\n\n|  | Of | In |\n| Bread | flour [1] | – |\n\n```\nmade from flour\n``` [1]"
-    )
 
 
 def test_prompt_and_schema_agree_on_the_number_of_passages() -> None:

@@ -1,6 +1,6 @@
 """Fold what the rows or columns of a table share, so that only differences remain in it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from tenure.algorithms.claims.citations import MAX_CITATIONS
 from tenure.algorithms.text.sentences import normalize_sentence
@@ -53,22 +53,6 @@ def list_columns(cells: Iterable[tuple[str, str]]) -> list[str]:
                 columns.insert(place, name)
                 place += 1
     return columns
-
-
-def render_table(cells: Sequence[Claim], render: Callable[[Claim], str]) -> str:
-    """Render the cells of a table for a model, one line for each row, which is shorter than a sentence for each cell.
-
-    Args:
-        cells: the cells, row by row.
-        render: returns the text of a cell.
-    """
-    columns = list_columns([(cell.label, cell.column) for cell in cells])
-    rows: dict[str, dict[str, str]] = {}
-    for cell in cells:
-        row = rows.setdefault(cell.label, {})
-        row[cell.column] = " ".join(filter(None, (row.get(cell.column), render(cell).replace("|", "/"))))
-    lines = [["", *columns], *([label, *(row.get(column, "") for column in columns)] for label, row in rows.items())]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _is_shared(cells: Sequence[Claim | None]) -> bool:

@@ -38,7 +38,6 @@ from tenure.runs.session.connection import open_session
 from tenure.runs.session.server_target import ensure_server
 from tenure.settings import Settings
 
-_MAX_SHOWN = 20
 _WIDTH = 100
 
 

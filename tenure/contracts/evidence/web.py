@@ -10,10 +10,6 @@ from tenure.contracts.choices import TimeRange
 WEB_PREFIX = "web/"
 """Prefix of the names of web page corpora; names given by people contain no slash."""
 
-WRITING_CYCLE = 1_000
-"""Cycle number of pages read while a report is written; greater than any research cycle."""
-
-
 ProviderStatus = Literal["answered", "left_out", "failed"]
 """Result of a request to a search provider: answered, possibly without hits; not configured; or failed."""
 
@@ -42,7 +38,7 @@ class WebScope(Contract):
     run: RunId = RunId("")
     """Id of the run, set when it starts."""
     cycle: int = 0
-    """Research cycle of the reading; 0 before the first, `WRITING_CYCLE` after the last."""
+    """Research cycle of the reading; 0 before the first."""
     max_pages: int = Field(default=5, ge=1, le=30)
     """Maximum number of pages read per search."""
     providers: tuple[str, ...] = ()

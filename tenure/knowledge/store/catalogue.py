@@ -246,12 +246,6 @@ def _to_source_record(corpus: str, **row: Any) -> SourceRecord:
     return SourceRecord(**row, derived=is_results_corpus(corpus))
 
 
-def map_sources_to_corpora(store: Store, ids: Sequence[SourceId]) -> dict[SourceId, str]:
-    """Return the corpus of each source, without sources that are deleted."""
-    rows = store.read_rows_in(SOURCES, ["id", "corpus"], "id", list(dict.fromkeys(ids)))
-    return {SourceId(row["id"]): row["corpus"] for row in rows.to_pylist()}
-
-
 def load_passages(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> tuple[Passage, ...]:
     """Return the passages of references, in their order and with their relevance.
 

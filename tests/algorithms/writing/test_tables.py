@@ -1,6 +1,6 @@
 """Tests of folding what rows and columns of a table share."""
 
-from tenure.algorithms.writing.tables import fold_shared_cells, list_columns, render_table
+from tenure.algorithms.writing.tables import fold_shared_cells, list_columns
 from tenure.contracts.base import SourceId
 from tenure.contracts.evidence.passages import Block, Citation, Claim
 
@@ -80,13 +80,3 @@ def test_columns_are_ordered_by_their_neighbours() -> None:
     """A column that the first row lacks comes after the column before it in its own row."""
     assert list_columns([("a", "x"), ("a", "z"), ("b", "x"), ("b", "y"), ("b", "z")]) == ["x", "y", "z"]
     assert list_columns([]) == []
-
-
-def test_a_table_is_rendered_row_by_row() -> None:
-    """Each row is a line with its cells in the order of the columns; a missing cell is empty, a bar is no border."""
-    claims = (*table({"Redis": {"limit": "2 | 3 MB", "licence": "open"}, "Kafka": {"licence": "closed"}}).claims,)
-    again = Claim(text="and free", label="Redis", column="licence")
-
-    assert render_table((*claims, again), lambda cell: cell.text) == (
-        "|  | limit | licence |\n| Redis | 2 / 3 MB | open and free |\n| Kafka |  | closed |"
-    )
