@@ -32,9 +32,9 @@ from h2.settings import SettingCodes
 
 from tenure.temporal.gate.owner_requests import MAX_REQUEST_BYTES, ForeignRequest, check_request, find_namespace
 from tenure.temporal.gate.peers import Address
-from tenure.temporal.gate.web_ui import Streams
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _MAX_STREAMS: Final = 1000
 """Concurrent requests of a connection: a worker polls each queue with several long requests."""
@@ -133,6 +133,7 @@ class _Request:
     """Request that is still being received."""
 
     headers: RawHeaders
+    namespace: str
     body: bytearray = field(default_factory=bytearray)
 
 
@@ -188,7 +189,7 @@ class _Relay:
     def _receive_request(self, event: Event) -> None:
         """Handle an event of the client."""
         if isinstance(event, RequestReceived):
-            self._requests[event.stream_id] = _Request(event.headers)
+            self._receive_head(event.stream_id, event.headers)
         elif isinstance(event, DataReceived):
             self._client.http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if (request := self._requests.get(event.stream_id)) is not None:
@@ -206,17 +207,26 @@ class _Relay:
                 self._client.reset(event.stream_id, event.error_code)
                 self._server.reset(stream, event.error_code)
 
+    def _receive_head(self, stream: int, headers: RawHeaders) -> None:
+        """Keep the body of a request with the key of an owner; that of another one is discarded."""
+        authorization = dict(headers).get(b"authorization", b"").decode("latin-1")
+        try:
+            self._requests[stream] = _Request(headers, find_namespace(self._namespaces, authorization))
+        except ForeignRequest as refusal:
+            self._refuse(stream, refusal)
+
+    def _refuse(self, stream: int, refusal: ForeignRequest) -> None:
+        """Answer that a request is refused."""
+        status = ((b"grpc-status", _PERMISSION_DENIED), (b"grpc-message", str(refusal).encode("ascii", "replace")))
+        self._client.open(stream, ((b":status", b"200"), (b"content-type", b"application/grpc"), *status), ends=True)
+
     def _pass_on(self, stream: int, request: _Request) -> None:
         """Send a complete request to the server, or answer that it is refused."""
         headers = {name: value.decode("latin-1") for name, value in request.headers}
         try:
-            namespace = find_namespace(self._namespaces, headers.get(b"authorization", ""))
-            check_request(headers[b":path"], bytes(request.body), headers.get(b"grpc-encoding", ""), namespace)
+            check_request(headers[b":path"], bytes(request.body), headers.get(b"grpc-encoding", ""), request.namespace)
         except ForeignRequest as refusal:
-            status = ((b"grpc-status", _PERMISSION_DENIED), (b"grpc-message", str(refusal).encode("ascii", "replace")))
-            self._client.open(
-                stream, ((b":status", b"200"), (b"content-type", b"application/grpc"), *status), ends=True
-            )
+            self._refuse(stream, refusal)
             return
         opened = self._server.http.get_next_available_stream_id()
         self._server_streams[stream], self._client_streams[opened] = opened, stream

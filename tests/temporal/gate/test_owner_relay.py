@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 from h2.connection import H2Connection
-from h2.events import Event, SettingsAcknowledged
+from h2.events import Event, ResponseReceived, SettingsAcknowledged
 from temporalio import activity, workflow
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.taskqueue.v1 import TaskQueue
@@ -133,6 +133,34 @@ async def test_a_client_may_open_many_requests_at_once(gated: Gated) -> None:
     writer.close()
 
     assert http.remote_settings.max_concurrent_streams == 1_000
+
+
+@pytest.mark.parametrize("authorization", [None, "Bearer unknown"])
+async def test_a_request_without_a_key_is_refused_before_its_body(gated: Gated, authorization: str | None) -> None:
+    """The gate keeps no body of a client that no owner has sent: it answers the headers."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", gated.port)
+    http = H2Connection()
+    http.initiate_connection()
+    path = "/temporal.api.workflowservice.v1.WorkflowService/StartWorkflowExecution"
+    headers = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "gate")]
+    http.send_headers(1, headers if authorization is None else [*headers, ("authorization", authorization)])
+    writer.write(http.data_to_send())
+    answers: list[ResponseReceived] = []
+    async with asyncio.timeout(30):
+        while not answers:
+            events = http.receive_data(await reader.read(65_536))
+            answers += [event for event in events if isinstance(event, ResponseReceived)]
+    http.send_data(1, bytes(10_000), end_stream=True)
+    writer.write(http.data_to_send())
+    http.send_headers(3, headers, end_stream=True)  # the connection continues
+    writer.write(http.data_to_send())
+    async with asyncio.timeout(30):
+        while len(answers) < 2:
+            events = http.receive_data(await reader.read(65_536))
+            answers += [event for event in events if isinstance(event, ResponseReceived)]
+    writer.close()
+
+    assert [dict(answer.headers)[b"grpc-status"] for answer in answers] == [b"7", b"7"]
 
 
 async def test_an_owner_does_everything_in_the_own_namespace(gated: Gated) -> None:

@@ -6,6 +6,7 @@ import pytest
 from google.protobuf.message import Message
 from temporalio.api.cloud.cloudservice.v1 import GetUsersRequest
 from temporalio.api.command.v1 import Command
+from temporalio.api.common.v1 import Payload
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, DeleteNamespaceRequest
 from temporalio.api.workflowservice.v1 import (
     DescribeNamespaceRequest,
@@ -115,6 +116,18 @@ def test_a_body_that_is_not_one_request_is_refused(body: bytes, encoding: str) -
     """A body that server and gate could read differently is not passed on."""
     with pytest.raises(ForeignRequest):
         check_request(f"{WORKFLOWS}PollWorkflowTaskQueue", body, encoding, "ann")
+
+
+def test_a_request_of_very_many_parts_is_refused() -> None:
+    """Millions of empty commands fit into one request; the parts without a namespace of a large one do not count."""
+    path = f"{WORKFLOWS}RespondWorkflowTaskCompleted"
+    command = Command()
+    command.schedule_activity_task_command_attributes.input.payloads.extend([Payload(data=b"x")] * 20)
+    large = RespondWorkflowTaskCompletedRequest(namespace="ann", commands=[command] * 20_000)
+    check_request(path, frame(large), "", "ann")
+    large.commands.extend([Command()] * 30_001)
+    with pytest.raises(ForeignRequest, match="more than 50,000 parts"):
+        check_request(path, frame(large), "", "ann")
 
 
 def test_a_key_opens_the_namespace_of_its_owner() -> None:
