@@ -2,16 +2,21 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import VersioningBehavior
 from temporalio.converter import DataConverter
-from temporalio.exceptions import FailureError
+from temporalio.exceptions import ApplicationError, FailureError
 from temporalio.plugin import SimplePlugin
 from temporalio.worker import (
     ExecuteWorkflowInput,
+    HandleSignalInput,
+    HandleUpdateInput,
     Interceptor,
     Replayer,
     UnsandboxedWorkflowRunner,
@@ -75,6 +80,9 @@ UPGRADING_WORKFLOWS = (
 )
 """Workflows of one activity: they have no decisions that a replay by other code could contradict."""
 
+INVALID_DATA = "InvalidData"
+"""Type of the failure of a workflow whose code has made data that a contract refuses."""
+
 PASSTHROUGH_MODULES = ("tenure", "activities", "numpy", "sentencex", "Stemmer", "idna", "pydantic")
 """Modules shared by all workflow runs: they hold no state of a run, and reloading them for each would cost seconds."""
 
@@ -111,10 +119,10 @@ def follow_current_version() -> None:
 
 
 class HandlerInterceptor(Interceptor):
-    """Interceptor that waits for running handlers of signals and updates when a workflow ends, also by an error.
+    """Interceptor that ends workflows by invalid data, and waits for running handlers of signals and updates.
 
-    Otherwise the sender of an update that is being applied would receive an error, and a signal would reach only some
-    children. A workflow that continues as new waits itself, since its next state includes their effects.
+    Without the wait, the sender of an update that is being applied would receive an error, and a signal would reach
+    only some children. A workflow that continues as new waits itself, since its next state includes their effects.
     """
 
     def workflow_interceptor_class(self, input: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
@@ -126,12 +134,39 @@ class _HandlerInbound(WorkflowInboundInterceptor):
     async def execute_workflow(self, input: ExecuteWorkflowInput) -> Any:
         """Execute the workflow, then wait for its handlers."""
         try:
-            result = await super().execute_workflow(input)
+            with _fail_by_invalid_data():
+                result = await super().execute_workflow(input)
         except (FailureError, asyncio.CancelledError):
             await workflow.wait_condition(workflow.all_handlers_finished)
             raise
         await workflow.wait_condition(workflow.all_handlers_finished)
         return result
+
+    async def handle_signal(self, input: HandleSignalInput) -> None:
+        """Handle a signal; invalid data ends the workflow."""
+        with _fail_by_invalid_data():
+            await super().handle_signal(input)
+
+    async def handle_update_handler(self, input: HandleUpdateInput) -> Any:
+        """Handle an update; invalid data ends the update."""
+        with _fail_by_invalid_data():
+            return await super().handle_update_handler(input)
+
+
+@contextmanager
+def _fail_by_invalid_data() -> Iterator[None]:
+    """Raise a failure for data that a contract refuses: each repetition of the task would make the same data.
+
+    The option `workflow_failure_exception_types` of a worker would also end runs whose arguments or replies only a
+    later version can read. Other errors of code repeat the task, so that a run continues with a corrected version.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, (error.title, *first["loc"])))
+        failure = ApplicationError(f"invalid data in {place}: {first['msg']}", type=INVALID_DATA, non_retryable=True)
+        raise failure.with_traceback(error.__traceback__) from None
 
 
 def create_plugin(runner: WorkflowRunner | None = None) -> SimplePlugin:

@@ -5,13 +5,15 @@ from typing import Literal
 from uuid import uuid4
 
 import pytest
+from pydantic import Field
 from temporalio import workflow
-from temporalio.client import WorkflowFailureError
+from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
+from tenure.contracts.base import Contract
 from tests.support.workers import PatientWorker
-from workflows.plugin import create_plugin
+from workflows.plugin import INVALID_DATA, create_plugin
 
 End = Literal["result", "failure", "cancellation"]
 
@@ -45,6 +47,54 @@ class EndsDuringUpdate:
     @workflow.query
     def state(self) -> tuple[bool, bool]:
         return self.begun, self.ends
+
+
+class Bounded(Contract):
+    """Data with a bound."""
+
+    text: str = Field(max_length=3)
+
+
+@workflow.defn
+class MakesInvalidData:
+    """Workflow that makes data which a contract refuses, in its main method, a signal or an update."""
+
+    @workflow.run
+    async def run(self, makes: bool) -> None:
+        if makes:
+            Bounded(text="secret")
+        await workflow.wait_condition(lambda: False)
+
+    @workflow.signal
+    async def receive(self) -> None:
+        Bounded(text="secret")
+
+    @workflow.update
+    async def apply(self) -> None:
+        Bounded(text="secret")
+
+
+async def test_invalid_data_fails_the_workflow(server: WorkflowEnvironment) -> None:
+    """The task is not repeated for ever: the failure names the field and the rule, and does not quote the data."""
+    queue = f"invalid-{uuid4().hex[:8]}"
+    client, expected = server.client, "invalid data in Bounded.text: String should have at most 3 characters"
+    async with PatientWorker(client, task_queue=queue, workflows=[MakesInvalidData], plugins=[create_plugin()]):
+        handles = [
+            await client.start_workflow(MakesInvalidData.run, makes, id=f"{queue}-{makes}", task_queue=queue)
+            for makes in (True, False)
+        ]
+        with pytest.raises(WorkflowUpdateFailedError) as refused:
+            await handles[1].execute_update(MakesInvalidData.apply)
+        await handles[1].signal(MakesInvalidData.receive)
+        async with asyncio.timeout(60):
+            failures = await asyncio.gather(*(handle.result() for handle in handles), return_exceptions=True)
+        history = await handles[0].fetch_history()
+
+    for error in (refused.value, *failures):
+        assert isinstance(error, WorkflowFailureError | WorkflowUpdateFailedError)
+        assert isinstance(error.cause, ApplicationError)
+        assert (error.cause.type, error.cause.message) == (INVALID_DATA, expected)
+    assert "test_handlers" in str(history.events[-1].workflow_execution_failed_event_attributes.failure.stack_trace)
 
 
 @pytest.mark.parametrize("end", ["result", "failure", "cancellation"])
