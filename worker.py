@@ -75,7 +75,7 @@ from tenure.sources.search.federated import FederatedSearch
 from tenure.temporal.answer_cipher import CodecCipher
 from tenure.temporal.blocked_runs import prevent_blocking
 from tenure.temporal.codec_server import serve_while_needed
-from tenure.temporal.connection import ServerUnreachable, connect, get_local_address
+from tenure.temporal.connection import ServerUnreachable, get_local_address
 from tenure.temporal.deployment import (
     VersioningRefused,
     check_version,
@@ -85,7 +85,8 @@ from tenure.temporal.deployment import (
 )
 from tenure.temporal.health.http_server import HealthServer
 from tenure.temporal.health.monitor import WorkerMonitor
-from tenure.temporal.namespace_binding import NamespaceTaken, bind_namespace
+from tenure.temporal.namespace_binding import NamespaceTaken
+from tenure.temporal.owners import connect_owners
 from tenure.temporal.schedules import schedule_upkeep
 from tenure.temporal.shutdown import (
     SHUTDOWN_MARGIN_SECONDS,
@@ -390,7 +391,7 @@ async def serve(
     Raises:
         VersioningRefused: the server has no Worker Versioning, or does not allow the change.
         NamespaceTaken: the workers of the namespace have another knowledge base.
-        ServerUnreachable: the server does not answer.
+        ServerUnreachable: the server does not answer, or has none of the namespaces.
         StoreUnreachable: the knowledge base cannot be reached.
     """
     stop = asyncio.Event()
@@ -405,11 +406,10 @@ async def serve(
     recorder = MetricRecorder(runtime.metric_meter)
     observation = ObservationInterceptor(recorder, tracer)
     # The worker acts for every owner, and not for that of a command.
-    owners = [(own, await connect(own, runtime, [observation])) for own in settings.list_owners()]
-    clients = [client for _, client in owners]
     prepare_home(settings.home.absolute())
-    for own, client in owners:
-        await _bind_namespace(client, own, queues)
+    # A worker that runs only programs has no knowledge base.
+    owners = await connect_owners(settings, runtime, [observation], binds=set(queues) != {SANDBOX_QUEUE})
+    clients = [client for _, client in owners]
     # Threads are started when they are needed; model calls need none.
     max_threads = len(owners) * sum(choose_max_activities(settings, queue) for queue in queues)
     with ThreadPoolExecutor(max_workers=max_threads, thread_name_prefix="activity") as threads:
@@ -488,12 +488,6 @@ async def _run_workers(client: Client, workers: Sequence[Worker]) -> AsyncIterat
             extend_workflow_tasks(worker)
             await running.enter_async_context(worker)
         yield
-
-
-async def _bind_namespace(client: Client, settings: HomeSettings, queues: Sequence[str]) -> None:
-    """Bind the namespace to the knowledge base, which a worker that runs only programs does not have."""
-    if set(queues) != {SANDBOX_QUEUE}:
-        await bind_namespace(client, settings)
 
 
 async def _serve_programs(

@@ -54,6 +54,10 @@ class ServerUnreachable(Exception):
         self.address = address
 
 
+class AccessRefused(ServerUnreachable):
+    """The server answers and refuses: the namespace does not exist, or the credentials are wrong."""
+
+
 def load_profile() -> ClientConfigProfile:
     """Load the connection profile from the `TEMPORAL_*` variables and the configuration file.
 
@@ -113,7 +117,10 @@ async def connect(
                 interceptors=interceptors,
             )
     except (RuntimeError, ValueError, OSError) as error:
-        raise ServerUnreachable(str(config.get("target_host")), _reason(str(error))) from error
+        # `Status { code: PermissionDenied, message: "…"`
+        is_refused = re.search(r"code: (PermissionDenied|Unauthenticated|NotFound),", str(error)) is not None
+        failure = AccessRefused if is_refused else ServerUnreachable
+        raise failure(str(config.get("target_host")), _reason(str(error))) from error
 
 
 def _connect_config(found: ClientConfigProfile, settings: ConnectionSettings) -> ClientConnectConfig:

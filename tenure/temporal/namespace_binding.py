@@ -26,7 +26,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from tenure.knowledge.store.errors import StoreUnreachable
 from tenure.knowledge.store.identity import ensure_identity, read_identities
 from tenure.settings.home import HomeSettings
-from tenure.temporal.connection import ServerUnreachable
+from tenure.temporal.connection import AccessRefused, ServerUnreachable
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.schedules import MAINTENANCE, MAX_SUMMARY_BYTES
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -37,6 +37,9 @@ BINDING = "knowledge-base"
 _NOTE = "This schedule starts nothing. The id of its workflow identifies the knowledge base that this namespace serves."
 _UNSUPPORTED = (RPCStatusCode.UNIMPLEMENTED, RPCStatusCode.PERMISSION_DENIED)
 """Statuses of a server without schedules, or with a login that does not allow them."""
+
+_REFUSALS = (RPCStatusCode.NOT_FOUND, RPCStatusCode.PERMISSION_DENIED, RPCStatusCode.UNAUTHENTICATED)
+"""Statuses of a namespace that does not exist, or of wrong credentials."""
 
 
 class NamespaceTaken(Exception):
@@ -140,4 +143,5 @@ async def _read_location(client: Client, action: ScheduleActionStartWorkflow) ->
 
 def _explain_outage(client: Client, error: RPCError) -> ServerUnreachable:
     """Return the error of a server that does not answer a question about the binding."""
-    return ServerUnreachable(client.service_client.config.target_host, " ".join(error.message.split())[:200])
+    failure = AccessRefused if error.status in _REFUSALS else ServerUnreachable
+    return failure(client.service_client.config.target_host, " ".join(error.message.split())[:200])

@@ -37,6 +37,7 @@ from tenure.settings.home import ConnectionSettings, HomeSettings, StackSettings
 from tenure.settings.models import ChatModelSettings
 from tenure.temporal import connection
 from tenure.temporal.namespace_binding import describe_other_base
+from tenure.temporal.owners import find_owner_fault
 from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_site_environment
@@ -77,7 +78,8 @@ class Check:
 def doctor(arguments: Namespace, settings: Settings) -> int:
     """Run `doctor`; exit code 4 if a check failed."""
     models = (*check_rerank(settings), *check_models(settings))
-    checks = [*(check(settings) for check in _CHECKS), *models, check_prices(settings), *check_search(settings)]
+    others = (*models, check_prices(settings), *check_search(settings))
+    checks = [*(check(settings) for check in _CHECKS), *check_owners(settings), *others]
     if arguments.json:
         print_json([check.json for check in checks])
     else:
@@ -172,6 +174,19 @@ def check_worker(settings: ClientSettings) -> Check:
     if not count:
         return Check("worker", "warn", f"none polls: `{PROGRAM} up` starts one")
     return Check("worker", "ok", f"{count} polling")
+
+
+def check_owners(settings: ClientSettings) -> list[Check]:
+    """Check whether the worker can serve each owner of this installation; it leaves out the others."""
+    if not settings.owners:
+        return []
+    faults = {own.owner: asyncio.run(find_owner_fault(own)) for own in settings.list_owners()}
+    return [
+        Check(
+            f"owner {owner or 'without a name'}", "fail" if fault else "ok", f"is not served: {fault}" if fault else ""
+        )
+        for owner, fault in faults.items()
+    ]
 
 
 def check_embedding(settings: Settings) -> Check:
