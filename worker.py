@@ -83,7 +83,7 @@ from tenure.temporal.deployment import (
     make_current,
     make_deployment_config,
 )
-from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.http_server import serve_health
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.namespace_binding import NamespaceTaken
 from tenure.temporal.owners import connect_owners
@@ -418,7 +418,7 @@ async def serve(
                 running.callback(tracer.close)
             await running.enter_async_context(monitor_worker(clients, settings, recorder, runtime.metric_meter, queues))
             monitor = await running.enter_async_context(WorkerMonitor())
-            running.enter_context(HealthServer(settings, monitor))
+            running.enter_context(serve_health(settings, monitor))
             shared = await running.enter_async_context(_open_clients(settings, threads))
             if build_id:
                 follow_current_version()

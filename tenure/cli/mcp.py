@@ -9,8 +9,9 @@ from tenure.mcp_server.home import LazyHome
 from tenure.mcp_server.server import PATH, open_http_app, serve_stdio
 from tenure.runs.errors import InvalidRequest
 from tenure.settings import Settings
-from tenure.site.server import open_listener, run_app
-from tenure.temporal.gate.access import HOST, KEY_FILE
+from tenure.site.server import open_listener
+from tenure.temporal.gate.access_key import HOST, KEY_FILE
+from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
 
 
 def serve_mcp(arguments: Namespace, settings: Settings) -> int:
@@ -31,11 +32,11 @@ async def _serve_http(arguments: Namespace, home: LazyHome) -> None:
     port = arguments.port or home.settings.mcp_port
     url = f"http://{HOST}:{port}{PATH}"
     with open_listener(port) as listener:
-        async with open_http_app(home, port) as app, run_app(app, listener) as running:
+        async with open_http_app(home, port) as app, serve_app(app, listener):
             if arguments.json:
                 print_json({"url": url, "port": port})
             else:
                 print_note(
                     f"MCP server at {url}; clients send the key in {home.settings.home / KEY_FILE} as bearer token"
                 )
-            await running
+            await wait_for_stop_signal()

@@ -12,6 +12,7 @@ from tenure.runs.session.server_target import ServerTarget, ensure_server
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener
 from tenure.site.server import serve as serve_site
+from tenure.temporal.gate.http_server import wait_for_stop_signal
 from tenure.temporal.stack import local
 
 OPEN_FILE: Final = "open.html"
@@ -49,11 +50,11 @@ async def _serve(arguments: Namespace, place: ServerTarget) -> None:
     port = arguments.port or place.settings.site_port or Settings.model_fields["site_port"].default
     with open_listener(port) as listener:
         link = make_link(place, port)
-        async with serve_site(place, listener) as running:
+        async with serve_site(place, listener):
             _announce(arguments, link, port, "valid for a day; Ctrl-C ends")
             if arguments.open:
                 await asyncio.to_thread(open_link, link, place.settings.home)
-            await running
+            await wait_for_stop_signal()
 
 
 def _announce(arguments: Namespace, link: str, port: int, hint: str) -> None:

@@ -35,8 +35,9 @@ from tenure.mcp_server.subscriptions import Subscriptions, open_subscriptions
 from tenure.mcp_server.tasks import TaskState, create_task, register_tasks, supports_tasks
 from tenure.mcp_server.tools import TOOLS, call_tool
 from tenure.runs.errors import TenureError
-from tenure.site.access import AccessGate
-from tenure.temporal.gate.access import AccessPolicy, load_key
+from tenure.site.server import HEADERS
+from tenure.temporal.gate.access import AccessGate, AccessPolicy
+from tenure.temporal.gate.access_key import load_key
 
 PATH = "/mcp"
 """Path of the server over HTTP."""
@@ -162,4 +163,4 @@ async def open_http_app(home: LazyHome, port: int) -> AsyncIterator[ASGIApp]:
     )
     policy = AccessPolicy(load_key(home.settings.home), port, hint=HINT)
     async with server.session_manager.run():
-        yield AccessGate(app, policy)
+        yield AccessGate(app, policy, HEADERS)

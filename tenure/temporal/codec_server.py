@@ -12,34 +12,34 @@ Usage: python -m tenure.temporal.codec_server
 import argparse
 import asyncio
 import os
-import signal
 import ssl
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import structlog
+from anyio.from_thread import start_blocking_portal
 from google.protobuf import json_format
-from temporalio.api.common.v1 import Payloads
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from temporalio.api.common.v1 import Payload, Payloads
 
 from tenure.encryption_keys import parse_encryption_keys
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
 from tenure.settings.home import CodecSettings
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec
-from tenure.temporal.gate.access import HINT, HOST, SECURITY_HEADERS, AccessPolicy, build_link, load_key
-from tenure.temporal.gate.http_server import (
-    HttpError,
-    HttpServer,
-    Request,
-    Response,
-    Timeouts,
-    make_text_response,
-)
+from tenure.temporal.gate.access import HINT, AccessGate, AccessPolicy
+from tenure.temporal.gate.access_key import HOST, build_link, load_key
+from tenure.temporal.gate.http_server import Timeouts, serve_app, wait_for_stop_signal
 from tenure.temporal.gate.listeners import listen, listen_in_home
 from tenure.temporal.gate.sockets import CODEC_SOCKET
 from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES
@@ -123,38 +123,49 @@ class CodecServer:
             self._key = remote.token if remote else load_key(home)
             self._own = opened.enter_context(listen_in_home(home, CODEC_SOCKET))
             opened.pop_all()
-        origins = remote.origins if remote else [f"http://{name}:{ui_port}" for name in (HOST, "localhost")]
+        self._origins = remote.origins if remote else [f"http://{name}:{ui_port}" for name in (HOST, "localhost")]
         hint = f"Run `{LINK_COMMAND}` where it runs and open the link that it prints." if remote else HINT
-        self._policy = AccessPolicy(self._key, self.port, origins, hint, remote.url if remote else "")
+        self._policy = AccessPolicy(self._key, self.port, self._origins, hint, remote.url if remote else "")
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_REQUESTS)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), name="codec-server", daemon=True)
-        self._started = threading.Event()
+        self._thread = ExitStack()
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self._started.wait()
+        portal = self._thread.enter_context(start_blocking_portal(name="codec-server"))
+        self._thread.enter_context(portal.wrap_async_context_manager(self.serve()))
         return self
 
     def __exit__(self, *exit: object) -> None:
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+        self._thread.close()
 
     def build_link(self) -> str:
         """Return a link that lets a browser use this server for a web UI on another port."""
         return build_link(self._key, self._policy.origin)
 
-    async def serve(self) -> None:
-        """Serve until the context manager is left, or the task is cancelled."""
-        self._loop = asyncio.get_running_loop()
-        port = HttpServer(self._answer, self._timeouts, self._tls)
-        own = HttpServer(self._answer_own, self._timeouts)
-        async with port.serve(self._listener), own.serve(self._own):
-            self._started.set()
+    @asynccontextmanager
+    async def serve(self) -> AsyncIterator[None]:
+        """Serve inside the `with` block."""
+        codec = Starlette(
+            routes=[
+                Route("/decode", partial(self._answer, change=self._codec.decode), methods=["POST"]),
+                Route("/encode", partial(self._answer, change=self._codec.encode), methods=["POST"]),
+            ],
+            max_body_size=MAX_CODEC_BYTES,
+        )
+        shared = CORSMiddleware(
+            AccessGate(codec, self._policy),
+            allow_origins=self._origins,
+            allow_methods=["POST"],
+            # The headers that the web UI sends differ between versions; only the origin is checked.
+            allow_headers=["*"],
+            allow_credentials=True,
+        )
+        app = Starlette(routes=[Route(HEALTH_PATH, _report_health), Mount("", shared)])
+        async with (
+            serve_app(app, self._listener, timeouts=self._timeouts, tls=self._tls),
+            serve_app(codec, self._own, timeouts=self._timeouts),
+        ):
             renewal = asyncio.create_task(self._reload_certificate())
-            await self._stop.wait()
+            yield
             renewal.cancel()
 
     async def _reload_certificate(self) -> None:
@@ -171,47 +182,29 @@ class CodecServer:
             except OSError as error:
                 structlog.get_logger().warning("the renewed certificate cannot be used", why=str(error))
 
-    async def _answer(self, request: Request) -> Response:
-        """Answer a request to the port."""
-        if request.method == "GET" and request.path == HEALTH_PATH:
-            return make_text_response(HTTPStatus.OK, "this server runs")
-        origin = request.get_header("origin")
-        allowed = self._policy.allows_origin(origin)
-        if request.method == "OPTIONS" and allowed:
-            return Response(HTTPStatus.NO_CONTENT, headers=_list_cors_headers(request, origin))
-        try:
-            response = self._policy.check(request) or await self._answer_own(request)
-        except HttpError as error:
-            if not allowed:
-                raise
-            headers = (("content-type", "text/plain; charset=utf-8"), *_list_cors_headers(request, origin))
-            return Response(error.status, f"{error}\n".encode(), headers)
-        return (
-            Response(response.status, response.body, response.headers + _list_cors_headers(request, origin))
-            if (allowed)
-            else response
-        )
+    async def _answer(
+        self, request: Request, change: Callable[[Sequence[Payload]], Awaitable[list[Payload]]]
+    ) -> Response:
+        """Return changed payloads.
 
-    async def _answer_own(self, request: Request) -> Response:
-        """Answer a request of a program that may use this server."""
-        changes = {"/decode": self._codec.decode, "/encode": self._codec.encode}
-        change = changes.get(request.path)
-        if change is None:
-            raise HttpError(HTTPStatus.NOT_FOUND, "there are /decode and /encode")
-        if request.method != "POST":
-            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "payloads are sent with POST")
+        Raises:
+            HTTPException: they cannot be read or decrypted.
+        """
         async with self._slots:
-            body = await request.read(MAX_CODEC_BYTES)
+            body = await request.body()
             try:
                 given = await asyncio.to_thread(json_format.Parse, body, Payloads())
                 made = Payloads(payloads=await change(list(given.payloads)))
             except json_format.ParseError:
-                raise HttpError(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
+                raise HTTPException(HTTPStatus.BAD_REQUEST, "the request contains no payloads") from None
             except DecryptionError as error:
-                raise HttpError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+                raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
             text = await asyncio.to_thread(json_format.MessageToJson, made)
-        kind = ("content-type", "application/json")
-        return Response(HTTPStatus.OK, text.encode(), (kind, ("cache-control", "no-store"), *SECURITY_HEADERS))
+        return Response(text, headers={"cache-control": "no-store"}, media_type="application/json")
+
+
+async def _report_health(request: Request) -> Response:
+    return PlainTextResponse("this server runs\n")
 
 
 async def serve_while_needed(settings: CodecSettings) -> None:
@@ -277,17 +270,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"serving {settings.codec_url}; `{LINK_COMMAND}` prints a link for the browser", flush=True)
     else:
         print(f"open this link once in the browser of the web UI: {server.build_link()}", flush=True)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(server))
+    asyncio.run(_serve(server))
     return 0
 
 
 async def _serve(server: CodecServer) -> None:
     """Serve until the process is asked to stop; the first process of a container has to handle that itself."""
-    serving = asyncio.create_task(server.serve())
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
-    with suppress(asyncio.CancelledError):
-        await serving
+    async with server.serve():
+        await wait_for_stop_signal()
 
 
 def _build_link(settings: CodecSettings) -> str:
@@ -322,18 +312,6 @@ def _read_change_times(remote: RemoteAccess) -> tuple[float, float]:
         OSError: a file does not exist.
     """
     return remote.certificate.stat().st_mtime, remote.private_key.stat().st_mtime
-
-
-def _list_cors_headers(request: Request, origin: str) -> tuple[tuple[str, str], ...]:
-    """Return the headers that let the pages of an origin read the response."""
-    return (
-        ("access-control-allow-origin", origin),
-        ("access-control-allow-credentials", "true"),
-        ("access-control-allow-methods", "POST, OPTIONS"),
-        # The headers that the web UI sends differ between versions; only the origin is checked.
-        ("access-control-allow-headers", request.get_header("access-control-request-headers") or "content-type"),
-        ("vary", "origin"),
-    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from temporalio.service import GrpcCompression, HttpConnectProxyConfig, KeepAliv
 from tenure.ownership import derive_gate_key
 from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
-from tenure.temporal.gate.access import HOST, load_key
+from tenure.temporal.gate.access_key import HOST, load_key
 from tenure.temporal.gate.peers import find_listener_user
 from tenure.temporal.gate.sockets import GATE_SOCKET, get_socket_address
 

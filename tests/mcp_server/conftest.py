@@ -18,8 +18,9 @@ from mcp.types import ElicitRequestParams, ElicitResult
 from tenure.mcp_server.home import LazyHome
 from tenure.mcp_server.server import build_server, open_http_app
 from tenure.settings import Settings
-from tenure.site.server import open_listener, run_app
-from tenure.temporal.gate.access import load_key
+from tenure.site.server import open_listener
+from tenure.temporal.gate.access_key import load_key
+from tenure.temporal.gate.http_server import serve_app
 from tests.cli.conftest import ROOT, CommandLine, running
 from tests.mcp_server.task_client import Tasks
 from tests.temporal.stack.conftest import free_ports
@@ -62,7 +63,7 @@ async def serve_http(settings: Settings) -> AsyncIterator[str]:
     """Serve a home over HTTP on a free port and yield the URL."""
     port = free_ports(1)[0]
     with open_listener(port) as listener:
-        async with open_http_app(LazyHome(settings), port) as app, run_app(app, listener):
+        async with open_http_app(LazyHome(settings), port) as app, serve_app(app, listener):
             yield f"http://127.0.0.1:{port}/mcp"
 
 

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import ElicitResult
 
 from tenure.settings import Settings
-from tenure.temporal.gate.access import load_key
+from tenure.temporal.gate.access_key import load_key
 from tests.cli.conftest import CommandLine, no_stack
 from tests.mcp_server.conftest import on_stdio, over_http, serve_http
 from tests.mcp_server.task_client import call_as_task, get_task, update_task, wait_for_status, wait_for_task

@@ -11,7 +11,7 @@ import pytest
 from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener, serve
-from tenure.temporal.gate.access import load_key
+from tenure.temporal.gate.access_key import load_key
 from tests.cli.conftest import CommandLine, running
 from tests.temporal.stack.conftest import free_ports
 

@@ -3,14 +3,12 @@
 import asyncio
 import stat
 import webbrowser
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tenure.cli.serve import OPEN_FILE, open_link
-from tenure.site import server
-from tenure.site.access import CONTENT_SECURITY_POLICY
+from tenure.site.server import CONTENT_SECURITY_POLICY
 from tests.site.conftest import Site
 
 STATIC = "/static/site.css"
@@ -165,40 +163,14 @@ async def test_a_home_without_a_stack_is_explained(idle_site: Site) -> None:
     assert "client.py up" in api.json()["error"]
 
 
-async def test_half_sent_heads_are_closed(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests whose head does not arrive in time are closed, also if it trickles in, and the page serves others."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.5)
-    held = [await asyncio.open_connection("127.0.0.1", idle_site.port) for _ in range(160)]
-    for _, writer in held[1:]:
-        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n")
-
-    async def trickle(writer: asyncio.StreamWriter) -> None:
-        while not writer.is_closing():
-            writer.write(b"x: y\r\n")
-            await asyncio.sleep(0.05)
-
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        for _, writer in held[-3:]:
-            group.create_task(trickle(writer))
-        for reader, writer in held:
-            with suppress(ConnectionResetError):
-                assert await reader.read() == b""
-            writer.close()
-    async with idle_site.client() as client:
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_a_visit_from_another_site_gets_no_cookie(idle_site: Site, site: str) -> None:
+    """A program that claims to be such a visit is led to the page again, and not let in."""
+    headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate"}
+    async with idle_site.client(owner=False, **headers) as client:
         answer = await client.get(STATIC)
 
-    assert answer.status_code == 200
-
-
-async def test_a_slow_answer_has_no_time_limit_of_a_head(idle_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time limit ends with the head: a connection that is used again is not closed by its first request."""
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
-    async with idle_site.client() as client:
-        first = await client.get(STATIC)
-        await asyncio.sleep(0.6)
-        second = await client.get(STATIC)
-
-    assert (first.status_code, second.status_code) == (200, 200)
+    assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
 
 
 def test_the_token_is_no_argument_of_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

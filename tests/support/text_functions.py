@@ -89,7 +89,7 @@ UNBUILT_TYPES: Final = {
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
         rich. starlette. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
-        tenure.sources.search.api_provider. tenure.temporal.""".split(),
+        tenure.sources.search.api_provider.""".split(),
     "numbers, compressed bytes, or the declaration of a role": """tenure.algorithms.retrieval.pagerank.
         tenure.roles.base. tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
 }

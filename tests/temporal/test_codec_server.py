@@ -17,7 +17,7 @@ from tenure.settings import Settings
 from tenure.temporal import codec_server
 from tenure.temporal.codec_server import CodecServer, make_codec_server
 from tenure.temporal.encryption import EncryptionCodec
-from tenure.temporal.gate.access import load_key
+from tenure.temporal.gate.access_key import load_key
 from tenure.temporal.gate.http_server import Timeouts
 from tests.support.other_user import needs_root, run_as_other_user
 
@@ -123,7 +123,7 @@ def test_browsers_are_told_who_may_ask(http: httpx.Client) -> None:
     """The web UI's question before the question is answered; another page's is not."""
     wish = {"access-control-request-method": "POST", "access-control-request-headers": "content-type,x-namespace"}
     asked = httpx.options(f"{http.base_url}/decode", headers={**UI, **wish})
-    assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (204, "POST, OPTIONS")
+    assert (asked.status_code, asked.headers["access-control-allow-methods"]) == (200, "POST")
     assert "x-namespace" in asked.headers["access-control-allow-headers"]
     other = {"origin": "http://evil.example"}
     assert "access-control-allow-origin" not in http.options("/decode", headers=other).headers
@@ -153,8 +153,8 @@ def test_bad_requests_get_one_line(http: httpx.Client, path: str, body: str, sta
         (b"content-length: 10000000000", False, b"413"),
         (b"content-length: 1\r\ncontent-length: 2", False, b"400"),
         (b"content-length: -1", False, b"400"),
-        (b"content-length: 100", True, b"400"),
-        (b"content-length: 100", False, b"408"),
+        (b"content-length: 100", True, b""),
+        (b"content-length: 100", False, b""),
         (b"content-length: 1\r\ntransfer-encoding: chunked", False, b"400"),
     ],
 )
@@ -164,8 +164,9 @@ def test_lengths_and_times_are_bounded(
     """Huge, contradictory, truncated and slow requests are refused, and the server continues."""
     key = load_key(tmp_path).encode()
     head = b"POST /decode HTTP/1.1\r\nhost: 127.0.0.1:%d\r\nauthorization: Bearer %s\r\n" % (server.port, key)
-    assert send(server.port, head + length + b"\r\n\r\n{", ends=ends).split(b" ")[1] == status
-    assert b" 408 " in send(server.port, head[:20])
+    received = send(server.port, head + length + b"\r\n\r\n{", ends=ends)
+    assert received.partition(b" ")[2][:3] == status
+    assert send(server.port, head[:20]) == b""
 
 
 @needs_root

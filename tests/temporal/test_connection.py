@@ -19,7 +19,7 @@ from benchmarks.support.drill.proxy import Proxy
 from tenure.ownership import derive_gate_key
 from tenure.settings import Settings
 from tenure.temporal import connection
-from tenure.temporal.gate.access import HOST, load_key
+from tenure.temporal.gate.access_key import HOST, load_key
 from tests.support.other_user import OTHER_USER, needs_root
 from tests.support.tiers import slow
 from tests.temporal.stack.conftest import free_ports

@@ -21,17 +21,16 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
 from pathlib import Path
 
 from tenure.private_files import PRIVATE_UMASK
-from tenure.temporal.gate.access import HOST, AccessPolicy, load_key
-from tenure.temporal.gate.http_server import HttpServer
+from tenure.temporal.gate.access_key import HOST, load_key
 from tenure.temporal.gate.listeners import listen, listen_in_home
 from tenure.temporal.gate.network import end_with_parent, isolate_network
 from tenure.temporal.gate.peers import Address
 from tenure.temporal.gate.relay import forward
-from tenure.temporal.gate.sockets import GATE_SOCKET, NAMESPACES_VARIABLE, get_socket_address
-from tenure.temporal.gate.web_ui import CODEC_PATH, WebUi
+from tenure.temporal.gate.sockets import CODEC_PATH, GATE_SOCKET, NAMESPACES_VARIABLE, get_socket_address
 
 READY_PATH = "/ready"
 """Path that reports on the gate's Unix socket whether the server answers; the body names a missing isolation."""
@@ -69,9 +68,13 @@ class Gate:
 
     async def serve(self, grpc: socket.socket, http: socket.socket, own: socket.socket) -> None:
         """Serve three listening sockets until cancelled."""
+        # Imported when the server has been started: they take half a second.
+        from tenure.temporal.gate.access import AccessPolicy
+        from tenure.temporal.gate.http_server import serve_app
+        from tenure.temporal.gate.web_ui import build_web_ui
+
         policy = AccessPolicy(self._key, http.getsockname()[1])
-        server = HttpServer(WebUi(policy, self._web_ui, self._home))
-        async with server.serve(http):
+        async with serve_app(build_web_ui(policy, self._web_ui, self._home), http):
             await asyncio.gather(_accept_all(grpc, self._forward), _accept_all(own, self._serve_own))
 
     async def _forward(self, accepted: socket.socket) -> None:
@@ -84,7 +87,10 @@ class Gate:
         await relay_requests(accepted, self._server, self._namespaces)
 
     async def _serve_own(self, accepted: socket.socket) -> None:
-        """Serve a connection over the Unix socket: an HTTP `CONNECT`, or the question whether the server answers."""
+        """Serve a connection over the Unix socket: an HTTP `CONNECT`, or the question whether the server answers.
+
+        By hand, because servers of ASGI offer no `CONNECT`.
+        """
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(_PREFACE_SECONDS):
@@ -115,15 +121,13 @@ class Gate:
 
     async def _is_ready(self) -> bool:
         """Return whether the server answers: the web UI asks the front end for the default namespace."""
+        import httpcore
+
+        url = f"http://{self._web_ui[0]}:{self._web_ui[1]}/api/v1/namespaces/default"
         try:
-            async with asyncio.timeout(5):
-                reader, writer = await asyncio.open_connection(*self._web_ui)
-                try:
-                    writer.write(b"GET /api/v1/namespaces/default HTTP/1.0\r\nhost: localhost\r\n\r\n")
-                    return b" 200 " in await reader.readline()
-                finally:
-                    writer.close()
-        except (OSError, TimeoutError):
+            async with asyncio.timeout(5), httpcore.AsyncConnectionPool() as client:
+                return (await client.request("GET", url)).status == HTTPStatus.OK
+        except (httpcore.NetworkError, httpcore.ProtocolError, TimeoutError):
             return False
 
 

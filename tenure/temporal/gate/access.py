@@ -2,33 +2,28 @@
 
 A link with a token that expires leads a browser in; from then on a cookie identifies it. Programs send the home's key
 as bearer token. The host name of every request is compared, so that a foreign host name that resolves to this machine
-(DNS rebinding) gets nothing; requests that change something must come from a page of the service itself.
+(DNS rebinding) gets nothing; requests that change something must come from a page of the service itself. The middleware
+of Starlette compares host names without ports and knows neither tokens nor the origin of a request.
 """
 
-import errno
-import hashlib
 import hmac
 import html
-import time
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from http import HTTPStatus
-from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenure.installation import PROGRAM
-from tenure.private_files import read_or_create_secret
-from tenure.temporal.gate.http_server import HttpError, RequestHead, Response
-
-KEY_FILE = "access.key"
-"""File in the home with the key of its local services."""
-
-LINK_SECONDS = 24 * 3600
-"""Lifetime of the token in a link."""
+from tenure.temporal.gate.access_key import HOST, TOKEN, is_valid_token, sign
 
 COOKIE_SECONDS = 30 * 24 * 3600
 """Lifetime of the cookie; every visit of a page renews it."""
-
-HOST = "127.0.0.1"
 
 SECURITY_HEADERS = (
     ("x-frame-options", "DENY"),
@@ -40,31 +35,10 @@ SECURITY_HEADERS = (
 
 HINT = f"Run `{PROGRAM} status` as that user and open the link that it prints."
 
-_MIN_KEY_LENGTH = 32
-_SIGNATURE_DIGITS = 32
-_TOKEN = "token"
-_READING = ("GET", "HEAD")
-_METHODS = (*_READING, "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_READING = METHODS[:2]
 
-
-def load_key(home: Path) -> str:
-    """Return the key of a home's local services, creating it if it does not exist.
-
-    Raises:
-        OSError: it can neither be read nor created.
-    """
-    path = home.absolute() / KEY_FILE
-    key = read_or_create_secret(path).decode("ascii", "replace").strip()
-    if len(key) < _MIN_KEY_LENGTH or not key.isalnum():
-        raise OSError(errno.EINVAL, "it does not hold a key: delete it, and a new one is created", str(path))
-    return key
-
-
-def build_link(key: str, url: str, now: float | None = None) -> str:
-    """Add a token to a URL of a local service."""
-    expires = f"{int((time.time() if now is None else now) + LINK_SECONDS):x}"
-    joint = "&" if urlsplit(url).query else "?"
-    return f"{url}{'' if urlsplit(url).path else '/'}{joint}{_TOKEN}={expires}.{_sign(key, f'link {expires}')}"
+Headers = Sequence[tuple[str, str]]
 
 
 class AccessPolicy:
@@ -84,28 +58,27 @@ class AccessPolicy:
         # Browsers leave out the standard port.
         self.origin = url.lower().rstrip("/").removesuffix(":443") or f"http://{HOST}:{port}"
         self.cookie_name = f"tenure_{port}"
-        self._cookie = _sign(key, f"cookie {port}")
+        self._cookie = sign(key, f"cookie {port}")
         self._origins = {self.origin, *origins}
 
-    def check(self, request: RequestHead) -> Response | None:
+    def check(self, request: Request) -> Response | None:
         """Return None for a request that may proceed, and otherwise the response to it.
 
         Raises:
-            HttpError: the request is refused.
+            HTTPException: the request is refused.
         """
-        if request.method not in _METHODS:
-            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
+        _check_form(request)
         if (moved := self._check_host(request)) is not None:
             return moved
-        site = request.get_header("sec-fetch-site")
-        navigates = request.method == "GET" and request.get_header("sec-fetch-mode") in ("", "navigate")
+        site = _get_header(request, "sec-fetch-site")
+        navigates = request.method == "GET" and _get_header(request, "sec-fetch-mode") in ("", "navigate")
         if request.method == "GET" and (entered := self._enter(request)) is not None:
             return entered
         has_key, has_cookie = self._carries_key(request), self._carries_cookie(request)
         if not (has_key or has_cookie):
             # Browsers withhold the cookie from a navigation that another site started; the page starts it again.
             if navigates and site in ("cross-site", "same-site"):
-                return _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=request.target)
+                return _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=_get_target(request))
             return self._refuse()
         self._check_origin(request, site, navigates=navigates, has_key=has_key)
         return None
@@ -120,63 +93,59 @@ class AccessPolicy:
         parts = (part.strip() for part in header.split(";"))
         return "; ".join(part for part in parts if part and part.partition("=")[0] != self.cookie_name)
 
-    def allows_origin(self, origin: str) -> bool:
-        """Return whether pages of an origin may send requests."""
-        return origin in self._origins
-
-    def _check_host(self, request: RequestHead) -> Response | None:
+    def _check_host(self, request: Request) -> Response | None:
         """Redirect from `localhost` to the address; refuse every other name.
 
         Raises:
-            HttpError: the request names another host.
+            HTTPException: the request names another host.
         """
-        host = request.get_header("host")
-        if host.lower() == urlsplit(self.origin).netloc:
+        host = _get_header(request, "host").lower()
+        if host == urlsplit(self.origin).netloc:
             return None
-        if self._is_local and host.lower() == f"localhost:{self._port}" and request.method in _READING:
-            return Response(HTTPStatus.TEMPORARY_REDIRECT, headers=(("location", self.origin + request.target),))
-        raise HttpError(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
+        if self._is_local and host == f"localhost:{self._port}" and request.method in _READING:
+            return RedirectResponse(self.origin + _get_target(request))
+        raise HTTPException(HTTPStatus.MISDIRECTED_REQUEST, f"this service answers only at {self.origin}")
 
-    def _enter(self, request: RequestHead) -> Response | None:
+    def _enter(self, request: Request) -> Response | None:
         """Answer a request with a token: set the cookie, and lead to the same address without the token."""
-        parts = urlsplit(request.target)
+        parts = urlsplit(_get_target(request))
         query = parse_qsl(parts.query, keep_blank_values=True)
-        tokens = [value for name, value in query if name == _TOKEN]
+        tokens = [value for name, value in query if name == TOKEN]
         if not tokens:
             return None
         known = self._carries_key(request) or self._carries_cookie(request)
-        if not known and not (len(tokens) == 1 and _is_valid(self._key, tokens[0])):
+        if not known and not (len(tokens) == 1 and is_valid_token(self._key, tokens[0])):
             return self._refuse("This link has expired or belongs to another home.")
-        rest = urlencode([(name, value) for name, value in query if name != _TOKEN])
-        target = parts.path + (f"?{rest}" if rest else "")
-        return _make_page(
-            HTTPStatus.OK, "Opening the web UI …", refresh=target, headers=(("set-cookie", self.make_cookie()),)
-        )
+        rest = urlencode([(name, value) for name, value in query if name != TOKEN])
+        page = _make_page(HTTPStatus.OK, "Opening the web UI …", refresh=parts.path + (f"?{rest}" if rest else ""))
+        page.headers["set-cookie"] = self.make_cookie()
+        return page
 
-    def _carries_key(self, request: RequestHead) -> bool:
+    def _carries_key(self, request: Request) -> bool:
         """Return whether a request carries the home's key."""
-        scheme, _, credential = request.get_header("authorization").partition(" ")
+        scheme, _, credential = _get_header(request, "authorization").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(credential.strip().encode(), self._key.encode())
 
-    def _carries_cookie(self, request: RequestHead) -> bool:
+    def _carries_cookie(self, request: Request) -> bool:
         """Return whether a request carries the cookie of this service."""
-        parts = (part for name, value in request.headers if name == "cookie" for part in value.split(";"))
+        # Not by the cookies of Starlette, which unquotes values and keeps one of each name.
+        parts = (part for header in request.headers.getlist("cookie") for part in header.split(";"))
         pairs = (part.strip().partition("=")[::2] for part in parts)
         return any(
             name == self.cookie_name and hmac.compare_digest(value.encode(), self._cookie.encode())
             for name, value in pairs
         )
 
-    def _check_origin(self, request: RequestHead, site: str, *, navigates: bool, has_key: bool) -> None:
+    def _check_origin(self, request: Request, site: str, *, navigates: bool, has_key: bool) -> None:
         """Check that no page of another origin caused the request.
 
         Raises:
-            HttpError: another page caused it.
+            HTTPException: another page caused it.
         """
-        origin = request.get_header("origin")
-        foreign = HttpError(HTTPStatus.FORBIDDEN, "only pages of the web UI of this home may send this request")
+        origin = _get_header(request, "origin")
+        foreign = HTTPException(HTTPStatus.FORBIDDEN, "only pages of the web UI of this home may send this request")
         if origin:
-            if not self.allows_origin(origin):
+            if origin not in self._origins:
                 raise foreign
             return
         if request.method in _READING:
@@ -190,29 +159,89 @@ class AccessPolicy:
         return _make_page(HTTPStatus.UNAUTHORIZED, f"{reason} {self._hint}")
 
 
-def _sign(key: str, purpose: str) -> str:
-    """Return the signature of a purpose."""
-    return hmac.new(key.encode(), purpose.encode(), hashlib.sha256).hexdigest()[:_SIGNATURE_DIGITS]
+class AccessGate:
+    """Access control before an application.
+
+    Args:
+        app: the application.
+        policy: rules of access.
+        headers: headers of every response that does not set them itself.
+    """
+
+    def __init__(self, app: ASGIApp, policy: AccessPolicy, headers: Headers = SECURITY_HEADERS) -> None:
+        self._app, self._policy, self._headers = app, policy, headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        refused: Response | None
+        try:
+            refused = self._policy.check(Request(scope))
+        except HTTPException as error:
+            refused = PlainTextResponse(f"{error.detail}\n", error.status_code)
+        answer = self._app if refused is None else refused
+        with suppress(ClientDisconnect):  # the client has left
+            await answer(scope, receive, self._add_headers(send, has_access=refused is None))
+
+    def _add_headers(self, send: Send, *, has_access: bool) -> Callable[[Message], Awaitable[None]]:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers:
+                    headers.setdefault(name, value)
+                # Every visit of a page renews the cookie of a visitor who was let in, and of no other one.
+                if has_access and headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", self._policy.make_cookie())
+            await send(message)
+
+        return send_with_headers
 
 
-def _is_valid(key: str, token: str) -> bool:
-    """Return whether a token of a link is genuine and has not expired."""
-    expires, _, signature = token.partition(".")
-    if not hmac.compare_digest(signature.encode(), _sign(key, f"link {expires}").encode()):
-        return False
-    return int(expires, 16) > time.time()
+def _check_form(request: Request) -> None:
+    """Check that no two servers read a request differently.
+
+    Raises:
+        HTTPException: they could.
+    """
+    if request.method not in METHODS:
+        raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED, "this method is not offered")
+    raw = request.scope["raw_path"].decode("ascii", "replace")
+    path = unquote(raw)
+    is_path = raw.startswith("/") and not raw.startswith("//")
+    if not is_path or {".", ".."} & {*path.split("/")} or {"\\", "\0"} & {*path}:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the path of the request is ambiguous")
+    if "content-length" in request.headers and "transfer-encoding" in request.headers:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "the request has two lengths")
 
 
-def _make_page(status: HTTPStatus, text: str, refresh: str = "", headers: tuple[tuple[str, str], ...] = ()) -> Response:
+def _get_header(request: Request, name: str) -> str:
+    """Return the value of a header, empty if it is absent.
+
+    Raises:
+        HTTPException: the header occurs more than once.
+    """
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, f"the header {name} occurs more than once")
+    return values[0] if values else ""
+
+
+def _get_target(request: Request) -> str:
+    """Return path and query of a request as they arrived."""
+    raw, query = request.scope["raw_path"], request.scope["query_string"]
+    return str(raw + b"?" * bool(query) + query, "ascii", "replace")
+
+
+def _make_page(status: HTTPStatus, text: str, refresh: str = "") -> Response:
     """Return a page of one sentence, which may lead to another path."""
     meta = f'<meta http-equiv="refresh" content="0;url={html.escape(quote(refresh, safe=_SAFE))}">' if refresh else ""
     page = f"<!doctype html><html lang=en><meta charset=utf-8><title>Tenure</title>{meta}<p>{html.escape(text)}</p>\n"
-    policy = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'")
-    kind = ("content-type", "text/html; charset=utf-8")
-    # The address of this page may contain a token, which no other page should see as referrer.
-    others = tuple((name, value) for name, value in SECURITY_HEADERS if name != "referrer-policy")
-    own = (kind, ("cache-control", "no-store"), policy, ("referrer-policy", "no-referrer"))
-    return Response(status, page.encode(), (*own, *others, *headers))
+    own = {
+        "cache-control": "no-store",
+        "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+        # The address of this page may contain a token, which no other page should see as referrer.
+        "referrer-policy": "no-referrer",
+    }
+    return HTMLResponse(page, status, own)
 
 
 _SAFE = "/?&=%:@!$'()*+,;~-._"

@@ -1,4 +1,7 @@
-"""Forward bytes between a connection of a client and the Temporal server."""
+"""Forward bytes between a connection of a client and the Temporal server.
+
+By hand, because the SDK and the `temporal` command speak HTTP/2, which Uvicorn does not, and nothing here is read.
+"""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""Address the Unix sockets of a home, which only its user can reach, and name the variable of the gate."""
+"""Address the Unix sockets of a home, which only its user can reach, and name what the gate and others agree on."""
 
 import os
 import sys
@@ -10,6 +10,9 @@ GATE_SOCKET = "gate.sock"
 
 CODEC_SOCKET = "codec.sock"
 """Socket of the worker's codec server."""
+
+CODEC_PATH = "/codec"
+"""Path of the web UI's origin below which payloads are decrypted."""
 
 NAMESPACES_VARIABLE = "TENURE_GATE_NAMESPACES"
 """Variable of the gate: a JSON object of namespaces by the hashes of their owners' keys; not set without owners."""

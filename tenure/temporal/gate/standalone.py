@@ -11,7 +11,6 @@ import argparse
 import asyncio
 import http.client
 import os
-import signal
 import socket
 import sys
 from collections.abc import Sequence
@@ -20,11 +19,12 @@ from http import HTTPStatus
 
 from tenure.private_files import PRIVATE_UMASK, make_private
 from tenure.settings import Settings
-from tenure.temporal.gate.access import HOST, AccessPolicy, build_link, load_key
-from tenure.temporal.gate.http_server import HttpServer
+from tenure.temporal.gate.access import AccessGate, AccessPolicy
+from tenure.temporal.gate.access_key import HOST, build_link, load_key
+from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
 from tenure.temporal.gate.listeners import listen
 from tenure.temporal.gate.peers import Address
-from tenure.temporal.gate.web_ui import WebUi
+from tenure.temporal.gate.web_ui import build_web_ui
 
 LINK_COMMAND = "docker compose exec ui-gate python -m tenure.temporal.gate.standalone --link"
 
@@ -54,17 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: the web UI cannot be served ({error})", file=sys.stderr)
         return 1
     policy = AccessPolicy(key, settings.ui_port, hint=f"Run `{LINK_COMMAND}` and open the link that it prints.")
-    asyncio.run(serve(listener, WebUi(policy, chosen.server, home)))
+    asyncio.run(_serve(build_web_ui(policy, chosen.server, home), listener))
     return 0
 
 
-async def serve(listener: socket.socket, web_ui: WebUi) -> None:
-    """Serve until the process is asked to stop."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with HttpServer(web_ui).serve(listener):
-        await stop.wait()
+async def _serve(app: AccessGate, listener: socket.socket) -> None:
+    async with serve_app(app, listener):
+        await wait_for_stop_signal()
 
 
 def parse_address(text: str) -> Address:

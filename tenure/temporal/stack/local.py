@@ -23,7 +23,7 @@ from tenure.private_files import ForeignHome, make_private
 from tenure.settings import Settings
 from tenure.settings.home import StackSettings
 from tenure.settings.worker import WorkerSettings
-from tenure.temporal.gate.access import HOST, build_link, load_key
+from tenure.temporal.gate.access_key import HOST, build_link, load_key
 from tenure.temporal.gate.sockets import GATE_SOCKET
 from tenure.temporal.stack import processes, server, workers
 from tenure.temporal.stack.errors import StackError

@@ -14,7 +14,7 @@ from tenure.local_models.choice import find_served_model
 from tenure.local_models.model_file import LocalModel, check_model, check_runner, get_key_file
 from tenure.settings import ClientSettings
 from tenure.settings.home import StackSettings
-from tenure.temporal.gate.access import HOST
+from tenure.temporal.gate.access_key import HOST
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.record import LocalModelRecord, StackRecord, load, save

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tenure.settings import Settings
-from tenure.temporal.gate.access import HOST
+from tenure.temporal.gate.access_key import HOST
 from tenure.temporal.stack import processes
 from tenure.temporal.stack.errors import StackError
 from tenure.temporal.stack.fingerprint import build_site_environment, compute_site_state

@@ -1,13 +1,32 @@
 """Test what `doctor` finds out about the chat model; tests/cli/test_commands.py runs the whole command."""
 
-import pytest
+from pathlib import Path
 
-from tenure.cli.commands.doctor import check_models
+import pytest
+from pydantic import SecretStr
+
+from tenure.cli.commands.doctor import check_models, check_owners
 from tenure.local_models.choice import choose_model
+from tenure.settings import Settings
 from tests.local_models.test_choice import build_settings
 from tests.local_models.test_servers import get_port, search_only
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
+from tests.temporal.stack.conftest import free_ports
+
+
+def test_owners_that_are_not_served_are_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each owner of the installation has a line with the reason; without owners the check is left out."""
+    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{free_ports(1)[0]}")
+    settings = Settings(home=tmp_path, _env_file=None)
+    owned = settings.model_copy(update={"owners": {"ann": SecretStr("a" * 32)}})
+
+    assert check_owners(settings) == []
+    assert [(check.name, check.level) for check in check_owners(owned)] == [
+        ("owner without a name", "fail"),
+        ("owner ann", "fail"),
+    ]
+    assert "is not served: cannot reach the Temporal server" in check_owners(owned)[1].message
 
 
 def test_servers_of_this_machine_are_named_without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

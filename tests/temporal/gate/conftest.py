@@ -5,18 +5,20 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from tenure.temporal.gate.http_server import Handler, HttpServer, Timeouts
+from starlette.types import ASGIApp
+
+from tenure.temporal.gate.http_server import Timeouts, serve_app
 
 PATIENT = 30.0
 """Seconds that a test waits for an answer."""
 
 
 @asynccontextmanager
-async def serving(handler: Handler, timeouts: Timeouts | None = None) -> AsyncIterator[int]:
-    """Serve a handler and yield its port."""
+async def serving(app: ASGIApp, timeouts: Timeouts | None = None) -> AsyncIterator[int]:
+    """Serve an application and yield its port."""
     listener = socket.create_server(("127.0.0.1", 0))
     port: int = listener.getsockname()[1]
-    async with HttpServer(handler, timeouts).serve(listener):
+    async with serve_app(app, listener, timeouts=timeouts):
         yield port
 
 

@@ -1,17 +1,19 @@
 """Access to a local service: links, cookies, keys, host names, and requests that other pages cause."""
 
 import re
+import socket
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from starlette.responses import HTMLResponse
 
-from tenure.temporal.gate import access
-from tenure.temporal.gate.access import LINK_SECONDS, AccessPolicy, build_link, load_key
-from tenure.temporal.gate.http_server import Request, Response
-from tests.temporal.gate.conftest import exchange, serving, status_of
+from tenure.temporal.gate.access import AccessGate, AccessPolicy
+from tenure.temporal.gate.access_key import KEY_FILE, LINK_SECONDS, build_link, load_key
+from tenure.temporal.gate.http_server import serve_app
+from tests.temporal.gate.conftest import exchange, status_of
 
 KEY = "0123456789abcdef" * 4
 WORKFLOW = "/namespaces/default/workflows/a%20b?page=2"
@@ -34,14 +36,11 @@ class Service:
 
 @pytest_asyncio.fixture
 async def service() -> AsyncIterator[Service]:
-    policies: list[AccessPolicy] = []
-
-    async def answer(request: Request) -> Response:
-        return policies[0].check(request) or Response(200, b"the secret")
-
-    async with serving(answer) as port:
-        policies.append(AccessPolicy(KEY, port, ["http://127.0.0.1:9"]))
-        yield Service(port, policies[0])
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        policy = AccessPolicy(KEY, port, ["http://127.0.0.1:9"])
+        async with serve_app(AccessGate(HTMLResponse("the secret"), policy), listener):
+            yield Service(port, policy)
 
 
 async def test_strangers_get_a_page_that_names_the_command(service: Service) -> None:
@@ -174,6 +173,28 @@ async def test_requests_of_own_pages_are_served(service: Service) -> None:
         assert b"the secret" in await service.ask("POST /", f"cookie: {service.cookie}", "content-length: 0", header)
 
 
+@pytest.mark.parametrize(
+    ("line", "headers"),
+    [
+        ("POST /", ("content-length: 4", "transfer-encoding: chunked")),
+        ("GET http://evil.example/", ()),
+        ("GET //evil.example/", ()),
+        ("GET /\\evil.example/", ()),
+        ("GET /a/%2e%2e/b", ()),
+        ("GET /a%5Cb", ()),
+        ("GET /%00", ()),
+        ("OPTIONS *", ()),
+        ("CONNECT evil.example:80", ()),
+        ("PRI *", ()),
+    ],
+)
+async def test_ambiguous_requests_are_refused(service: Service, line: str, headers: tuple[str, ...]) -> None:
+    """A request that two servers could read in two ways is refused, also with the key."""
+    received = await service.ask(line, f"authorization: Bearer {KEY}", *headers)
+    assert status_of(received) in (400, 405)
+    assert b"secret" not in received
+
+
 async def test_methods_that_proxies_know_are_refused(service: Service) -> None:
     """TRACE would return the cookie to a script."""
     received = await service.ask("TRACE /", f"cookie: {service.cookie}")
@@ -188,6 +209,7 @@ async def test_a_link_on_another_site_opens_the_page(service: Service, site: str
     received = await service.ask("GET /a", *headers)
     assert b'content="0;url=/a"' in received
     assert b"secret" not in received
+    assert b"set-cookie" not in received
     assert status_of(await service.ask("GET /a", "sec-fetch-site: same-origin", "sec-fetch-mode: navigate")) == 401
 
 
@@ -219,12 +241,12 @@ def test_the_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     key = load_key(tmp_path)
     assert load_key(tmp_path) == key
     assert len(key) == 64
-    assert (tmp_path / access.KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"not a key " * 8, b"\xff" * 64])
 def test_a_damaged_key_is_named(tmp_path: Path, content: bytes) -> None:
     """A key that anybody could guess is not used."""
-    (tmp_path / access.KEY_FILE).write_bytes(content)
+    (tmp_path / KEY_FILE).write_bytes(content)
     with pytest.raises(OSError, match=r"delete it"):
         load_key(tmp_path)

@@ -21,7 +21,7 @@ from temporalio.client import Client
 
 from tenure.settings import Settings
 from tenure.temporal import connection
-from tenure.temporal.gate.access import KEY_FILE
+from tenure.temporal.gate.access_key import KEY_FILE
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
 from tenure.temporal.stack.server import find_binary

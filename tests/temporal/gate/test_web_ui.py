@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +16,9 @@ from temporalio.api.common.v1 import Payload
 from tenure.encryption_keys import KEY_BYTES
 from tenure.temporal.codec_server import CodecServer
 from tenure.temporal.encryption import EncryptionCodec
-from tenure.temporal.gate import web_ui
 from tenure.temporal.gate.access import AccessPolicy
-from tenure.temporal.gate.http_server import HttpServer
-from tenure.temporal.gate.web_ui import WebUi
+from tenure.temporal.gate.http_server import serve_app
+from tenure.temporal.gate.web_ui import MAX_CODEC_BYTES, build_web_ui
 from tests.temporal.gate.conftest import exchange, status_of
 from tests.temporal.stack.conftest import free_ports
 
@@ -57,11 +57,10 @@ async def proxied(tmp_path: Path) -> AsyncIterator[Proxied]:
     policy = AccessPolicy(KEY, port)
     cookie = policy.make_cookie().partition(";")[0]
     server = await asyncio.start_server(play_server, "127.0.0.1", 0)
-    handler = WebUi(policy, server.sockets[0].getsockname(), tmp_path)
-    listener = await asyncio.start_server(HttpServer(handler)._converse, "127.0.0.1", port)
+    app = build_web_ui(policy, server.sockets[0].getsockname(), tmp_path)
     own = {"cookie": f"{cookie}; _csrf=c", "origin": policy.origin}
     async with (
-        listener,
+        serve_app(app, socket.create_server(("127.0.0.1", port))),
         server,
         httpx.AsyncClient(base_url=policy.origin, headers=own, timeout=30) as client,
     ):
@@ -123,8 +122,8 @@ async def test_a_stopped_server_is_named(tmp_path: Path) -> None:
     """Without a server, the page says which command shows the state of the stack."""
     port, other = free_ports(2)
     policy = AccessPolicy(KEY, port)
-    handler = WebUi(policy, ("127.0.0.1", other), tmp_path)
-    async with await asyncio.start_server(HttpServer(handler)._converse, "127.0.0.1", port):
+    app = build_web_ui(policy, ("127.0.0.1", other), tmp_path)
+    async with serve_app(app, socket.create_server(("127.0.0.1", port))):
         head = f"GET / HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {KEY}\r\n\r\n"
         received = await exchange(port, head.encode())
     assert status_of(received) == 502
@@ -134,14 +133,14 @@ async def test_a_stopped_server_is_named(tmp_path: Path) -> None:
 async def test_requests_of_strangers_never_reach_the_server(proxied: Proxied) -> None:
     """A refused request is answered by the gate, and its body is not read."""
     lines = [b"POST /api/v1/x HTTP/1.1", b"host: evil.example", b"cookie: " + proxied.cookie.encode()]
-    received = await exchange(proxied.port, b"\r\n".join([*lines, b"content-length: 5", b"", b"12345"]))
+    received = await exchange(
+        proxied.port, b"\r\n".join([*lines, b"connection: close", b"content-length: 5", b"", b"12345"])
+    )
     assert status_of(received) == 421
     assert proxied.asked == []
 
 
-async def test_payloads_are_decrypted_at_the_origin_of_the_web_ui(
-    proxied: Proxied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_payloads_are_decrypted_at_the_origin_of_the_web_ui(proxied: Proxied, tmp_path: Path) -> None:
     """The worker's codec server answers through the gate, for those who may use the web UI."""
     codec = EncryptionCodec({"a": bytes(KEY_BYTES)})
     sealed = codec.encrypt(Payload(metadata={"encoding": b"json/plain"}, data=b'"said"'))
@@ -153,6 +152,7 @@ async def test_payloads_are_decrypted_at_the_origin_of_the_web_ui(
         assert base64.b64decode(answer.json()["payloads"][0]["data"]) == b'"said"'
         assert (await proxied.client.post("/codec/decode", content=body, headers={"cookie": ""})).status_code == 401
         assert (await proxied.client.post("/codec/other", content=body)).status_code == 404
-        monkeypatch.setattr(web_ui, "MAX_CODEC_BYTES", 100)
-        assert (await proxied.client.post("/codec/decode", content=body)).status_code == 413
+        head = f"POST /codec/decode HTTP/1.1\r\nhost: 127.0.0.1:{proxied.port}\r\nauthorization: Bearer {KEY}\r\n"
+        large = f"{head}connection: close\r\ncontent-length: {MAX_CODEC_BYTES + 1}\r\n\r\n"
+        assert status_of(await exchange(proxied.port, large.encode())) == 413
     assert proxied.asked == []

@@ -15,7 +15,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.settings import Settings
 from tenure.temporal.health import monitor
-from tenure.temporal.health.http_server import HealthServer
+from tenure.temporal.health.http_server import serve_health
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.health.probe import LIVE_PATH, READY_PATH, ProbeResult, probe_worker
 from tenure.temporal.health.record import FOLDER, load_record, save_record
@@ -25,12 +25,12 @@ from tests.support.workers import PatientWorker
 class Served:
     """A monitor and its server."""
 
-    def __init__(self, watching: WorkerMonitor, server: HealthServer) -> None:
-        self.monitor, self.server = watching, server
+    def __init__(self, watching: WorkerMonitor, port: int) -> None:
+        self.monitor, self.port = watching, port
 
     async def ask(self, path: str = READY_PATH) -> ProbeResult:
         """Ask as a health check does, while the event loop runs."""
-        return await asyncio.to_thread(probe_worker, "127.0.0.1", self.server.port, path)
+        return await asyncio.to_thread(probe_worker, "127.0.0.1", self.port, path)
 
     async def wait_until(self, *, healthy: bool) -> ProbeResult:
         """Ask until the worker is healthy, or is not."""
@@ -43,7 +43,7 @@ class Served:
 async def served(tmp_path: Path) -> AsyncIterator[Served]:
     """Serve the health of a worker that has not started yet."""
     async with WorkerMonitor() as watching:
-        with HealthServer(Settings(home=tmp_path, _env_file=None), watching) as health:
+        with serve_health(Settings(home=tmp_path, _env_file=None), watching) as health:
             yield Served(watching, health)
 
 
@@ -93,7 +93,7 @@ async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
 
     def ask() -> None:
         while not answers or answers[-1].healthy:
-            answers.append(probe_worker("127.0.0.1", served.server.port, LIVE_PATH))
+            answers.append(probe_worker("127.0.0.1", served.port, LIVE_PATH))
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -114,7 +114,7 @@ async def test_the_port_is_found_by_the_process_id(served: Served, tmp_path: Pat
     save_record(tmp_path, 1, "127.0.0.1", 5)
 
     assert not gone.exists()
-    assert load_record(tmp_path, os.getpid(), time.time() - 60) == ("127.0.0.1", served.server.port)
+    assert load_record(tmp_path, os.getpid(), time.time() - 60) == ("127.0.0.1", served.port)
     assert load_record(tmp_path, os.getpid(), time.time() + 60) is None
     assert load_record(tmp_path, 2, 0) is None
 
@@ -124,7 +124,7 @@ async def test_a_taken_port_is_an_error_that_names_the_setting(tmp_path: Path) -
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = Settings(home=tmp_path, health_port=taken.getsockname()[1], _env_file=None)
         with pytest.raises(ValueError, match=r"TENURE_HEALTH_PORT: .* cannot be used .*set it to a free port"):
-            HealthServer(settings, WorkerMonitor())
+            serve_health(settings, WorkerMonitor()).__enter__()
 
 
 async def test_a_home_that_cannot_be_written_does_not_stop_a_worker(
@@ -133,7 +133,7 @@ async def test_a_home_that_cannot_be_written_does_not_stop_a_worker(
     """The health port answers, and one line of the log says that commands do not find it."""
     (tmp_path / "file").write_text("not a folder")
     async with WorkerMonitor() as watching:
-        with HealthServer(Settings(home=tmp_path / "file", _env_file=None), watching) as health:
+        with serve_health(Settings(home=tmp_path / "file", _env_file=None), watching) as health:
             assert (await Served(watching, health).ask(LIVE_PATH)).healthy
     assert "commands of this home cannot see this worker's health" in capsys.readouterr().out
 
