@@ -1,8 +1,8 @@
 """Make spans and send them by OpenTelemetry; this is the only module that imports its SDK.
 
 A span contains names, ids, durations and types of errors; it contains no prompt, no text of documents and no message of
-an error, which could quote either. The provider is not registered globally: libraries with spans of their own would
-describe what they read and call.
+an error, which could quote either. The interceptor of the SDK records messages of errors, so it is not used. The
+provider is not registered globally: libraries with spans of their own would describe what they read and call.
 """
 
 import re

@@ -2,6 +2,9 @@
 
 A unit is identified by its symbol; `kilometres` becomes `km`. All factors are exact by definition, so conversions are
 lossless. Units of variable size, such as a month, are not defined.
+
+Pint would replace little: it reads `a` as year and `at` as technical atmosphere, it loads its definitions from a file,
+which workflows may not do, and loading takes seconds.
 """
 
 from collections.abc import Iterable, Mapping
