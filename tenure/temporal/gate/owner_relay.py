@@ -154,16 +154,17 @@ class _Relay:
 
     async def run(self) -> None:
         """Relay until one of the connections ends."""
-        for end in (self._client, self._server):
-            end.http.initiate_connection()
-            if end is self._client:  # after the first settings, which contain the limit of the library, 100
-                end.http.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: _MAX_STREAMS})
-            await end.flush()
-        tasks = [
-            asyncio.create_task(self._read(self._client, self._receive_request)),
-            asyncio.create_task(self._read(self._server, self._receive_answer)),
-        ]
+        tasks: list[asyncio.Task[None]] = []
         try:
+            for end in (self._client, self._server):
+                end.http.initiate_connection()
+                if end is self._client:  # after the first settings, which contain the limit of the library, 100
+                    end.http.update_settings({SettingCodes.MAX_CONCURRENT_STREAMS: _MAX_STREAMS})
+                await end.flush()
+            tasks = [
+                asyncio.create_task(self._read(self._client, self._receive_request)),
+                asyncio.create_task(self._read(self._server, self._receive_answer)),
+            ]
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
