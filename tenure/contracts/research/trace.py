@@ -12,7 +12,7 @@ from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.research.cycle import Finding, PlannedAction, Rejection, ResearchEffort
 from tenure.contracts.research.learning import InheritedPassage, KnownFact, RelatedRun
 from tenure.contracts.result.programs import Attempt
-from tenure.contracts.result.result import Evaluation, Result, ResultAttempt
+from tenure.contracts.result.result import Evaluation, Result
 from tenure.contracts.run.run import FeedbackRecord, PlanStepKind, StepProgress, TaskMode
 
 WorkflowStatus = Literal["running", "completed", "failed", "cancelled", "terminated", "timed_out"]
@@ -386,7 +386,7 @@ class Trace(RunHead):
     """Sections, by revision."""
     reflections: tuple[TracedReflection, ...] = ()
     """Reflections on the report."""
-    attempts: tuple[ResultAttempt, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     """Programs tried."""
     web: WebReport | None = None
     """Use of the web, once the run has ended."""

@@ -23,7 +23,6 @@ from tenure.contracts.research.trace import (
     TracedThought,
 )
 from tenure.contracts.result.result import Result
-from tenure.report.layout.program import to_attempt_records
 
 R = TypeVar("R", bound=Contract)
 
@@ -51,7 +50,7 @@ def build_trace(head: RunHead, story: Story, result: Result | None) -> Trace:
         thoughts=_select(story, TracedThought),
         sections=_select(story, TracedSection),
         reflections=_select(story, TracedReflection),
-        attempts=result.attempts if result else to_attempt_records(story.attempts),
+        attempts=result.attempts if result else story.attempts,
         web=result.web if result else None,
         feedback=result.feedback if result else story.feedback,
         commands=_select(story, ControlRecord),
