@@ -246,8 +246,8 @@ def test_a_citation_names_its_page() -> None:
         "The Moon pulls the water towards it.": None,
     }
     shown = render_markdown(result)
-    assert f"“Neap tides are weak.” (page 3, characters {text.index('Neap')}–" in shown
-    assert "“The Moon pulls the water towards it.” (characters 0–" in shown
+    assert f"“Neap tides are weak.” (page 3, from character {text.index('Neap')}" in shown
+    assert "“The Moon pulls the water towards it.” (from character 0" in shown
 
 
 def test_sources_with_a_number_keep_it() -> None:

@@ -63,7 +63,7 @@ class ResultCitation(Contract):
     line: int | None = Field(default=None, ge=1)
     """Line of the file on which the quote starts, from 1; null if the file is not text, has changed or repeats it."""
     file_start: int | None = Field(default=None, ge=0)
-    """Offset of the first character in the file as it is on disk; null if `line` is."""
+    """Offset of the first character in the file as it is on disk; null without a line or with markup in the file."""
     heading: str = ""
     """Nearest heading before the quote; empty if there is none."""
     quote: str

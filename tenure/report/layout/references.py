@@ -4,7 +4,8 @@ The list of references is short; the quotes follow source by source, in the orde
 the parts of the report that use it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 
 from tenure.algorithms.text.printable import flatten
@@ -72,17 +73,21 @@ def sort_sources(sources: Sequence[SourceEntry], marks: CitationMarks) -> list[S
 
 
 def list_quotes(sources: Sequence[SourceEntry], marks: CitationMarks, parts: Sequence[PartNode]) -> Iterator[PartNode]:
-    """Yield the quotes of each source with their places and the parts of the report that use them."""
+    """Yield the quotes of each source with their places and the parts of the report that use them, each word once."""
     uses = _collect_uses(parts)
     for source in sources:
-        if places := uses.get(source.n):
-            items = (_set_quote(*places[span]) for span in sorted(places))
+        if own := uses.get(source.n):
+            items = (_set_quote(quote, headings) for quote, headings in _merge_overlaps(own.values()))
             yield PartNode("", f"{marks.mark(source.n)} {flatten(source.title)}", (ListNode(tuple(items)),))
 
 
-def _collect_uses(parts: Sequence[PartNode]) -> Mapping[int, Mapping[tuple[int, int], tuple[QuoteContext, list[str]]]]:
-    """Return the quotes of each source by their offsets, with the headings of the parts that use them."""
-    uses: dict[int, dict[tuple[int, int], tuple[QuoteContext, list[str]]]] = {}
+_UsedQuote = tuple[QuoteContext, list[str]]
+"""Quote with the headings of the parts that use it."""
+
+
+def _collect_uses(parts: Sequence[PartNode]) -> Mapping[int, Mapping[tuple[int, int], _UsedQuote]]:
+    """Return the quotes of each source by their offsets."""
+    uses: dict[int, dict[tuple[int, int], _UsedQuote]] = {}
     for part in parts:
         quotes = (quote for node in list_citations(part) for mark in node.marks for quote in mark.quotes)
         for quote in quotes:
@@ -90,6 +95,29 @@ def _collect_uses(parts: Sequence[PartNode]) -> Mapping[int, Mapping[tuple[int, 
             if part.heading not in headings:
                 headings.append(part.heading)
     return uses
+
+
+def _merge_overlaps(quotes: Iterable[_UsedQuote]) -> list[_UsedQuote]:
+    """Return quotes in the order of the source, those that share words as one."""
+    merged: list[_UsedQuote] = []
+    for quote, headings in sorted(quotes, key=lambda used: (used[0].span[0], -used[0].span[1])):
+        joined = _join(merged[-1][0], quote) if merged else None
+        if joined is None:
+            merged.append((quote, headings))
+        else:
+            merged[-1] = joined, list(dict.fromkeys((*merged[-1][1], *headings)))
+    return merged
+
+
+def _join(first: QuoteContext, second: QuoteContext) -> QuoteContext | None:
+    """Return two quotes, of which the second begins later, as one; None if they share no words."""
+    if second.span[0] >= first.span[1] or first.is_code != second.is_code:
+        return None
+    if second.span[1] <= first.span[1]:
+        return first
+    shared = next((n for n in range(len(second.words), 0, -1) if first.words.endswith(second.words[:n])), 0)
+    end = (first.span[0], second.span[1])
+    return replace(first, words=first.words + second.words[shared:], span=end) if shared else None
 
 
 def _set_quote(quote: QuoteContext, headings: Sequence[str]) -> Line:

@@ -35,11 +35,6 @@ class QuotePosition(Protocol):
         ...
 
     @property
-    def end(self) -> int:
-        """Offset after the last character in the stored text."""
-        ...
-
-    @property
     def page(self) -> int | None:
         """Page, if the source has pages."""
         ...
@@ -47,11 +42,6 @@ class QuotePosition(Protocol):
     @property
     def line(self) -> int | None:
         """Line in the file, if it is known."""
-        ...
-
-    @property
-    def file_start(self) -> int | None:
-        """Offset in the file, if it is known."""
         ...
 
     @property
@@ -109,13 +99,9 @@ def _list_phrases(text: str) -> list[tuple[tuple[str, ...], int]]:
 
 
 def describe_place(position: QuotePosition) -> str:
-    """Return the place of a quote in words: page, line or offsets, and heading."""
-    length = position.end - position.start
+    """Return the place of a quote in words: page, line or offset in the stored text, and heading."""
     page = f"page {position.page}, " if position.page else ""
     heading = f", under “{flatten(position.heading)}”" if position.heading else ""
     if position.line is None:
-        return f"{page}characters {position.start}–{position.end}{heading}"
-    start = position.file_start
-    if start is None:
-        return f"{page}line {position.line}{heading}"
-    return f"{page}line {position.line}, characters {start}–{start + length} of the file{heading}"
+        return f"{page}from character {position.start}{heading}"
+    return f"{page}line {position.line}{heading}"

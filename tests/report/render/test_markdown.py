@@ -74,14 +74,14 @@ place: in the file, if it is text and unchanged, else in the text that was read 
 
 ### [1] The Moon's pull
 
-- “The Moon pulls the water towards it.” (characters 0–36; in: Abstract; The rhythm; Weak tides; \
+- “The Moon pulls the water towards it.” (from character 0; in: Abstract; The rhythm; Weak tides; \
 <https://moon.example/pull?a=1#:~:text=The%20Moon%20pulls%20the%20water%20towards%20it.>)
 
 ### [2] On tides
 
-- “The sea rises twice a day.” (characters 9–35, under “Tides”; in: The rhythm)
-- “The sea also falls twice a day.” (characters 36–67, under “Tides”; in: The rhythm)
-- “Neap tides are weak.” (characters 68–88, under “Tides”; in: Weak tides)
+- “The sea rises twice a day.” (from character 9, under “Tides”; in: The rhythm)
+- “The sea also falls twice a day.” (from character 36, under “Tides”; in: The rhythm)
+- “Neap tides are weak.” (from character 68, under “Tides”; in: Weak tides)
 """
 
 
@@ -216,7 +216,7 @@ def test_quotes_of_the_synthesis_are_listed() -> None:
     """A source that only the synthesis cites has its quotes listed too."""
     draft = report(sections=(), synthesis=SynthesisDraft(resolution=paragraph(RISES, NEAP)))
 
-    assert "“Neap tides are weak.” (characters 68–88, under “Tides”; in: What follows)" in rendered(draft)
+    assert "“Neap tides are weak.” (from character 68, under “Tides”; in: What follows)" in rendered(draft)
 
 
 def test_many_skipped_files_are_counted() -> None:

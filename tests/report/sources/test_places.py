@@ -43,10 +43,9 @@ def test_a_report_names_line_and_heading() -> None:
     stored = assemble_result(report(), SOURCES).sections[0].claims[0].citations[0]
 
     assert file[found.file_start or 0 :].startswith(found.quote)
-    assert describe_place(found) == "line 6, characters 29–55 of the file, under “Tides”"
-    assert describe_place(found.model_copy(update={"file_start": None})) == "line 6, under “Tides”"
-    assert describe_place(stored) == "characters 9–35, under “Tides”"
-    assert describe_place(stored.model_copy(update={"page": 2, "heading": ""})) == "page 2, characters 9–35"
+    assert describe_place(found) == "line 6, under “Tides”"
+    assert describe_place(stored) == "from character 9, under “Tides”"
+    assert describe_place(stored.model_copy(update={"page": 2, "heading": ""})) == "page 2, from character 9"
 
 
 def test_comments_of_a_program_are_no_headings() -> None:
