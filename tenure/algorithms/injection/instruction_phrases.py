@@ -281,7 +281,8 @@ ORDERS: Final = (
         _START
         + r"(?:fetch|visit|open|request|read|load|browse to|go to|navigate to|follow|download|get|call|retrieve)\b[^.\n]{0,50}(?:https?://|www\.)\S+[^\n]{0,80}"
         r"\b(?:and (?:follow|do|obey|execute|carry out|run|apply|then)|before (?:you|answering|writing|continuing)|for (?:your|further|the (?:next|remaining)) (?:instructions|orders|steps)"
-        r"|instructions|immediately|first|your next (?:step|action))\b",
+        # Manuals say "Please read the guide at https://example.org first".
+        r"|instructions|immediately|your next (?:step|action))\b",
     ),
     compile_phrase(
         "instruction|orders|steps|directive",

@@ -81,6 +81,7 @@ def test_prompt_injections_are_recognised(text: str) -> None:
         "The links append the ?debug= query string parameter to format them as text in a URL.",
         "Simply pass the callback query parameter to any endpoint of the server.",
         "Please check out the announcement post on the blog and the detailed release notes in the server repo.",
+        "Please read the troubleshooting guide at https://docs.example.org/troubleshooting.html first.",
         "Use a separate client for running forget, prune and other maintenance commands.",
         "The policy describes which snapshots to forget. For all of them two commands are called in sequence.",
         "If an [operator policy](./policies#operator-policies) is also used, it takes precedence.",
