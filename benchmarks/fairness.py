@@ -163,7 +163,7 @@ def measure_searches(ingestions: Sequence[int], home: Path) -> dict[str, float]:
     client = (sys.executable, str(_ROOT / "client.py"))
     try:
         subprocess.run([*client, "up"], env=around, check=True, stdout=subprocess.DEVNULL)
-        ingest = [*client, "ingest", str(_ROOT / "docs"), "--corpus", _CORPUS]
+        ingest = [*client, "corpus", "add", str(_ROOT / "docs"), "--corpus", _CORPUS]
         subprocess.run(ingest, env=around, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return asyncio.run(_measure_searches(settings, ingestions, folders))
     finally:

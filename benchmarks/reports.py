@@ -173,7 +173,7 @@ def measure(documents: Path, questions: Sequence[str], home: Path, effort: str, 
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
     try:
-        corpus = _client(around, "ingest", str(documents))["corpus"]
+        corpus = _client(around, "corpus", "add", str(documents))["corpus"]
         results = [
             Result.model_validate(_client(around, "start", question, "--corpus", corpus, "--effort", effort))
             for question in questions

@@ -172,7 +172,7 @@ class RunHandle:
         return await self._send(RunCommand(name="cancel", discard=discard))
 
     async def _send(self, command: RunCommand) -> str:
-        return await self._service.steer(self.id, command)
+        return (await self._service.steer(self.id, command)).effect
 
 
 @_take_options(StartOptions)

@@ -67,7 +67,7 @@ def measure(rounds: int, home: Path, langgraph: str | None = None) -> dict[str, 
 
         running.callback(call_client, "down")
         call_client("up")
-        call_client("ingest", str(ROOT / "docs"), "--corpus", _CORPUS)
+        call_client("corpus", "add", str(ROOT / "docs"), "--corpus", _CORPUS)
         return asyncio.run(_take_turns(rounds, home, model, around, langgraph))
 
 

@@ -94,7 +94,7 @@ def measure(runs: int, delay: float, home: Path, limits: RunLimits = _LIMITS) ->
         )
         try:
             subprocess.run([*client, "up"], env=around, check=True, stdout=subprocess.DEVNULL)
-            ingest = [*client, "ingest", str(documents), "--corpus", _CORPUS]
+            ingest = [*client, "corpus", "add", str(documents), "--corpus", _CORPUS]
             subprocess.run(ingest, env=around, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             pid = local.get_status(settings).worker_pid
             if pid is None:

@@ -147,7 +147,7 @@ def measure(floods: Sequence[tuple[int, int]], home: Path) -> dict[str, Any]:
         client = (sys.executable, str(_ROOT / "client.py"))
         try:
             subprocess.run([*client, "up"], env=around, check=True, stdout=subprocess.DEVNULL)
-            ingest = [*client, "ingest", str(_ROOT / "docs"), "--corpus", "manual"]
+            ingest = [*client, "corpus", "add", str(_ROOT / "docs"), "--corpus", "manual"]
             subprocess.run(ingest, env=around, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             return asyncio.run(_measure(floods, model, int(around["TENURE_TEMPORAL_PORT"]), home))
         finally:

@@ -6,16 +6,15 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tenure.contracts.run.limits import MAX_SECONDS
+from tenure.algorithms.text import durations
 
 
 def parse_duration(value: str) -> float:
     """Parse a duration with its unit and return seconds."""
-    written = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", value.strip())
-    seconds = float(written[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[written[2]] if written else 0.0
-    if not 0 < seconds <= MAX_SECONDS:
-        raise argparse.ArgumentTypeError("must be a length of time such as 90s, 30m, 2h or 1d, at most ten years")
-    return seconds
+    try:
+        return durations.parse_duration(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parse_datetime(value: str) -> datetime:

@@ -37,10 +37,9 @@ class CommandParser(argparse.ArgumentParser):
         """Print the usage and the message, and exit."""
         super().error(escape_control_characters(message))
 
-    def find_argument(self, command: str, field: str) -> str:
-        """Return the option, or the placeholder in the usage, by which a command sets a field of its request."""
-        commands = next(action for action in self._actions if isinstance(action, argparse._SubParsersAction))
-        for action in commands.choices[command]._actions:
+    def find_argument(self, field: str) -> str:
+        """Return the option, or the placeholder in the usage, by which this command sets a field of its request."""
+        for action in self._actions:
             names = [name for name in action.option_strings if name.startswith("--")]
             if field in (action.dest, *(name.removeprefix("--") for name in names)):
                 return names[0] if names else str(action.metavar)

@@ -1,22 +1,15 @@
 """Deliver a result: to standard output, to a file, and as an exit code."""
 
 import webbrowser
-from argparse import Namespace
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from tenure.cli.terminal import (
-    check_writable,
-    print_json,
-    print_json_lines,
-    print_markdown,
-    print_note,
-    print_status,
-    print_text,
-    write_file,
-)
+from tenure.cli.output import Output
+from tenure.cli.terminal import check_writable, print_json_lines, print_markdown, print_note, print_text, write_file
 from tenure.contracts.result.result import Result, ResultStatus
 from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.runs.messages import CitationFormat, ReportFormat
 from tenure.runs.reading import render_content
 
 UNPROVED = 3
@@ -30,7 +23,14 @@ EXIT_CODES: dict[ResultStatus, int] = {
     "failing_tests": UNPROVED,
 }
 
-_SUFFIXES = {".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".docx": "docx", ".bib": "bibtex"}
+_SUFFIXES: dict[str, ReportFormat] = {
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".docx": "docx",
+    ".bib": "bibtex",
+}
 """Formats by file name suffix; every other name means Markdown."""
 
 _SHOWN_BY_BROWSERS = ("html", "pdf")
@@ -42,62 +42,75 @@ _BINARY = {"pdf": "a PDF", "docx": "a Word document"}
 """Formats that a terminal cannot show, with their names."""
 
 
-def check_delivery(arguments: Namespace) -> None:
-    """Check, before anything runs, that a report can be delivered as the arguments ask.
+@dataclass(frozen=True)
+class Delivery(Output):
+    """Destination and format of a report."""
 
-    Raises:
-        InvalidRequest: it cannot.
-    """
-    check_writable(arguments.output)
-    if arguments.output is None and arguments.format in _BINARY:
-        raise InvalidRequest(f"{_BINARY[arguments.format]} goes into a file: add -o FILE")
+    output: Path | None = None
+    """File; None for standard output."""
+    format: ReportFormat | None = None
+    """Format; None to choose it by the name of the file."""
+    citations: CitationFormat = "numeric"
+    """Format of citation marks."""
 
+    def __post_init__(self) -> None:
+        """Check, before anything runs, that a report can be delivered.
 
-def deliver(result: Result, arguments: Namespace) -> int:
-    """Print or write a result as the arguments ask, and return the exit code for its status."""
-    output: Path | None = arguments.output
-    kind = _format(arguments)
-    if output is not None:
-        write_file(output, render_content(result, kind, arguments.citations))
-        print_status(f"report written to {output}", arguments.verbosity)
-    if arguments.json or (output is None and kind == "json"):
-        print_json(result.model_dump(mode="json"))
-    elif output is None:
-        text = render_content(result, kind, arguments.citations).decode()
-        {"md": print_markdown, "csl": print_json_lines}.get(kind, print_text)(text)
-    if result.status == "failed":
-        print_note(f"error: {result.decisions[-1]}")
-    empty = not (result.sections or result.files)
-    return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
+        Raises:
+            InvalidRequest: it cannot.
+        """
+        check_writable(self.output)
+        if self.output is None and self.format in _BINARY:
+            raise InvalidRequest(f"{_BINARY[self.format]} goes into a file: add -o FILE")
 
+    def deliver(self, result: Result) -> int:
+        """Print or write a result, and return the exit code for its status."""
+        kind = self._choose_format()
+        if self.output is not None:
+            write_file(self.output, render_content(result, kind, self.citations))
+            self.print_status(f"report written to {self.output}")
+        if not self.print_json(result) and self.output is None:
+            text = render_content(result, kind, self.citations).decode()
+            {"md": print_markdown, "csl": print_json_lines, "json": print_json_lines}.get(kind, print_text)(text)
+        if result.status == "failed":
+            print_note(f"error: {result.decisions[-1]}")
+        empty = not (result.sections or result.files)
+        return UNPROVED if result.status == "finished_early" and empty else EXIT_CODES[result.status]
 
-def check_opening(arguments: Namespace) -> None:
-    """Check, before anything runs, that a report can be opened as the arguments ask.
+    def check_opening(self) -> None:
+        """Check, before anything runs, that a report can be opened in the browser.
 
-    Raises:
-        InvalidRequest: it cannot.
-    """
-    kind = "html" if arguments.output is None and not arguments.json else _format(arguments)
-    if kind not in _SHOWN_BY_BROWSERS or arguments.format not in (None, kind):
-        raise InvalidRequest("--open shows an HTML page: leave --format and --json out, or write a .html or .pdf file")
+        Raises:
+            InvalidRequest: it cannot.
+        """
+        kind = "html" if self.output is None and not self.json else self._choose_format()
+        if kind not in _SHOWN_BY_BROWSERS or self.format not in (None, kind):
+            raise InvalidRequest(
+                "--open shows an HTML page: leave --format and --json out, or write a .html or .pdf file"
+            )
 
+    def open_report(self, result: Result, home: Path) -> None:
+        """Write a report into the file that is named, else below the home, and open it in the browser.
 
-def open_report(result: Result, arguments: Namespace, home: Path) -> None:
-    """Write a report into the file that the arguments name, else below the home, and open it in the browser.
+        Raises:
+            Unreachable: this machine has no browser.
+        """
+        path = self.output
+        if path is None:
+            folder = home.absolute() / "reports"
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path = folder / f"{quote(result.id, safe='~')[:_MAX_NAME]}.html"
+        kind = "html" if self.output is None else self._choose_format()
+        write_file(path, render_content(result, kind, self.citations), private=self.output is None)
+        if not open_in_browser(path):
+            raise Unreachable(f"this machine has no browser that can be started; the report is in {path}")
+        print_note(f"opened {path}")
 
-    Raises:
-        Unreachable: this machine has no browser.
-    """
-    path: Path | None = arguments.output
-    if path is None:
-        folder = home.absolute() / "reports"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = folder / f"{quote(result.id, safe='~')[:_MAX_NAME]}.html"
-    kind = "html" if arguments.output is None else _format(arguments)
-    write_file(path, render_content(result, kind, arguments.citations), private=arguments.output is None)
-    if not open_in_browser(path):
-        raise Unreachable(f"this machine has no browser that can be started; the report is in {path}")
-    print_note(f"opened {path}")
+    def _choose_format(self) -> ReportFormat:
+        """Return the format: the requested one, else the one that the file name suggests."""
+        if self.format:
+            return self.format
+        return "md" if self.output is None else _SUFFIXES.get(self.output.suffix.lower(), "md")
 
 
 def open_in_browser(page: Path) -> bool:
@@ -106,12 +119,3 @@ def open_in_browser(page: Path) -> bool:
         return webbrowser.open(page.absolute().as_uri())
     except webbrowser.Error:
         return False
-
-
-def _format(arguments: Namespace) -> str:
-    """Return the format: the requested one, else the one that the file name or `--json` suggests."""
-    if arguments.format:
-        return str(arguments.format)
-    if arguments.output is not None:
-        return _SUFFIXES.get(arguments.output.suffix.lower(), "md")
-    return "json" if arguments.json else "md"

@@ -2,18 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.service import RPCError
 
 from tenure.cli.errors import Detached
-from tenure.cli.progress.display import ProgressDisplay
+from tenure.cli.output import Verbosity
+from tenure.cli.progress.display import ProgressDisplay, choose_display
+from tenure.cli.terminal import make_stderr_console
 from tenure.runs.errors import TenureError
 from tenure.runs.formatting import describe_failure
-from tenure.runs.session.connection import describe_refusal
+from tenure.runs.session.connection import Session, describe_refusal
 from tenure.runs.session.monitor import (
     build_progress_query,
     describe_dead_process,
@@ -22,7 +24,6 @@ from tenure.runs.session.monitor import (
     is_starting,
     read_snapshot,
 )
-from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.session.waiting import RunParts, read_parts, wait_for_result
 
 T = TypeVar("T")
@@ -40,60 +41,52 @@ START_GRACE_SECONDS = 90.0
 """The same if the worker's process is running: on a busy machine its imports take long."""
 
 
+Reporter = Callable[[ProgressDisplay], Coroutine[Any, Any, None]]
+"""Function that shows the state of a workflow until it is cancelled."""
+
+
 async def follow_workflow(
-    client: Client, place: ServerTarget, handle: WorkflowHandle[Any, T], display: ProgressDisplay, *, query: bool = True
+    session: Session,
+    handle: WorkflowHandle[Any, T],
+    verbosity: Verbosity,
+    *,
+    query: bool = False,
+    reporter: Reporter | None = None,
 ) -> T:
     """Show a workflow's progress until it ends, and return its result.
 
     Args:
-        client: connection to the server.
-        place: the server.
+        session: the server.
         handle: the workflow, with the type of its result.
-        display: output of the progress.
+        verbosity: amount of progress.
         query: whether the workflow answers `progress`.
+        reporter: function that shows further progress in the meantime.
 
     Raises:
         TenureError: the workflow failed.
         Unreachable: the server was away for too long.
         Detached: the user pressed Ctrl-C.
     """
-    ending = asyncio.create_task(wait_for_result(handle, display.say))
-    watching = asyncio.create_task(_watch(client, place, handle, display, query=query))
-    try:
-        done, _ = await asyncio.wait({ending, watching}, return_when=asyncio.FIRST_COMPLETED)
-        # Watching ends only by an error; a result that arrived at the same moment takes precedence.
-        result = ending.result() if ending in done else await _raise_from(watching)
-    except asyncio.CancelledError:
-        raise Detached(handle.id) from None
-    except WorkflowFailureError as error:
-        raise TenureError(f"run {handle.id} failed: {describe_failure(error)}") from error
-    except RPCError as error:
-        raise describe_refusal(error, handle.id) from error
-    finally:
-        ending.cancel()
-        watching.cancel()
-        await asyncio.gather(ending, watching, return_exceptions=True)
+    with choose_display(make_stderr_console(), verbosity) as display:
+        ending = asyncio.create_task(wait_for_result(handle, display.say))
+        watching = asyncio.create_task(_watch(session, handle, display, query=query))
+        reporting = [asyncio.create_task(reporter(display))] if reporter else []
+        try:
+            done, _ = await asyncio.wait({ending, watching}, return_when=asyncio.FIRST_COMPLETED)
+            # Watching ends only by an error; a result that arrived at the same moment takes precedence.
+            result = ending.result() if ending in done else await _raise_from(watching)
+        except asyncio.CancelledError:
+            raise Detached(handle.id) from None
+        except WorkflowFailureError as error:
+            raise TenureError(f"run {handle.id} failed: {describe_failure(error)}") from error
+        except RPCError as error:
+            raise describe_refusal(error, handle.id) from error
+        finally:
+            tasks = (ending, watching, *reporting)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
     return result
-
-
-async def follow_with_reports(
-    client: Client,
-    place: ServerTarget,
-    handle: WorkflowHandle[Any, T],
-    display: ProgressDisplay,
-    telling: Coroutine[Any, Any, None],
-) -> T:
-    """Follow a workflow that answers no `progress`, while `telling` reports its state periodically.
-
-    Raises:
-        TenureError: as for `follow`.
-    """
-    reporting = asyncio.create_task(telling)
-    try:
-        return await follow_workflow(client, place, handle, display, query=False)
-    finally:
-        reporting.cancel()
-        await asyncio.gather(reporting, return_exceptions=True)
 
 
 async def _raise_from(watching: asyncio.Task[None]) -> Any:
@@ -102,10 +95,9 @@ async def _raise_from(watching: asyncio.Task[None]) -> Any:
     raise AssertionError("watching ends by an error only")
 
 
-async def _watch(
-    client: Client, place: ServerTarget, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool
-) -> None:
+async def _watch(session: Session, handle: WorkflowHandle[Any, Any], display: ProgressDisplay, *, query: bool) -> None:
     """Show progress periodically; report once if no worker serves the run."""
+    client, place = await session.connect(), session.place
     progress = build_progress_query() if query else None
     began, complaint = time.monotonic(), ""
     looked = began

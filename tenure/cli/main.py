@@ -4,19 +4,17 @@ This module finds the command's handler and turns errors into one line and an ex
 needed, so that `--help` and usage errors are fast.
 """
 
-import importlib
 import os
 import sys
 import traceback
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tenure.cli.command_parser import CommandParser
 from tenure.cli.errors import get_exit_code
 from tenure.cli.parser import build_parser
 from tenure.runs.errors import InvalidRequest, MissingRun, TenureError
 
-_NAMING_MODEL = frozenset({"start", "ask", "fork", "schedule", "up", "doctor"})
+_NAMING_MODEL = frozenset({"start", "ask", "fork", "batch start", "schedule add", "up", "doctor"})
 """Commands that print which model was chosen."""
 
 
@@ -37,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return _tell(suggest_run(error), get_exit_code(error))
     except TenureError as error:
-        return _tell(error, get_exit_code(error), _name_option(parser, arguments, error))
+        return _tell(error, get_exit_code(error), _name_option(arguments, error))
     except KeyboardInterrupt as error:
         return _tell(error, 130, "interrupted")
     except BrokenPipeError as error:
@@ -49,14 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Namespace) -> int:
-    """Load the settings and the handler, and run it."""
+    """Load the settings and run the function of the command."""
+    from tenure.cli.command import load_function, run_command
     from tenure.local_models.choice import choose_model
     from tenure.settings import Settings
     from tenure.settings.models import AUTO_MODEL
 
-    module, function = arguments.handler.split(":")
-    handler: Callable[[Namespace, Settings], int] = getattr(importlib.import_module(module), function)
-    # Standard output is the result of a command, and structlog writes there by default. Handlers that
+    function = load_function(arguments.handler)
+    # Standard output is the result of a command, and structlog writes there by default. Commands that
     # need no server load neither it nor its formatter.
     if "structlog" in sys.modules:
         from tenure.logs import configure_logging
@@ -69,16 +67,16 @@ def _run(arguments: Namespace) -> int:
 
         line = f"TENURE_MODEL=auto takes {settings.model} of {settings.openai_base_url}"
         print_status(line, arguments.verbosity)
-    code = handler(arguments, settings)
+    code = run_command(function, arguments, settings)
     sys.stdout.flush()
     return code
 
 
-def _name_option(parser: CommandParser, arguments: Namespace, error: TenureError) -> str:
+def _name_option(arguments: Namespace, error: TenureError) -> str:
     """Return the message of an error, with the option or the argument of the command in place of a field's name."""
     if not isinstance(error, InvalidRequest) or not error.field:
         return str(error)
-    return f"{parser.find_argument(arguments.command, error.field)}: {error.message}"
+    return f"{arguments.parser.find_argument(error.field)}: {error.message}"
 
 
 def _explain(error: Exception) -> tuple[int, str]:
@@ -91,6 +89,7 @@ def _explain(error: Exception) -> tuple[int, str]:
     from tenure.settings import Settings, describe_settings_error
     from tenure.temporal.connection import ServerUnreachable
     from tenure.temporal.encryption import DecryptionError
+    from tenure.temporal.stack.backup import BackupError
     from tenure.temporal.stack.errors import StackError
 
     if isinstance(error, StackError | ServerUnreachable | LocalModelError):
@@ -99,7 +98,7 @@ def _explain(error: Exception) -> tuple[int, str]:
         return 2, describe_settings_error(error)
     if isinstance(error, PricesError):
         return 2, str(error)
-    if isinstance(error, DecryptionError):
+    if isinstance(error, DecryptionError | BackupError):
         return 1, str(error)
     words = " ".join(str(error).split())[:300] or "no more is known"
     return 1, f"{type(error).__name__}: {words} (TENURE_LOG_LEVEL=DEBUG shows where)"

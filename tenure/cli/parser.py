@@ -20,7 +20,18 @@ from tenure.contracts.run.limits import BudgetFields
 from tenure.contracts.run.options import Option, list_options
 from tenure.extensions import SEARCH_PROVIDERS, list_extensions
 from tenure.installation import IS_PACKAGED, PROGRAM
-from tenure.runs.options import AskOptions, ForkOptions, RunOptions, SearchOptions, SecretOptions, TableOptions
+from tenure.runs.options import (
+    AskOptions,
+    BackfillOptions,
+    BatchOptions,
+    EntityOptions,
+    ForkOptions,
+    RunOptions,
+    ScheduleOptions,
+    SearchOptions,
+    SecretOptions,
+    TableOptions,
+)
 from workflows.research.strategies import list_search_strategies
 
 EPILOG = """\
@@ -51,7 +62,7 @@ STATUSES = get_args(ListedStatus)
 
 
 def build_parser() -> CommandParser:
-    """Return the parser; each command names its handler as `module:function`."""
+    """Return the parser; each command names its function as `module:function`."""
     parser = CommandParser(
         prog="tenure" if IS_PACKAGED else "client.py",
         description="Tenure answers questions from documents and writes tested programs, in durable runs.",
@@ -60,28 +71,65 @@ def build_parser() -> CommandParser:
     )
     parser.examples = EXAMPLES
     parser.add_argument("--version", action="version", version=f"tenure {tenure.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_start(commands)
-    _add_schedule(commands)
-    _add_looking(commands)
-    _add_archive(commands)
-    _add_going_on(commands)
-    _add_steering(commands)
-    _add_corpora(commands)
-    _add_memory(commands)
-    _add_stack(commands)
+    program = _Group(parser, starts=False)
+    _add_runs(program)
+    _add_steering(program)
+    _add_batches(program)
+    _add_schedules(program)
+    _add_corpora(program)
+    _add_memories(program)
+    _add_archives(program)
+    _add_stack(program)
     return parser
 
 
-Commands = argparse._SubParsersAction  # the type argparse gives no public name to
+class _Group:
+    """Commands of the program or of a noun.
 
+    Args:
+        parser: parser of the program or of the noun.
+        starts: whether its commands start the local stack if it is needed and not running.
+    """
 
-def _add(commands: "Commands[CommandParser]", name: str, handler: str, about: str) -> argparse.ArgumentParser:
-    """Add a command with the options that all commands share."""
-    command = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-    command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
-    command.set_defaults(handler=handler, verbosity="normal")
-    return command
+    def __init__(self, parser: CommandParser, *, starts: bool) -> None:
+        self._commands = parser.add_subparsers(required=True, metavar="COMMAND")
+        self._starts = starts
+
+    def add_group(self, name: str, about: str, *, starts: bool = True) -> "_Group":
+        """Add a noun with its own commands."""
+        return _Group(self._add_parser(name, about), starts=starts)
+
+    def add(
+        self, name: str, function: str, about: str, *words: str, options: Sequence[type] = (), starts: bool = False
+    ) -> CommandParser:
+        """Add a command with the option that all commands share.
+
+        Args:
+            name: its name.
+            function: its function as `module:function` below the package of commands.
+            about: its effect.
+            words: its arguments by their placeholders, in lower case the fields that they set.
+            options: classes that declare its options.
+            starts: whether it starts the local stack, which it does also if its group says so.
+        """
+        command = self._add_parser(name, about)
+        for word in words:
+            reader = {"FILE": parse_path, "DIR": parse_path}.get(word, parse_text)
+            command.add_argument({"ID": "run", "DIR": "folder"}.get(word, word.lower()), metavar=word, type=reader)
+        command.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        for declaration in options:
+            _add_options(command, declaration)
+        command.set_defaults(
+            handler=f"tenure.cli.commands.{function}",
+            command=command.prog.split(" ", 1)[1],
+            parser=command,
+            starts=starts or self._starts,
+            verbosity="normal",
+        )
+        return command
+
+    def _add_parser(self, name: str, about: str) -> CommandParser:
+        return self._commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
 
 
 def _add_verbosity(command: argparse.ArgumentParser) -> None:
@@ -96,7 +144,7 @@ def _add_verbosity(command: argparse.ArgumentParser) -> None:
         )
 
 
-def _add_output(command: argparse.ArgumentParser) -> None:
+def _add_delivery(command: argparse.ArgumentParser) -> None:
     """Add options for the destination and the format of a report."""
     command.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="write the report into a file")
     command.add_argument(
@@ -112,37 +160,25 @@ def _add_output(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_start(commands: "Commands[CommandParser]") -> None:
-    """Add `start`."""
-    start = _add(
-        commands,
-        "start",
-        "tenure.cli.commands.start:start",
-        "ask a question and get a cited report, or a tested program",
-    )
-    start.add_argument("question", nargs="?", type=parse_text, metavar="QUESTION")
-    start.add_argument(
-        "--batch", type=parse_path, metavar="FILE", help="ask the questions of a file: .jsonl, .csv or lines"
-    )
-    start.add_argument(
-        "--parallel", type=IntegerRange(1, 50), metavar="N", help="with --batch: concurrent runs (default: 4)"
-    )
-    start.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
-    _add_verbosity(start)
-    _add_options(start, RunOptions)
-    _add_output(start)
+def _add_file(command: argparse.ArgumentParser, about: str) -> None:
+    """Add an option for a file that the command writes."""
+    command.add_argument("-o", "--output", dest="file", type=parse_path, metavar="FILE", help=about)
 
 
-def _add_options(
-    command: argparse.ArgumentParser, declaration: type, *, without: Iterable[str] = (), prefix: str = ""
-) -> None:
-    """Add the options that a class declares; `prefix` precedes their help."""
+def _add_detach(command: argparse.ArgumentParser) -> None:
+    """Add the options of a command that starts a run and follows it."""
+    command.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
+    _add_verbosity(command)
+
+
+def _add_options(command: argparse.ArgumentParser, declaration: type, *, without: Iterable[str] = ()) -> None:
+    """Add the options that a class declares."""
     for name, annotation, option in list_options(declaration):
         if name not in without:
             details = _describe_value(name, annotation, option)
             if not hasattr(declaration, name):
                 details["required"] = True
-            command.add_argument(option.flag, dest=name, help=prefix + _describe_option(annotation, option), **details)
+            command.add_argument(option.flag, dest=name, help=_describe_option(annotation, option), **details)
 
 
 def _describe_option(annotation: Any, option: Option) -> str:
@@ -178,218 +214,176 @@ def _value_parser(kind: type, option: Option) -> Callable[[str], object]:
     return {"amount": parse_money, "duration": parse_duration, "language": parse_language}.get(option.kind, parse_text)
 
 
-def _add_schedule(commands: "Commands[CommandParser]") -> None:
-    """Add `schedule`."""
-    schedule = _add(
-        commands,
-        "schedule",
-        "tenure.cli.commands.schedule:schedule",
-        "ask a question on a schedule, or manage scheduled questions",
+def _add_runs(program: _Group) -> None:
+    """Add the commands that start, inspect and continue runs."""
+    about = "ask a question and get a cited report, or a tested program"
+    start = program.add("start", "start:start", about, "QUESTION", options=[RunOptions], starts=True)
+    fork = program.add(
+        "fork", "start:fork", "start a new run from an earlier cycle of a run", "ID", options=[ForkOptions], starts=True
     )
-    schedule.add_argument(
-        "what", type=parse_text, metavar="QUESTION", help="or list, pause, resume, trigger, backfill or delete"
-    )
-    schedule.add_argument("id", nargs="?", type=parse_text, metavar="ID", help="with an action: the scheduled question")
-    schedule.add_argument(
-        "--cron", type=parse_text, metavar='"0 8 * * 1"', help="cron expression: minute hour day month weekday"
-    )
-    schedule.add_argument(
-        "--timezone", metavar="NAME", help="time zone of --cron, such as Europe/Berlin (default: UTC)"
-    )
-    schedule.add_argument("--jitter", type=parse_duration, metavar="5m", help="maximum random delay")
-    schedule.add_argument(
-        "--overlap",
-        choices=["skip", "buffer_one", "buffer_all", "cancel_other", "terminate_other", "allow_all"],
-        help="what to do if the last run is still running (default: skip)",
-    )
-    schedule.add_argument(
-        "--catchup", type=parse_duration, metavar="1h", help="catch-up window for missed times (default: 1h)"
-    )
-    schedule.add_argument("--paused", action="store_true", help="create the schedule paused")
-    schedule.add_argument(
-        "--name", type=parse_text, metavar="ID", help="name of the schedule (default: made from the question)"
-    )
-    schedule.add_argument(
-        "--from", dest="begin", type=parse_datetime, metavar="TIME", help="with backfill: such as 2026-01-31T08:00Z"
-    )
-    schedule.add_argument(
-        "--to", dest="end", type=parse_datetime, metavar="TIME", help="with backfill: up to when (default: now)"
-    )
-    _add_options(schedule, RunOptions, without=("id",))
-
-
-def _add_looking(commands: "Commands[CommandParser]") -> None:
-    """Add commands that inspect runs."""
-    watch = _add(commands, "watch", "tenure.cli.commands.runs:watch", "follow a run and print its report")
-    state = _add(commands, "state", "tenure.cli.commands.runs:state", "show the state of a run")
-    report = _add(commands, "report", "tenure.cli.commands.runs:report", "print the report of a finished run")
-    trace = _add(commands, "trace", "tenure.cli.commands.trace:trace", "show the trace of a run, from its history")
-    files = _add(
-        commands,
-        "files",
-        "tenure.cli.commands.files:list_files",
-        "list or save the files that the programs of a run created",
-    )
-    for command in (watch, state, report, trace, files):
-        command.add_argument("id", metavar="ID")
-    files.add_argument("-o", "--output", type=parse_path, metavar="DIR", help="save the files into this folder")
+    watch = program.add("watch", "runs:watch", "follow a run or a batch and print its report", "ID")
+    report = program.add("report", "runs:report", "print the report of a finished run", "ID")
+    report.add_argument("--open", dest="opens", action="store_true", help="open the report as a page in the browser")
+    program.add("state", "runs:show_state", "show the state of a run", "ID")
+    trace = program.add("trace", "trace:trace", "show the trace of a run", "ID")
     trace.add_argument("--html", action="store_true", help="print one HTML page with a timeline of all calls")
-    trace.add_argument(
-        "-o", "--output", type=parse_path, metavar="FILE", help="write the trace into a file, Markdown or .html"
-    )
-    _add_output(watch)
-    _add_verbosity(watch)
-    _add_output(report)
-    report.add_argument("--open", action="store_true", help="open the report as a page in the browser")
-    runs = _add(commands, "list", "tenure.cli.commands.runs:list_runs", "list the latest runs")
+    _add_file(trace, "write the trace into a file, Markdown or .html")
+    diff = program.add("diff", "trace:diff", "compare the reports of two runs", "A", "B")
+    _add_file(diff, "write the difference into a file")
+    runs = program.add("list", "runs:list_runs", "list the latest runs")
     runs.add_argument("--limit", type=IntegerRange(1, 1000), default=20, metavar="N", help="runs to show (default: 20)")
     runs.add_argument("--owner", type=parse_text, metavar="NAME", help="show only the runs of this owner")
     runs.add_argument(
         "--status", choices=STATUSES, metavar="STATUS", help=f"show only runs with this status: {', '.join(STATUSES)}"
     )
+    about = "ask a follow-up question about a run"
+    ask = program.add("ask", "runs:ask", about, "ID", "QUESTION", options=[AskOptions], starts=True)
+    for command in (start, fork):
+        _add_detach(command)
+    for command in (start, fork, watch, report):
+        _add_delivery(command)
+    for command in (watch, ask):
+        _add_verbosity(command)
 
 
-def _add_archive(commands: "Commands[CommandParser]") -> None:
-    """Add commands for the archive of finished runs."""
-    module = "tenure.cli.commands.archives"
-    export = _add(commands, "export", f"{module}:export_run", "write the archive of a finished run into a file")
-    export.add_argument("id", metavar="ID")
-    export.add_argument("file", nargs="?", type=parse_path, metavar="FILE", help="file to write (default: ID.tenure)")
-    imported = _add(commands, "import", f"{module}:import_file", "add the runs of an archive file to this home")
-    imported.add_argument("file", type=parse_path, metavar="FILE")
-    delete = _add(commands, "delete", f"{module}:delete_run", "delete a finished run from the archive and the server")
-    delete.add_argument("id", metavar="ID")
-
-
-def _add_going_on(commands: "Commands[CommandParser]") -> None:
-    """Add commands that continue from a run."""
-    ask = _add(commands, "ask", "tenure.cli.commands.ask:ask", "ask a follow-up question about a run")
-    ask.add_argument("id", metavar="ID")
-    ask.add_argument("question", type=parse_text, metavar="QUESTION")
-    _add_verbosity(ask)
-    _add_options(ask, AskOptions)
-    fork = _add(commands, "fork", "tenure.cli.commands.fork:fork", "start a new run from an earlier cycle of a run")
-    fork.add_argument("origin", metavar="ID")
-    fork.add_argument("--detach", action="store_true", help="start the run and do not wait for it")
-    _add_verbosity(fork)
-    _add_options(fork, ForkOptions)
-    _add_output(fork)
-    diff = _add(commands, "diff", "tenure.cli.commands.diff:diff", "compare the reports of two runs")
-    diff.add_argument("a", metavar="A")
-    diff.add_argument("b", metavar="B")
-    diff.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="write the difference into a file")
-
-
-def _add_steering(commands: "Commands[CommandParser]") -> None:
+def _add_steering(program: _Group) -> None:
     """Add commands that steer a run."""
-    steering = {
-        name: _add(commands, name, "tenure.cli.commands.steer:steer", about)
-        for name, about in (
-            ("feedback", "give a run feedback on its research or its report"),
-            ("outline", "set the topics of a run's report"),
-            ("budget", "change what a run may use"),
-            ("approve", "approve the plan of a run"),
-            ("answer", "answer a run's question"),
-            ("pause", "pause a run before its next step"),
-            ("resume", "resume a paused run"),
-            ("finish", "finish a run with what it has"),
-            ("cancel", "stop a run"),
-        )
-    }
-    for command in steering.values():
-        command.add_argument("id", metavar="ID")
-    for name in ("feedback", "answer"):
-        steering[name].add_argument("text", metavar="TEXT")
-    steering["feedback"].add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
-    steering["outline"].add_argument(
+    about = "give a run feedback on its research or its report"
+    feedback = program.add("feedback", "steer:send_text", about, "ID", "TEXT")
+    feedback.add_argument("--topic", help="heading of the section it concerns (default: the whole report)")
+    program.add("answer", "steer:send_text", "answer a run's question", "ID", "TEXT").set_defaults(topic=None)
+    outline = program.add("outline", "steer:set_outline", "set the topics of a run's report", "ID")
+    outline.add_argument(
         "--set",
+        dest="file",
         type=parse_path,
         required=True,
         metavar="FILE",
         help="file with the new outline: one topic per line, or a JSON list",
     )
-    _add_options(steering["budget"], BudgetFields)
-    steering["cancel"].add_argument("--discard", action="store_true", help="deliver no report")
+    program.add("budget", "steer:set_budget", "change what a run may use", "ID", options=[BudgetFields])
+    program.add("approve", "steer:send", "approve the plan of a run", "ID")
+    program.add("pause", "steer:send", "pause a run before its next step", "ID")
+    program.add("resume", "steer:send", "resume a paused run", "ID")
+    program.add("finish", "steer:send", "finish a run with what it has", "ID")
+    cancel = program.add("cancel", "steer:cancel", "stop a run", "ID")
+    cancel.add_argument("--discard", action="store_true", help="deliver no report")
 
 
-def _add_corpora(commands: "Commands[CommandParser]") -> None:
-    """Add commands for documents."""
-    ingest = _add(commands, "ingest", "tenure.cli.commands.corpora:ingest", "read documents into a corpus")
-    ingest.add_argument("paths", nargs="+", metavar="PATH")
-    ingest.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
-    ingest.add_argument(
+def _add_batches(program: _Group) -> None:
+    """Add the commands of batches."""
+    batch = program.add_group("batch", "ask many questions")
+    about = "ask the questions of a file: .jsonl, .csv or lines"
+    _add_detach(batch.add("start", "batches:start", about, "FILE", options=[BatchOptions]))
+
+
+def _add_schedules(program: _Group) -> None:
+    """Add the commands of scheduled questions."""
+    schedule = program.add_group("schedule", "ask questions on a schedule, and manage scheduled questions")
+    add = schedule.add("add", "schedules:add", "ask a question on a schedule", "QUESTION", options=[ScheduleOptions])
+    _add_options(add, RunOptions, without=("id",))
+    schedule.add("list", "schedules:show", "list the scheduled questions")
+    for name, about in (
+        ("pause", "pause a scheduled question"),
+        ("resume", "resume a paused scheduled question"),
+        ("trigger", "ask a scheduled question now"),
+        ("delete", "delete a scheduled question; its runs remain"),
+    ):
+        schedule.add(name, "schedules:change", about, "NAME").set_defaults(action=name)
+    about = "ask a scheduled question for missed times"
+    backfill = schedule.add("backfill", "schedules:backfill", about, "NAME", options=[BackfillOptions])
+    backfill.add_argument(
+        "--from",
+        dest="begin",
+        type=parse_datetime,
+        required=True,
+        metavar="TIME",
+        help="first moment, such as 2026-01-31T08:00Z",
+    )
+    backfill.add_argument("--to", dest="end", type=parse_datetime, metavar="TIME", help="last moment (default: now)")
+
+
+def _add_corpora(program: _Group) -> None:
+    """Add the commands of documents and tables."""
+    corpus = program.add_group("corpus", "fill, list, measure, search, watch or drop corpora")
+    add = corpus.add("add", "corpora:add", "read documents into a corpus", options=[SecretOptions])
+    add.add_argument("paths", nargs="+", metavar="PATH")
+    add.add_argument("--corpus", metavar="NAME", help="name of the corpus (default: made from the paths)")
+    add.add_argument(
         "--every", type=parse_duration, metavar="10m", help="re-read the paths at this interval: 10m, 6h, 1d"
     )
-    _add_options(ingest, SecretOptions)
-    _add_verbosity(ingest)
-    sql = _add(commands, "sql", "tenure.cli.commands.sql:run_sql", "run SQL over tables in documents and databases")
-    sql.add_argument("sql", type=parse_text, metavar="SELECT")
-    _add_options(sql, TableOptions)
-    search = _add(
-        commands, "search", "tenure.cli.commands.corpora:search", "search corpora and print the best passages"
-    )
-    search.add_argument("words", type=parse_text, metavar="WORDS")
-    _add_options(search, SearchOptions)
-    corpus = _add(
-        commands,
-        "corpus",
-        "tenure.cli.commands.corpora:corpus",
-        "list, measure, watch or drop corpora, or query the graph",
-    )
-    corpus.add_argument("action", choices=["list", "stats", "drop", "graph", "watched", "unwatch"])
-    corpus.add_argument("name", nargs="?", metavar="NAME")
-    corpus.add_argument("entity", nargs="?", metavar="ENTITY", help="with `graph`: entity to look up")
-    corpus.add_argument(
-        "--most", type=IntegerRange(1, 200), metavar="N", help="with `graph`: relations shown (default: 20)"
-    )
+    corpus.add("list", "corpora:show", "list the corpora")
+    stats = corpus.add("stats", "corpora:measure", "show the figures of a corpus, or of everything")
+    stats.add_argument("corpus", nargs="?", type=parse_text, metavar="CORPUS")
+    about = "search corpora and print the best passages"
+    corpus.add("search", "corpora:search", about, "WORDS", options=[SearchOptions])
+    corpus.add("drop", "corpora:drop", "drop a corpus", "CORPUS")
+    about = "show the relations of an entity in a corpus"
+    corpus.add("graph", "corpora:show_graph", about, "CORPUS", "ENTITY", options=[EntityOptions])
+    corpus.add("watched", "corpora:show_watched", "list the corpora that are re-read")
+    corpus.add("unwatch", "corpora:unwatch", "stop re-reading a corpus", "CORPUS")
+    table = program.add_group("table", "query tables")
+    about = "run SQL over tables in documents and databases"
+    table.add("query", "tables:query", about, "SQL", options=[TableOptions])
 
 
-def _add_memory(commands: "Commands[CommandParser]") -> None:
-    """Add commands for memories."""
-    memory = _add(
-        commands,
-        "memory",
-        "tenure.cli.commands.memory:memory",
-        "write, edit, list, search, forget or export memories",
-    )
-    memory.add_argument("action", choices=["add", "edit", "list", "search", "forget", "export"])
-    memory.add_argument(
-        "what",
-        nargs="*",
-        type=parse_text,
-        metavar="WHAT",
-        help="with `add` and `search`: a text; with `edit`: an id and the new text; with `forget`: ids of memories",
-    )
-    memory.add_argument(
-        "--owner", default="", metavar="NAME", help="owner of the memories (default: runs without an owner)"
-    )
-    memory.add_argument(
+def _add_memories(program: _Group) -> None:
+    """Add the commands of memories."""
+    memory = program.add_group("memory", "write, edit, list, search, forget or export memories")
+    add = memory.add("add", "memory:add", "store a memory", "TEXT")
+    add.add_argument(
         "--kind",
-        dest="kinds",
-        action="append",
-        default=[],
-        choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
-        help="only memories of this kind; may be repeated; with `add`: kind of the memory (default: by its text)",
+        choices=["short_term", "long_term", "semantic", "procedural", "preference"],
+        help="kind of the memory (default: by its text)",
     )
-    memory.add_argument("--subject", type=parse_text, metavar="NAME", help="with `add`: subject of the fact")
-    memory.add_argument(
-        "--relation", type=parse_text, metavar="WORDS", help="with `add`: relation of subject and object"
-    )
-    memory.add_argument("--object", type=parse_text, metavar="NAME", help="with `add`: object of the fact")
-    memory.add_argument("--limit", type=IntegerRange(1, 100), metavar="N", help="memories to show (default: 20)")
-    memory.add_argument("--run", type=parse_text, metavar="ID", help="with `forget`: memories of this run")
-    memory.add_argument(
-        "--source", type=parse_text, metavar="ID", help="with `forget`: memories that only this source supports"
-    )
-    memory.add_argument(
-        "--all", dest="all_memories", action="store_true", help="with `forget`: all memories of the owner"
-    )
-    memory.add_argument("-o", "--output", type=parse_path, metavar="FILE", help="with `export`: write into a file")
+    add.add_argument("--subject", type=parse_text, metavar="NAME", help="subject of the fact")
+    add.add_argument("--relation", type=parse_text, metavar="WORDS", help="relation of subject and object")
+    add.add_argument("--object", type=parse_text, metavar="NAME", help="object of the fact")
+    edit = memory.add("edit", "memory:add", "replace the text of a memory")
+    edit.add_argument("replaces", type=parse_text, metavar="MEMORY", help="id of the memory")
+    edit.add_argument("text", type=parse_text, metavar="TEXT", help="its new text")
+    listed = memory.add("list", "memory:show", "list the latest memories")
+    search = memory.add("search", "memory:search", "search memories", "WORDS")
+    forget = memory.add("forget", "memory:forget", "forget memories")
+    forget.add_argument("ids", nargs="*", type=parse_text, metavar="MEMORY", help="ids of memories")
+    forget.add_argument("--run", type=parse_text, metavar="ID", help="memories of this run")
+    forget.add_argument("--source", type=parse_text, metavar="ID", help="memories that only this source supports")
+    forget.add_argument("--all", dest="all_memories", action="store_true", help="all memories of the owner")
+    export = memory.add("export", "memory:export", "print all memories, one JSON document a line")
+    _add_file(export, "write them into a file")
+    for command in (listed, search):
+        command.add_argument(
+            "--limit", type=IntegerRange(1, 100), default=20, metavar="N", help="memories to show (default: 20)"
+        )
+    for command in (add, edit, listed, search, forget, export):
+        command.add_argument(
+            "--owner", default="", metavar="NAME", help="owner of the memories (default: runs without an owner)"
+        )
+        if command not in (add, edit):
+            command.add_argument(
+                "--kind",
+                dest="kinds",
+                action="append",
+                choices=["short_term", "long_term", "episodic", "semantic", "procedural", "preference"],
+                help="only memories of this kind; may be repeated",
+            )
 
 
-def _add_stack(commands: "Commands[CommandParser]") -> None:
+def _add_archives(program: _Group) -> None:
+    """Add the commands of finished runs and of the files that their programs created."""
+    archive = program.add_group("archive", "export, import or delete finished runs", starts=False)
+    export = archive.add("export", "archives:export", "write the archive of a finished run into a file", "ID")
+    export.add_argument("file", nargs="?", type=parse_path, metavar="FILE", help="file to write (default: ID.tenure)")
+    archive.add("import", "archives:import_file", "add the runs of an archive file to this home", "FILE")
+    archive.add("delete", "archives:delete", "delete a finished run from the archive and the server", "ID")
+    files = program.add_group("files", "list or save the files that the programs of a run created", starts=False)
+    files.add("list", "archives:show_files", "list the files of a run", "ID")
+    files.add("save", "archives:save", "save the files of a run into a folder", "ID", "DIR")
+
+
+def _add_stack(program: _Group) -> None:
     """Add commands for the local stack."""
-    up = _add(commands, "up", "tenure.cli.commands.up:start_stack", "start the local stack, or its missing parts")
+    up = program.add("up", "up:start_stack", "start the local stack, or its missing parts")
     model = up.add_mutually_exclusive_group()
     model.add_argument(
         "--local-model",
@@ -400,18 +394,9 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
     )
     model.add_argument("--no-local-model", action="store_true", help="serve no model from now on")
     up.add_argument("--yes", action="store_true", help="download without asking")
-    _add(
-        commands,
-        "down",
-        "tenure.cli.commands.stack:stop_stack",
-        "stop the local stack; runs continue when it is started again",
-    )
-    versions = _add(
-        commands,
-        "versions",
-        "tenure.cli.commands.up:show_versions",
-        "show the versions of the code that workers run, and how many runs each has",
-    )
+    program.add("down", "stack:stop_stack", "stop the local stack; runs continue when it is started again")
+    about = "show the versions of the code that workers run, and how many runs each has"
+    versions = program.add("versions", "up:show_versions", about)
     versions.add_argument(
         "--make-current",
         action="store_true",
@@ -424,46 +409,25 @@ def _add_stack(commands: "Commands[CommandParser]") -> None:
         metavar="ID",
         help="let a run continue under the version of this installation, if its code can replay the run",
     )
-    serve = _add(
-        commands,
-        "serve",
-        "tenure.cli.serve:serve",
-        "print the link of the page that asks, follows, steers and reads runs, or serve it if the stack does not",
-    )
-    serve.add_argument(
-        "--port", type=IntegerRange(1, 65_535), metavar="N", help="serve a further page on this port of 127.0.0.1"
-    )
-    serve.add_argument("--open", action="store_true", help="open the page in the browser")
-    mcp = _add(
-        commands,
-        "mcp",
-        "tenure.cli.mcp:serve_mcp",
-        "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP",
-    )
+    about = "print the link of the page that asks, follows, steers and reads runs, or serve it if the stack does not"
+    serve = program.add("serve", "serve:serve", about, starts=True)
+    _add_port(serve, "serve a further page on this port of 127.0.0.1")
+    serve.add_argument("--open", dest="opens", action="store_true", help="open the page in the browser")
+    about = "offer runs to other programs over the Model Context Protocol, on standard input and output or over HTTP"
+    mcp = program.add("mcp", "mcp:serve_mcp", about)
     mcp.add_argument("--http", action="store_true", help="serve over HTTP on this machine")
-    mcp.add_argument(
-        "--port",
-        type=IntegerRange(1, 65_535),
-        metavar="N",
-        help="port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)",
-    )
-    _add(commands, "status", "tenure.cli.commands.stack:show_status", "show the state of the local stack")
-    _add(commands, "doctor", "tenure.cli.commands.doctor:doctor", "check everything a run needs")
-    completion = _add(
-        commands,
-        "completion",
-        "tenure.cli.completion:print_completion",
-        "print the script by which a shell completes command lines of tenure",
-    )
+    _add_port(mcp, "port of --http on 127.0.0.1 (default: TENURE_MCP_PORT)")
+    program.add("status", "stack:show_status", "show the state of the local stack")
+    program.add("doctor", "doctor:doctor", "check everything a run needs")
+    about = "print the script by which a shell completes command lines of tenure"
+    completion = program.add("completion", "completion:print_completion", about)
     completion.add_argument("shell", choices=["bash", "zsh", "fish"])
-    backup = _add(
-        commands, "backup", "tenure.cli.commands.backup:back_up", "copy the home into a folder, also while it is in use"
-    )
-    backup.add_argument("folder", type=parse_path, metavar="DIR", help="new or empty folder")
-    restore = _add(
-        commands,
-        "restore",
-        "tenure.cli.commands.backup:restore",
-        "restore a copy into TENURE_HOME, which must be empty",
-    )
-    restore.add_argument("folder", type=parse_path, metavar="DIR", help="folder that `backup` has written")
+    about = "copy the home into a new or empty folder, also while it is in use"
+    program.add("backup", "backup:back_up", about, "DIR")
+    about = "restore a copy that `backup` has written into TENURE_HOME, which must be empty"
+    program.add("restore", "backup:restore", about, "DIR")
+
+
+def _add_port(command: argparse.ArgumentParser, about: str) -> None:
+    """Add an option for the port of a server."""
+    command.add_argument("--port", type=IntegerRange(1, 65_535), metavar="N", help=about)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tenure.algorithms.text.printable import escape_control_characters, escape_json, format_json
 from tenure.runs.errors import InvalidRequest, TenureError
@@ -97,14 +97,14 @@ def _clean(text: str) -> str:
     return escape_control_characters(text.replace("\r\n", "\n"))
 
 
-def check_writable(path: Path | None) -> None:
-    """Check, before anything runs, that a file can be written.
+def check_writable(path: Path | None) -> Path | None:
+    """Return a path after checking, before anything runs, that its file can be written.
 
     Raises:
         InvalidRequest: it cannot.
     """
     if path is None:
-        return
+        return None
     is_stream = _is_stream(path)
     target = path.absolute() if is_stream else Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -112,6 +112,11 @@ def check_writable(path: Path | None) -> None:
     written = [target] if is_stream else [each for each in (target.parent, target) if os.path.lexists(each)]
     if target.is_dir() or not all(os.access(each, os.W_OK) for each in written):
         raise InvalidRequest(f"{path} cannot be written: name a file in a folder you can write")
+    return path
+
+
+WritablePath = Annotated[Path | None, check_writable]
+"""File that can be written, or None for standard output."""
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:

@@ -130,12 +130,3 @@ class AnswerReply(Contract):
     """Whether the question is still being answered."""
     answer: AskReply | None = None
     """The answer; null while it is being written, and without a question."""
-
-
-class SteerResult(Contract):
-    """Result of `steer`."""
-
-    run: str
-    """Id of the run."""
-    effect: str
-    """Effect of the command in a sentence."""

@@ -80,12 +80,12 @@ async def _start_named(service: Service, requested: RequestedRun, digest: str) -
     assert requested.request.id is not None, "the caller has checked it"
     name = check_run(requested.request.id)
     # Looked for first: the documents of a run that has ended may be gone.
-    record = await find_run(service.place, name, await service.connect())
+    record = await find_run(service, name)
     if record is None:
         try:
             return StartedRun((await service.start(requested.request, digest=digest)).id)
         except UsedRunId:
-            record = await open_run(service.place, name, await service.connect())
+            record = await open_run(service, name)
     if requested.is_new:
         raise InvalidRequest(f"the id {name} is in use: leave out `new` to continue with its run, or choose another id")
     if not await _is_repeated(service, record, digest):
@@ -132,7 +132,7 @@ async def _find_latest(service: Service, name: str) -> tuple[str, int]:
 
 async def _joins(service: Service, run_id: str, digest: str) -> bool:
     """Return whether a run has not ended, and has the same request."""
-    record = await open_run(service.place, run_id, await service.connect())
+    record = await open_run(service, run_id)
     return record.is_running and await _is_repeated(service, record, digest)
 
 

@@ -15,7 +15,7 @@ from mcp.types import (
 
 from tenure.mcp_server.replies import RUNS_URI, build_report_uri
 from tenure.runs.errors import InvalidRequest
-from tenure.runs.messages import RunFilter, RunList
+from tenure.runs.messages import RunFilter
 from tenure.runs.service import Service
 
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -54,7 +54,7 @@ async def list_resources(service: Service) -> ListResourcesResult:
     Raises:
         TenureError: the runs cannot be listed.
     """
-    runs = [run for run in await service.list_runs(RunFilter(limit=MAX_REPORTS)) if run.status in _WITH_REPORT]
+    runs = [run for run in (await service.list_runs(RunFilter(limit=MAX_REPORTS))).runs if run.status in _WITH_REPORT]
     return ListResourcesResult(
         resources=[
             Resource(uri=RUNS_URI, name="runs", description="Latest runs", mime_type=JSON),
@@ -85,7 +85,7 @@ async def read_version(service: Service, uri: str) -> str:
         TenureError: there is no such resource, or it cannot be read.
     """
     if uri == RUNS_URI:
-        return repr([(run.id, run.status) for run in await service.list_runs(RunFilter(limit=MAX_REPORTS))])
+        return repr([(run.id, run.status) for run in (await service.list_runs(RunFilter(limit=MAX_REPORTS))).runs])
     run_id, part = _parse_uri(uri)
     if part == "/questions":
         return (await service.read_conversation(run_id)).model_dump_json()
@@ -113,7 +113,7 @@ def _parse_uri(uri: str) -> tuple[str, str]:
 
 async def _read(service: Service, uri: str) -> tuple[str, str]:
     if uri == RUNS_URI:
-        return RunList(runs=await service.list_runs(RunFilter())).model_dump_json(), JSON
+        return (await service.list_runs(RunFilter())).model_dump_json(), JSON
     run_id, part = _parse_uri(uri)
     match part:
         case "":

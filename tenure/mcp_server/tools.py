@@ -21,13 +21,21 @@ from tenure.mcp_server.messages import (
     StatusArguments,
     StatusReply,
     SteerArguments,
-    SteerResult,
 )
 from tenure.mcp_server.repeats import RequestedRun, start_or_join
 from tenure.mcp_server.replies import build_error, build_result, build_run_result, describe_state
 from tenure.report.render.markdown import render_answer
 from tenure.runs.errors import TenureError
-from tenure.runs.messages import AskBody, PassageList, RunDetails, RunFilter, SearchBody, StartRequest, validate_request
+from tenure.runs.messages import (
+    AskBody,
+    PassageList,
+    RunDetails,
+    RunFilter,
+    SearchBody,
+    StartRequest,
+    SteerReply,
+    validate_request,
+)
 from tenure.runs.service import Service
 
 SendProgress = Callable[[str], Awaitable[None]]
@@ -153,15 +161,15 @@ async def _status(service: Service, arguments: StatusArguments, report: SendProg
         return await build_run_result(
             service, await wait_for_run(service, arguments.run, arguments.wait_seconds, report)
         )
-    runs = await service.list_runs(RunFilter(words=arguments.words, limit=arguments.limit))
+    runs = (await service.list_runs(RunFilter(words=arguments.words, limit=arguments.limit))).runs
     lines = [f"{run.id}: {run.status}, {run.question}" for run in runs] or ["There is no such run."]
     return build_result(StatusReply(runs=runs), "\n".join(lines))
 
 
 async def _steer(service: Service, arguments: SteerArguments, report: SendProgress) -> CallToolResult:
     command = RunCommand(name=arguments.command, **arguments.model_dump(exclude={"run", "command"}))
-    effect = await service.steer(arguments.run, command)
-    return build_result(SteerResult(run=arguments.run, effect=effect), effect)
+    reply = await service.steer(arguments.run, command)
+    return build_result(reply, reply.effect)
 
 
 async def _search(service: Service, arguments: SearchBody, report: SendProgress) -> CallToolResult:
@@ -222,7 +230,7 @@ TOOLS = {
             "Send a command to a running run: feedback, outline, budget, approve, answer, pause, resume, finish or "
             "cancel.",
             SteerArguments,
-            SteerResult,
+            SteerReply,
             _steer,
             ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False),
         ),

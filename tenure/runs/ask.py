@@ -4,53 +4,44 @@ A conversation is a chain of executions under one workflow id: each holds the ea
 continues from the latest one at any time.
 """
 
-from temporalio.client import Client, WorkflowHandle
-from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.client import WorkflowHandle
 
 from tenure.algorithms.writing.conversation import summarize_report
 from tenure.contracts.base import RunId
 from tenure.contracts.result.ask import AskReply, AskRequest, Thread
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import RunLimits, RunRequest
-from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.formatting import truncate_bytes
+from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import AskBody
-from tenure.runs.session.connection import ASK_WORKFLOW, explain_refusals
+from tenure.runs.session.connection import ASK_WORKFLOW, Session, start_unique_workflow
 from tenure.runs.session.run_records import RunRecord, find_run, open_run
-from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import find_reservation_price
 from tenure.settings.models import ChatModelSettings
-from workflows.runtime.task_queues import TENURE_QUEUE
 
 MAX_PAGES_PER_SEARCH = 3
 """Maximum number of web pages read for one search of a follow-up question."""
 
 
-async def start_answer(
-    run_id: str, body: AskBody, place: ServerTarget, client: Client
-) -> WorkflowHandle[object, AskReply]:
+async def start_answer(session: Session, run_id: str, body: AskBody) -> WorkflowHandle[object, AskReply]:
     """Start the answering of a question in the conversation of its run.
 
     Raises:
         InvalidRequest: the run reads nothing that could be asked about.
         TenureError: another question about the run is being answered.
     """
-    record, name = await open_run(place, run_id, client), make_thread_id(run_id)
-    thread = None if body.new else await find_run(place, name, client)
-    request = await _build_request(record, thread, body, place.settings)
-    try:
-        with explain_refusals(name):
-            return await client.start_workflow(
-                ASK_WORKFLOW,
-                request,
-                id=name,
-                task_queue=TENURE_QUEUE,
-                result_type=AskReply,
-                static_summary=truncate_bytes(request.question),
-                priority=record.priority,
-            )
-    except WorkflowAlreadyStartedError as error:
-        raise TenureError(f"a question about {run_id} is being answered: ask again when it is finished") from error
+    record, name = await open_run(session, run_id), make_thread_id(run_id)
+    thread = None if body.new else await find_run(session, name)
+    request = await _build_request(record, thread, body, session.settings)
+    return await start_unique_workflow(
+        session,
+        ASK_WORKFLOW,
+        request,
+        AskReply,
+        id=name,
+        summary=request.question,
+        busy=f"a question about {run_id} is being answered: ask again when it is finished",
+        priority=record.priority,
+    )
 
 
 def make_thread_id(run_id: str) -> str:

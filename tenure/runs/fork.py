@@ -1,22 +1,21 @@
 """Start a new run from an earlier cycle of a run, with the knowledge of that cycle."""
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import WorkflowHandle
 
 from tenure.contracts.research.fork import ForkOrigin, ForkRunRequest
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.runs.messages import ForkBody
 from tenure.runs.run_ids import check_run, make_fork_id
-from tenure.runs.session.connection import register_search_attributes
+from tenure.runs.session.connection import Session, register_search_attributes
 from tenure.runs.session.run_records import open_run
 from tenure.runs.session.run_request import read_origin
-from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import PlannedRun, build_priority, find_reservation_price, refuse_archived_id, start_workflow
 from tenure.settings.models import ChatModelSettings
 
 
 async def launch_fork(
-    origin_id: str, body: ForkBody, place: ServerTarget, client: Client
+    session: Session, origin_id: str, body: ForkBody
 ) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
     """Start the fork and return it with notes.
 
@@ -24,14 +23,14 @@ async def launch_fork(
         InvalidRequest: the original has no such cycle, or the id is in use.
     """
     chosen = check_run(body.id) if body.id else make_fork_id(origin_id, body.cycle)
-    await register_search_attributes(client, place)
-    record = await open_run(place, origin_id, client)
+    await register_search_attributes(session)
+    record = await open_run(session, origin_id)
     request, origin = await read_origin(record, body.cycle)
-    notes = await refuse_archived_id(place, chosen) if body.id else ()
-    bounded = _build_request(request, body, place.settings)
+    notes = await refuse_archived_id(session.settings, chosen) if body.id else ()
+    bounded = _build_request(request, body, session.settings)
     forked = ForkRunRequest(**dict(bounded), origin=_add_feedback(origin, body.feedback))
     planned = PlannedRun(chosen, body.id is not None, forked, build_priority(body, record.priority), notes)
-    return await start_workflow(client, planned), notes
+    return await start_workflow(await session.connect(), planned), notes
 
 
 def _build_request(request: RunRequest, body: ForkBody, settings: ChatModelSettings) -> RunRequest:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from temporalio.api.common.v1 import Payload
@@ -12,15 +11,14 @@ from temporalio.converter import DataConverter
 
 from tenure.contracts.knowledge.archive import RunDescription
 from tenure.runs.errors import TenureError, Unreachable
-from tenure.runs.messages import RunFilter, RunRow
+from tenure.runs.messages import RunFilter, RunList, RunRow
 from tenure.runs.session.connection import (
     AGENT_WORKFLOW,
+    Session,
     explain_refusals,
-    open_session,
     register_search_attributes,
 )
 from tenure.runs.session.run_records import explain_archive_errors, may_have_archive, read_archive
-from tenure.runs.session.server_target import ServerTarget
 from tenure.settings.home import HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
@@ -44,17 +42,7 @@ _BY_THE_SERVER = {"failed": "Failed", "terminated": "Terminated", "cancelled": "
 """The same ends in the server's query language."""
 
 
-@dataclass(frozen=True)
-class ListedRuns:
-    """Runs of a list."""
-
-    rows: tuple[RunRow, ...]
-    """The runs, newest first."""
-    notes: tuple[str, ...] = ()
-    """Reasons for which runs may be missing."""
-
-
-async def list_runs(chosen: RunFilter, place: ServerTarget, client: Client | None = None) -> ListedRuns:
+async def list_runs(session: Session, chosen: RunFilter) -> RunList:
     """Return the latest runs of the server, and those of the archive that the server does not have.
 
     Raises:
@@ -62,24 +50,24 @@ async def list_runs(chosen: RunFilter, place: ServerTarget, client: Client | Non
     """
     words = chosen.words.casefold().split()
     if not words:
-        return await _collect(chosen, place, client)
-    found = await _collect(chosen.model_copy(update={"limit": MAX_LISTED}), place, client)
-    rows = [row for row in found.rows if all(word in f"{row.id} {row.question}".casefold() for word in words)]
-    return ListedRuns(tuple(rows[: chosen.limit]), found.notes)
+        return await _collect(session, chosen)
+    found = await _collect(session, chosen.model_copy(update={"limit": MAX_LISTED}))
+    rows = [row for row in found.runs if all(word in f"{row.id} {row.question}".casefold() for word in words)]
+    return RunList(runs=tuple(rows[: chosen.limit]), notes=found.notes)
 
 
-async def _collect(chosen: RunFilter, place: ServerTarget, client: Client | None) -> ListedRuns:
-    reading = asyncio.create_task(_list_archived(chosen, place.settings))
+async def _collect(session: Session, chosen: RunFilter) -> RunList:
+    reading = asyncio.create_task(_list_archived(chosen, session.settings))
     try:
-        client = client or await open_session(place)
+        client = await session.connect()
     except Unreachable as error:
         archived, notes = await reading
         if not archived:
             raise Unreachable("; ".join((str(error), *notes))) from error
-        rows = [await _describe_archived(run, make_data_converter(place.settings)) for run in archived]
-        return ListedRuns(tuple(rows), (*notes, f"only archived runs are listed: {error}"))
+        rows = [await _describe_archived(run, make_data_converter(session.settings)) for run in archived]
+        return RunList(runs=tuple(rows), notes=(*notes, f"only archived runs are listed: {error}"))
     if chosen.owner:
-        await register_search_attributes(client, place)  # an older stack may not know it yet
+        await register_search_attributes(session)  # an older stack may not know it yet
     with explain_refusals("list"):
         rows = [
             await _describe_run(execution)
@@ -92,7 +80,7 @@ async def _collect(chosen: RunFilter, place: ServerTarget, client: Client | None
     archived_rows = [await _describe_archived(run, client.data_converter) for run in missing if run.id not in present]
     if archived_rows:
         rows = sorted((*rows, *archived_rows), key=lambda row: row.started, reverse=True)[: chosen.limit]
-    return ListedRuns(tuple(rows), notes)
+    return RunList(runs=tuple(rows), notes=notes)
 
 
 async def _list_archived(chosen: RunFilter, settings: HomeSettings) -> tuple[list[RunDescription], tuple[str, ...]]:

@@ -2,9 +2,6 @@
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from uuid import uuid4
-
-from temporalio.client import Client
 
 from tenure.contracts.knowledge.memory import (
     MAX_PREFERENCE_CHARS,
@@ -26,8 +23,7 @@ from tenure.contracts.knowledge.memory import (
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import ForgetBody, MemoryFilter, RememberBody
-from tenure.runs.session.connection import MEMORY_WORKFLOW, explain_refusals
-from workflows.runtime.task_queues import TENURE_QUEUE
+from tenure.runs.session.connection import MEMORY_WORKFLOW, Session, run_workflow
 
 ANSWER_TIMEOUT = timedelta(minutes=35)
 """Time for an answer, including the start of a worker; forgetting many memories takes long."""
@@ -36,32 +32,24 @@ MAX_PAGE = 500
 """Maximum number of memories in a page."""
 
 
-async def _run_workflow(client: Client, request: MemoryRequest, action: str) -> MemoryReply:
-    """Run the memory workflow where the knowledge base is.
-
-    Raises:
-        Unreachable: no worker answers.
-        TenureError: it failed.
-    """
-    workflow_id = f"memory-{action}-{uuid4().hex[:8]}"
-    with explain_refusals(workflow_id):
-        reply: MemoryReply = await client.execute_workflow(
-            MEMORY_WORKFLOW,
-            request,
-            id=workflow_id,
-            task_queue=TENURE_QUEUE,
-            result_type=MemoryReply,
-            static_summary=f"{action} memories",
-            execution_timeout=ANSWER_TIMEOUT,
-        )
-    return reply
+async def _run_workflow(session: Session, request: MemoryRequest, action: str) -> MemoryReply:
+    """Run the memory workflow where the knowledge base is."""
+    return await run_workflow(
+        session,
+        MEMORY_WORKFLOW,
+        request,
+        MemoryReply,
+        action=f"memory-{action}",
+        summary=f"{action} memories",
+        limit=ANSWER_TIMEOUT,
+    )
 
 
-async def list_memories(chosen: MemoryFilter, client: Client) -> MemoriesReply:
+async def list_memories(session: Session, chosen: MemoryFilter) -> MemoriesReply:
     """Return the latest memories of a choice, and the number of all memories."""
     listed: list[Memory] = []
     total = 0
-    async for page in iterate_pages(chosen, client, chosen.limit):
+    async for page in iterate_pages(session, chosen, chosen.limit):
         listed += page.memories
         total = page.total
         if len(listed) >= chosen.limit:
@@ -69,19 +57,19 @@ async def list_memories(chosen: MemoryFilter, client: Client) -> MemoriesReply:
     return MemoriesReply(memories=tuple(listed[: chosen.limit]), total=total)
 
 
-async def iterate_pages(chosen: MemoryFilter, client: Client, size: int = MAX_PAGE) -> AsyncIterator[MemoriesReply]:
+async def iterate_pages(session: Session, chosen: MemoryFilter, size: int = MAX_PAGE) -> AsyncIterator[MemoriesReply]:
     """Yield the memories of a choice, page by page."""
     after = ""
     while True:
         request = MemoriesRequest(owner=chosen.owner, kinds=tuple(chosen.kinds), after=after, limit=size)
-        page = (await _run_workflow(client, MemoryRequest(page=request), "list")).page
+        page = (await _run_workflow(session, MemoryRequest(page=request), "list")).page
         yield page
         if not page.memories:
             return
         after = page.memories[-1].id
 
 
-async def search_memories(chosen: MemoryFilter, client: Client) -> MemorySearchReply:
+async def search_memories(session: Session, chosen: MemoryFilter) -> MemorySearchReply:
     """Return the memories of a choice that match its words, best first."""
     request = MemorySearchRequest(
         query=chosen.words,
@@ -91,10 +79,10 @@ async def search_memories(chosen: MemoryFilter, client: Client) -> MemorySearchR
         unrestricted=True,
         now=datetime.now(UTC),
     )
-    return (await _run_workflow(client, MemoryRequest(search=request), "search")).found
+    return (await _run_workflow(session, MemoryRequest(search=request), "search")).found
 
 
-async def write_memory(body: RememberBody, client: Client) -> Memory:
+async def write_memory(session: Session, body: RememberBody) -> Memory:
     """Store a new memory, or the new text of a memory.
 
     Raises:
@@ -112,7 +100,7 @@ async def write_memory(body: RememberBody, client: Client) -> Memory:
         now=datetime.now(UTC),
     )
     action = "edit" if body.replaces else "add"
-    written = (await _run_workflow(client, MemoryRequest(write=request), action)).written
+    written = (await _run_workflow(session, MemoryRequest(write=request), action)).written
     if written.problem or written.memory is None:
         raise InvalidRequest(_explain_problem(written, body))
     return written.memory
@@ -139,7 +127,7 @@ def _explain_problem(written: WriteMemoryReply, body: RememberBody) -> str:
     return f"this owner has no memory {body.replaces}: `{PROGRAM} memory list{owner}` shows them"
 
 
-async def forget_memories(body: ForgetBody, client: Client) -> ForgetReply:
+async def forget_memories(session: Session, body: ForgetBody) -> ForgetReply:
     """Forget memories.
 
     Raises:
@@ -153,7 +141,7 @@ async def forget_memories(body: ForgetBody, client: Client) -> ForgetReply:
         kinds=tuple(body.kinds),
         all_memories=body.all_memories,
     )
-    forgot = (await _run_workflow(client, MemoryRequest(forget=request), "forget")).forgotten
+    forgot = (await _run_workflow(session, MemoryRequest(forget=request), "forget")).forgotten
     if not forgot.forgotten and request.ids:
         raise InvalidRequest(f"this owner has no such memory: `{PROGRAM} memory list` shows them")
     return forgot

@@ -1,6 +1,7 @@
 """Requests of the operations, which every face parses into, and their replies."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
@@ -14,10 +15,14 @@ from tenure.contracts.run.run import Question, RunProgress
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.options import (
     AskOptions,
+    BackfillOptions,
+    BatchOptions,
+    EntityOptions,
     ForkOptions,
     Name,
     Paths,
     RunOptions,
+    ScheduleOptions,
     SearchOptions,
     SecretOptions,
     TableOptions,
@@ -60,6 +65,55 @@ class StartRequest(RunOptions, OperationRequest):
 
     question: Question
     """Question or task."""
+
+
+class BatchBody(BatchOptions, OperationRequest):
+    """Conditions of the runs of a batch."""
+
+
+class ScheduleBody(ScheduleOptions, RunOptions, OperationRequest):
+    """A question that is asked on a schedule."""
+
+    question: Question
+    """Question or task."""
+
+
+class BackfillBody(BackfillOptions, OperationRequest):
+    """Missed times of a schedule."""
+
+    begin: datetime
+    """First moment, by default in UTC."""
+    end: datetime | None = None
+    """Last moment; null for now."""
+
+
+def derive_start(body: RunOptions, **values: Any) -> StartRequest:
+    """Return the start of a run with the given options of another request, and further values.
+
+    Raises:
+        InvalidRequest: a value does not fit.
+    """
+    given = body.model_dump(include=set(StartRequest.model_fields), exclude_unset=True)
+    return validate_request(StartRequest, given | values)
+
+
+class ScheduledQuestion(Contract):
+    """A question that is asked on a schedule."""
+
+    id: str
+    """Name of the schedule."""
+    question: str
+    """The question."""
+    paused: bool
+    """Whether it is paused."""
+    next: datetime | None = None
+    """Next time; null if there is none."""
+    last: datetime | None = None
+    """Last time; null before the first one."""
+    last_run: str = ""
+    """Id of the last run; empty before the first one."""
+    runs: int = 0
+    """Number of its runs."""
 
 
 class StartReply(Contract):
@@ -110,8 +164,10 @@ class RunFilter(OperationRequest):
 class RunList(Contract):
     """List of runs, newest first."""
 
-    runs: tuple[RunRow, ...]
+    runs: tuple[RunRow, ...] = ()
     """The runs."""
+    notes: tuple[str, ...] = ()
+    """Reasons for which runs may be missing."""
 
 
 class RunDetails(Contract):
@@ -151,6 +207,33 @@ class RunDetails(Contract):
     """Reason why the run does not answer; empty if it does."""
     failure: str = ""
     """Reason why the run failed; empty if it did not."""
+
+
+class ReportQuery(OperationRequest):
+    """Form of a report."""
+
+    format: ReportFormat = "json"
+    """Format of the report."""
+    citations: CitationFormat = "numeric"
+    """Format of citation marks."""
+
+
+class SourceRange(OperationRequest):
+    """Part of a source."""
+
+    start: Annotated[int, Field(ge=0, le=10**12)]
+    """Offset of the first character."""
+    end: Annotated[int, Field(ge=1, le=10**12)]
+    """Offset after the last character."""
+
+
+class RunPair(OperationRequest):
+    """Two runs to compare."""
+
+    a: Name
+    """Id of the first run."""
+    b: Name
+    """Id of the second run."""
 
 
 class SteerReply(Contract):
@@ -205,6 +288,15 @@ class SqlBody(TableOptions, OperationRequest):
 
     sql: Text
     """SELECT statement."""
+
+
+class EntityBody(EntityOptions, OperationRequest):
+    """An entity to look up in the graph of a corpus."""
+
+    corpus: Name
+    """Name of the corpus."""
+    entity: Name
+    """Name of the entity."""
 
 
 class PassageList(Contract):
@@ -280,34 +372,6 @@ class MemoryFilter(OperationRequest):
     """Maximum number of memories."""
 
 
-class MemoryEntry(Contract):
-    """A memory in a list."""
-
-    id: str
-    """Id."""
-    kind: MemoryKind
-    """Kind."""
-    text: str
-    """Content."""
-    since: str
-    """Time at which it was stored, ISO 8601."""
-    uses: int
-    """Number of runs that recalled it."""
-    confidence: float
-    """Confidence in its truth."""
-    note: str = ""
-    """Reason for which it is not recalled or counts less; empty for none."""
-
-
-class MemoryList(Contract):
-    """Memories of the owner."""
-
-    memories: tuple[MemoryEntry, ...] = ()
-    """The memories."""
-    total: int = 0
-    """Number of all memories."""
-
-
 class ForgetBody(OperationRequest):
     """Memories to forget: by their ids, or those to which everything else applies."""
 
@@ -329,13 +393,6 @@ class ForgetBody(OperationRequest):
         if not (self.ids or self.run or self.source or self.kinds or self.all_memories):
             raise ValueError("name the memories to forget")
         return self
-
-
-class ForgetAnswer(Contract):
-    """Result of forgetting."""
-
-    forgotten: int
-    """Number of forgotten memories."""
 
 
 class ErrorReply(Contract):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from typing import Annotated, Any, Final
 
-from tenure.contracts.choices import RunMode, TimeRange
+from tenure.contracts.choices import OverlapPolicy, RunMode, TimeRange
 from tenure.contracts.run.limits import FollowUpLimits, SearchModeLimit, StartLimits
 from tenure.contracts.run.options import Declaration, Option
 
@@ -199,3 +199,70 @@ class SearchOptions(SourceOptions, SearchModeLimit):
     """Conditions of a search in corpora; without corpora, all are searched."""
 
     limit: Annotated[int, Option("Maximum number of passages (default: 8).", "--limit", minimum=1, maximum=50)] = 8
+
+
+class EntityOptions(Declaration):
+    """Conditions of a look-up in the graph of a corpus."""
+
+    limit: Annotated[int, Option("Relations to show (default: 20).", "--limit", minimum=1, maximum=200)] = 20
+
+
+class BatchOptions(RunOptions):
+    """Conditions of the runs of a batch."""
+
+    parallel: Annotated[
+        int, Option("Maximum number of concurrent runs (default: 4).", "--parallel", minimum=1, maximum=50)
+    ] = 4
+
+
+class BackfillOptions(Declaration):
+    """Overlap of the runs of a schedule."""
+
+    overlap: Annotated[
+        OverlapPolicy | None,
+        Option(
+            "Treatment of a run that is due while the last one is running; by default `skip`, for missed times "
+            "`buffer_all`.",
+            "--overlap",
+        ),
+    ] = None
+
+
+class ScheduleOptions(BackfillOptions):
+    """Times at which a question is asked."""
+
+    cron: Annotated[
+        Name,
+        Option("Cron expression: minute hour day month weekday.", "--cron", metavar='"0 8 * * 1"'),
+    ]
+    timezone: Annotated[
+        Name | None,
+        Option(
+            "Time zone of the cron expression; by default UTC.",
+            "--timezone",
+            "time zone of --cron, such as Europe/Berlin (default: UTC)",
+            "NAME",
+        ),
+    ] = None
+    jitter: Annotated[
+        float | None,
+        Option("Maximum random delay in seconds.", "--jitter", "maximum random delay", "5m", kind="duration", above=0),
+    ] = None
+    catchup: Annotated[
+        float | None,
+        Option(
+            "Seconds after which a missed time is skipped; by default an hour.",
+            "--catchup",
+            "catch-up window for missed times (default: 1h)",
+            "1h",
+            kind="duration",
+            above=0,
+        ),
+    ] = None
+    paused: Annotated[
+        bool, Option("Whether the schedule is created paused.", "--paused", "create the schedule paused")
+    ] = False
+    name: Annotated[
+        Name | None,
+        Option("Name of the schedule; by default made from the question.", "--name", metavar="ID"),
+    ] = None

@@ -1,19 +1,28 @@
-"""Read the files and tests of a coding task once, so that later changes of them affect no run."""
+"""Read the files and tests of a coding task once, so that later changes affect no run; save what programs created."""
 
+import hashlib
+import os
+import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
 from tenure.contracts.result.programs import parse_cases
-from tenure.contracts.sandbox import InputFile
+from tenure.contracts.result.result import Result
+from tenure.contracts.sandbox import Artifact, InputFile
 from tenure.files.discovery import INCLUDE_SECRETS_HINT, DiscoveryFailed, discover_files
-from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused
+from tenure.files.file_store import FileStore, FileStoreUnreachable, SharedFileRefused, is_shared
 from tenure.files.opening import FileRefused, open_file
 from tenure.files.secret_files import SNIFFED_BYTES, describe_secret_content
-from tenure.runs.errors import InvalidRequest, Unreachable
+from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
 from tenure.runs.options import PathName
 from tenure.runs.paths import resolve_paths
+from tenure.runs.session.connection import AGENT_WORKFLOW, Session
+from tenure.runs.session.run_records import open_run
 from tenure.settings.home import HomeSettings
 
 MAX_INLINE_FILE_BYTES = 64 * 1024
@@ -21,6 +30,10 @@ MAX_INLINE_FILE_BYTES = 64 * 1024
 
 MAX_INLINE_BYTES = 160 * 1024
 """Maximum size of all files of a request."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+"""Characters of a name that are replaced: the escape sequence and the spaces of `a\x1b[31m b.png`."""
+_MAX_NAME_LENGTH = 80
 
 
 def read_files(
@@ -156,3 +169,86 @@ def _apart(files: list[InputFile]) -> tuple[InputFile, ...]:
     if twice:
         raise InvalidRequest(f"two files have the name {twice}: give the folder above them, or rename one")
     return tuple(files)
+
+
+async def list_artifacts(session: Session, run_id: str) -> tuple[Artifact, ...]:
+    """Return the files that the programs of a finished run created.
+
+    Raises:
+        TenureError: the run is still running, or did not end with a result.
+    """
+    record = await open_run(session, run_id)
+    if record.workflow_type != AGENT_WORKFLOW:
+        raise InvalidRequest(f"{run_id} is not a run: `{PROGRAM} list` shows all runs")
+    if record.is_running:
+        raise TenureError(f"run {run_id} is still running: `{PROGRAM} watch {run_id}` follows it")
+    return (await record.read_result(Result)).artifacts
+
+
+def save_files(artifacts: Sequence[Artifact], folder: Path, settings: HomeSettings) -> list[Path]:
+    """Save files into a folder, each with its hash checked; return their paths.
+
+    Raises:
+        TenureError: a file exists already, cannot be written, or is not the one that the program created.
+    """
+    store = FileStore(settings.files_uri, settings.owner) if settings.files_uri else None
+    saved = []
+    for artifact, name in zip(artifacts, choose_names(artifacts), strict=True):
+        target = folder / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _save_file(artifact, target, store)
+        except FileExistsError:
+            raise InvalidRequest(f"{target} exists already: choose another folder") from None
+        except SharedFileRefused as error:
+            raise TenureError(str(error)) from error
+        except FileStoreUnreachable as error:
+            raise Unreachable(f"{error}: check TENURE_FILES_URI and the AWS_… variables") from error
+        except OSError as error:
+            raise TenureError(f"{target} cannot be written ({error.strerror}): choose another folder") from error
+        saved.append(target)
+    return saved
+
+
+def _save_file(artifact: Artifact, target: Path, store: FileStore | None) -> None:
+    """Save one file under a new name.
+
+    Raises:
+        SharedFileRefused: its content is not what the program created.
+        FileStoreUnreachable: the object store does not answer.
+        TenureError: the file cannot be read.
+        OSError: the new file cannot be written.
+    """
+    if is_shared(artifact.path):
+        if store is None:
+            raise TenureError(f"{artifact.path} is in an object store: set TENURE_FILES_URI as its worker does")
+        store.download(artifact.path, target, artifact.bytes)
+        return
+    with ExitStack() as opened:
+        try:
+            source = opened.enter_context(Path(artifact.path).open("rb"))
+        except OSError as error:
+            raise TenureError(
+                f"{artifact.path} cannot be read here ({error.strerror}): it is on the machine of the worker that ran "
+                "the program; with TENURE_FILES_URI its files reach every machine"
+            ) from error
+        if hashlib.file_digest(source, "sha256").hexdigest() != artifact.sha256:
+            raise SharedFileRefused(f"{artifact.path} was changed: it is not the file that the program created")
+        source.seek(0)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            shutil.copyfileobj(source, file)
+
+
+def choose_names(artifacts: Sequence[Artifact]) -> Iterator[Path]:
+    """Yield a unique relative path for each file; the program chose their names, so no part of one is trusted."""
+    taken: set[str] = set()
+    for number, artifact in enumerate(artifacts, 1):
+        inner = PurePosixPath(artifact.name).parts
+        cleaned = (_UNSAFE.sub("_", part).lstrip(".")[-_MAX_NAME_LENGTH:] for part in inner)
+        parts = [part for part in cleaned if part.strip("_")] or [f"file-{number}"]
+        name = "/".join(parts)
+        if any(name == other or name.startswith(f"{other}/") or other.startswith(f"{name}/") for other in taken):
+            name = f"file-{number}-{parts[-1]}"
+        taken.add(name)
+        yield Path(name)

@@ -1,53 +1,100 @@
-"""Read the state, the result and the report of a run."""
+"""Read the state, the trace, the result and the report of a run."""
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from temporalio.client import Client
+from temporalio.client import WorkflowFailureError
 
 from tenure.algorithms.text.printable import format_json
 from tenure.contracts.research.report import RunState
+from tenure.contracts.research.trace import RecordedResult, RunHead, Story, Trace
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
-from tenure.runs.errors import TenureError
+from tenure.report.trace.story import build_trace
+from tenure.runs.errors import InvalidRequest, TenureError
+from tenure.runs.formatting import describe_failure
 from tenure.runs.session.connection import (
+    AGENT_WORKFLOW,
     QUERY_TIMEOUT,
+    Session,
     explain_ended_query,
     explain_refusals,
-    open_session,
 )
-from tenure.runs.session.run_records import open_run
-from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.session.run_records import RunRecord, open_run
 
 if TYPE_CHECKING:
     from tenure.report.layout.marks import CitationStyle
 
+_NO_STORY = Story(
+    notes=("The records of this run were not kept: no worker of its version answered when it was archived.",)
+)
 
-async def read_state(place: ServerTarget, run_id: str, client: Client | None = None) -> RunState:
+
+async def read_state(session: Session, run_id: str) -> RunState:
     """Return the state of a run as the run itself reports it.
 
     Raises:
         TenureError: it is archived, or no worker of its version answers.
         MissingRun: there is no such run, which is reported immediately, even without a worker.
     """
-    record = await open_run(place, run_id, client)
+    record = await open_run(session, run_id)
     if record.is_archived:
         raise TenureError(
             f"run {run_id} is archived and answers no query: `{PROGRAM} trace {run_id}` shows what happened"
         )
-    handle = (client or await open_session(place)).get_workflow_handle(run_id)
+    handle = (await session.connect()).get_workflow_handle(run_id)
     with explain_refusals(run_id), explain_ended_query(run_id, is_running=record.is_running):
         found: RunState = await handle.query("state", result_type=RunState, rpc_timeout=QUERY_TIMEOUT)
     return found
 
 
-async def read_finished(place: ServerTarget, run_id: str, client: Client | None = None) -> Result:
+async def read_trace(session: Session, run_id: str) -> Trace:
+    """Return the trace of a run.
+
+    Raises:
+        TenureError: the run has no result, and no worker of its version answers.
+    """
+    record = await open_run(session, run_id)
+    if record.workflow_type != AGENT_WORKFLOW:
+        raise InvalidRequest(f"{run_id} is not a run but a {record.workflow_type}: only runs have a trace")
+    return await trace_record(record)
+
+
+async def trace_record(record: RunRecord) -> Trace:
+    """Return the trace of an open run."""
+    head = RunHead(
+        id=record.id,
+        question=(await record.read_run_request()).question,
+        started_at=_format_time(record.started),
+        ended_at=_format_time(record.ended) if record.ended else "",
+        status="running",
+    )
+    if record.is_completed:
+        result = await record.read_result(RecordedResult)
+        return build_trace(head.model_copy(update={"status": result.status}), result.story, result)
+    with explain_refusals(record.id), explain_ended_query(record.id, is_running=record.is_running):
+        payload = await record.source.fetch_story()
+        story = _NO_STORY if payload is None else await record.decode(payload, Story)
+        if not record.is_running:
+            end = await record.source.fetch_end()
+            is_failed = end.status == "failed"
+            failure = describe_failure(WorkflowFailureError(cause=await record.read_cause(end))) if is_failed else ""
+            head = head.model_copy(update={"status": end.status, "failure": failure})
+    return build_trace(head, story, None)
+
+
+def _format_time(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds")
+
+
+async def read_finished(session: Session, run_id: str) -> Result:
     """Return the result of a finished run.
 
     Raises:
         TenureError: the run is still running, or failed.
     """
-    record = await open_run(place, run_id, client)
+    record = await open_run(session, run_id)
     await record.read_run_request()
     if record.is_running:
         raise TenureError(

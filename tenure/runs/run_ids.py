@@ -5,7 +5,9 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from tenure.algorithms.text.printable import escape_control_characters
 from tenure.contracts.evidence.web import WEB_PREFIX
@@ -80,6 +82,13 @@ def check_run(name: str) -> str:
             f"{name[:80]!r} is not a run id: use up to {_MAX_RUN_LENGTH} visible characters without spaces and `../`"
         )
     return name
+
+
+RunName = Annotated[str, check_run]
+"""Id of a run."""
+
+CorpusName = Annotated[str, partial(check_corpus, made=True)]
+"""Name of an existing corpus."""
 
 
 def _is_run(name: str) -> bool:

@@ -1,7 +1,4 @@
-"""The operations on one home, which the page, the API, the Python interface and the MCP server share.
-
-The command line calls the same functions of this package: it prints what happens while they work.
-"""
+"""The operations on one home, which all faces share."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -12,6 +9,7 @@ from temporalio.client import Client, WorkflowHandle
 
 from tenure.contracts.evidence.corpora import CorpusRequest, StoredPassage, TextRange
 from tenure.contracts.evidence.passages import PassageRef
+from tenure.contracts.knowledge.memory import ForgetReply, MemoriesReply, Memory
 from tenure.contracts.research.report import RunState
 from tenure.contracts.research.trace import Trace
 from tenure.contracts.result.ask import AskReply
@@ -26,7 +24,7 @@ from tenure.runs.corpora import ask_corpora, make_ingestion_id, run_corpus_workf
 from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
 from tenure.runs.fork import launch_fork
 from tenure.runs.listing import list_runs
-from tenure.runs.memories import describe_status, forget_memories, list_memories, search_memories, write_memory
+from tenure.runs.memories import forget_memories, list_memories, search_memories, write_memory
 from tenure.runs.messages import (
     AskBody,
     CitationFormat,
@@ -34,25 +32,26 @@ from tenure.runs.messages import (
     ForgetBody,
     ForkBody,
     IngestBody,
-    MemoryEntry,
     MemoryFilter,
-    MemoryList,
     PassageList,
     RememberBody,
     ReportFormat,
     RunConversation,
     RunDetails,
     RunFilter,
+    RunList,
     RunningIngestion,
-    RunRow,
+    RunPair,
     SearchBody,
+    SourceRange,
     StartReply,
     StartRequest,
+    SteerReply,
 )
-from tenure.runs.paths import allow_reading, plan_ingestion, require_absolute
-from tenure.runs.reading import read_finished, read_state, render_content
+from tenure.runs.paths import plan_ingestion, require_absolute
+from tenure.runs.reading import read_finished, read_state, read_trace, render_content
 from tenure.runs.run_ids import check_run
-from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, explain_refusals, open_session
+from tenure.runs.session.connection import AGENT_WORKFLOW, INGEST_WORKFLOW, Session, explain_refusals
 from tenure.runs.session.monitor import (
     build_progress_query,
     describe_dead_process,
@@ -66,7 +65,6 @@ from tenure.runs.session.snapshot import RunSnapshot
 from tenure.runs.session.waiting import RunParts, read_parts, wait_for_result
 from tenure.runs.start import launch_run, plan_run
 from tenure.runs.steer import send_command
-from tenure.runs.trace import read_trace
 from tenure.settings import Settings
 from tenure.temporal.connection import ServerUnreachable
 from tenure.temporal.stack.errors import StackError
@@ -93,27 +91,17 @@ async def open_service(settings: Settings) -> "Service":
     return Service(place)
 
 
-class Service:
-    """Functions behind the page, the API, the Python interface and the MCP server.
+class Service(Session):
+    """Functions behind the faces.
 
     Args:
         place: server of the home.
+        client: an open connection; None to open one at the first use.
     """
 
-    def __init__(self, place: ServerTarget) -> None:
-        self.place, self._settings = place, place.settings
-        self._client: Client | None = None
+    def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
+        super().__init__(place, client)
         self._progress = build_progress_query()
-
-    async def connect(self) -> Client:
-        """Return the connection to the server, which is opened at the first use and reconnects itself.
-
-        Raises:
-            Unreachable: the server does not answer.
-        """
-        if self._client is None:
-            self._client = await open_session(self.place)
-        return self._client
 
     async def start(self, request: StartRequest, *, digest: str = "") -> StartReply:
         """Start a run.
@@ -126,27 +114,27 @@ class Service:
             UsedRunId: the id of the request belongs to another run.
         """
         require_absolute((*request.docs, *request.files, *request.tests))
-        planned = plan_run(request, self._settings)
-        handle, notes = await launch_run(planned, self.place, await self.connect(), digest=digest)
+        planned = plan_run(request, self.settings)
+        handle, notes = await launch_run(self, planned, digest=digest)
         return self._describe_start(handle.id, (*planned.notes, *notes))
 
-    async def list_runs(self, chosen: RunFilter) -> tuple[RunRow, ...]:
+    async def list_runs(self, chosen: RunFilter) -> RunList:
         """Return the latest runs of a choice."""
-        return (await list_runs(chosen, self.place, await self.connect())).rows
+        return await list_runs(self, chosen)
 
-    async def describe(self, run_id: str) -> RunDetails:
+    async def describe(self, run: str) -> RunDetails:
         """Return the present state of a run."""
-        client, name = await self.connect(), check_run(run_id)
-        record = await open_run(self.place, name, client)
+        name = check_run(run)
+        record = await open_run(self, name)
         if record.workflow_type != AGENT_WORKFLOW:
             raise InvalidRequest(f"{name} is not a run but a {record.workflow_type}")
-        return await self._describe(client, record)
+        return await self._describe(record)
 
-    async def follow(self, run_id: str) -> AsyncGenerator[RunDetails, None]:
+    async def follow(self, run: str) -> AsyncGenerator[RunDetails, None]:
         """Yield the state of a run now, after each change, and at its end."""
         last: RunDetails | None = None
         while True:
-            details = await self.describe(run_id)
+            details = await self.describe(run)
             if last is None or _ignore_clock(details) != _ignore_clock(last):
                 yield details
             if not details.is_running:
@@ -154,77 +142,77 @@ class Service:
             last = details
             await asyncio.sleep(POLL_SECONDS)
 
-    async def wait(self, run_id: str, report: Callable[[str], None]) -> Result:
+    async def wait(self, run: str, report: Callable[[str], None]) -> Result:
         """Wait for the end of a run, also across an outage of the server, and return its result document.
 
         Args:
-            run_id: id of the run.
+            run: id of the run.
             report: receives a line if the server does not answer.
         """
-        client, name = await self.connect(), check_run(run_id)
-        record = await open_run(self.place, name, client)
+        name = check_run(run)
+        record = await open_run(self, name)
         if record.workflow_type == AGENT_WORKFLOW and record.is_running:
+            handle = (await self.connect()).get_workflow_handle(name, result_type=Result)
             with explain_refusals(name):
-                return await wait_for_result(client.get_workflow_handle(name, result_type=Result), report)
+                return await wait_for_result(handle, report)
         return await self.read_result(name)
 
-    async def read_state(self, run_id: str) -> RunState:
+    async def read_state(self, run: str) -> RunState:
         """Return the state of a run as the run itself reports it."""
-        return await read_state(self.place, check_run(run_id), await self.connect())
+        return await read_state(self, check_run(run))
 
-    async def read_trace(self, run_id: str) -> Trace:
+    async def read_trace(self, run: str) -> Trace:
         """Return the trace of a run."""
-        return await read_trace(check_run(run_id), self.place, await self.connect())
+        return await read_trace(self, check_run(run))
 
-    async def read_result(self, run_id: str) -> Result:
+    async def read_result(self, run: str) -> Result:
         """Return the result document of a finished run."""
-        return await read_finished(self.place, check_run(run_id), await self.connect())
+        return await read_finished(self, check_run(run))
 
-    async def render_report(self, run_id: str, kind: ReportFormat, style: CitationFormat) -> bytes:
+    async def render_report(self, run: str, kind: ReportFormat, style: CitationFormat) -> bytes:
         """Return the report of a finished run in a format."""
-        result = await self.read_result(run_id)
+        result = await self.read_result(run)
         return await asyncio.to_thread(render_content, result, kind, style)
 
     async def read_passages(self, refs: Sequence[PassageRef]) -> tuple[StoredPassage, ...]:
         """Return stored passages, each once."""
         chosen = tuple({ref.chunk: ref for ref in refs}.values())[:MAX_PASSAGES]
         request = CorpusRequest(action="read", passages=chosen)
-        return (await run_corpus_workflow(await self.connect(), request)).passages if chosen else ()
+        return (await run_corpus_workflow(self, request)).passages if chosen else ()
 
-    async def read_source(self, run_id: str, number: int, start: int, end: int) -> StoredPassage:
+    async def read_source(self, run: str, number: int, part: SourceRange) -> StoredPassage:
         """Return a part of a source of a report, with the text around it.
 
         Raises:
             InvalidRequest: the report has no such source, or the part is not stored.
         """
-        result = await self.read_result(run_id)
+        result = await self.read_result(run)
         source = next((one for one in result.sources if one.n == number), None)
-        if source is None or not 0 <= start < end:
-            raise InvalidRequest(f"the report has no source {number} with the characters {start} to {end}")
-        request = CorpusRequest(action="read", range=TextRange(source=source.id, start=start, end=end))
-        found = (await run_corpus_workflow(await self.connect(), request)).passages
+        if source is None or part.start >= part.end:
+            raise InvalidRequest(f"the report has no source {number} with the characters {part.start} to {part.end}")
+        wanted = TextRange(source=source.id, start=part.start, end=part.end)
+        found = (await run_corpus_workflow(self, CorpusRequest(action="read", range=wanted))).passages
         if not found:
             raise InvalidRequest(f"source {number} is no longer stored, or has changed since the report was written")
         return found[0]
 
-    async def steer(self, run_id: str, command: RunCommand) -> str:
+    async def steer(self, run: str, command: RunCommand) -> SteerReply:
         """Send a command to a run and return its effect."""
-        name = check_run(run_id)
-        effect = await send_command(self.place, await self.connect(), name, command)
-        self._progress.forget(name)
-        return effect
+        effect = await send_command(self, check_run(run), command)
+        self._progress.forget(run)
+        return SteerReply(effect=effect)
 
-    async def ask(self, run_id: str, body: AskBody) -> StartReply:
+    async def ask(self, run: str, body: AskBody) -> StartReply:
         """Ask a follow-up question."""
-        handle = await start_answer(check_run(run_id), body, self.place, await self.connect())
+        handle = await start_answer(self, check_run(run), body)
         return self._describe_start(handle.id)
 
-    async def read_conversation(self, run_id: str) -> RunConversation:
+    async def read_conversation(self, run: str) -> RunConversation:
         """Return the conversation about a run."""
-        client, name = await self.connect(), check_run(run_id)
-        await open_run(self.place, name, client)
+        name = check_run(run)
+        await open_run(self, name)
         thread = make_thread_id(name)
-        record = await find_run(self.place, thread, client)
+        record = await find_run(self, thread)
         if record is None:
             return RunConversation()
         exchanges = (await read_thread(record)).exchanges
@@ -235,30 +223,29 @@ class Service:
         except TenureError as error:
             return RunConversation(exchanges=exchanges, failure=str(error))
 
-    async def follow_conversation(self, run_id: str) -> AsyncGenerator[RunConversation, None]:
+    async def follow_conversation(self, run: str) -> AsyncGenerator[RunConversation, None]:
         """Yield the conversation about a run until no question is being answered."""
-        while (conversation := await self.read_conversation(run_id)).is_running:
+        while (conversation := await self.read_conversation(run)).is_running:
             yield conversation
             await asyncio.sleep(POLL_SECONDS)
         yield conversation
 
-    async def fork(self, run_id: str, body: ForkBody) -> StartReply:
+    async def fork(self, run: str, body: ForkBody) -> StartReply:
         """Start a new run from a cycle of a run."""
-        handle, notes = await launch_fork(check_run(run_id), body, self.place, await self.connect())
+        handle, notes = await launch_fork(self, check_run(run), body)
         return self._describe_start(handle.id, notes)
 
-    async def compare(self, a: str, b: str) -> RunDiff:
+    async def compare(self, runs: RunPair) -> RunDiff:
         """Compare the reports of two finished runs."""
-        return compare_results(await self.read_result(a), await self.read_result(b))
+        return compare_results(await self.read_result(runs.a), await self.read_result(runs.b))
 
     async def search(self, body: SearchBody) -> PassageList:
         """Return the passages of corpora that match words."""
-        return PassageList(passages=await search_passages(body, self._settings, await self.connect()))
+        return PassageList(passages=await search_passages(self, body))
 
     async def list_corpora(self) -> CorpusList:
         """Return the corpora and the running ingestions."""
-        client = await self.connect()
-        reply = await ask_corpora(client, "list")
+        reply = await ask_corpora(self, "list")
         return CorpusList(corpora=reply.corpora, running=await self.list_ingestions())
 
     async def list_ingestions(self) -> tuple[RunningIngestion, ...]:
@@ -278,51 +265,32 @@ class Service:
         """Start reading documents into a corpus."""
         require_absolute(body.paths)
         request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
-        allow_reading(self._settings, [request])
-        handle = await start_ingestion(await self.connect(), request)
+        handle = await start_ingestion(self, request)
         return self._describe_start(handle.id)
 
-    async def list_memories(self, chosen: MemoryFilter) -> MemoryList:
-        """Return the memories of a choice."""
-        client = await self.connect()
-        if chosen.words.strip():
-            found = await search_memories(chosen, client)
-            listed = tuple(one.memory for one in found.memories)
-            total = len(listed)
-        else:
-            page = await list_memories(chosen, client)
-            listed, total = page.memories, page.total
-        return MemoryList(
-            memories=tuple(
-                MemoryEntry(
-                    id=one.id,
-                    kind=one.kind,
-                    text=one.text,
-                    since=one.created_at.isoformat(timespec="seconds"),
-                    uses=one.use_count,
-                    confidence=one.confidence,
-                    note=describe_status(one),
-                )
-                for one in listed
-            ),
-            total=total,
-        )
+    async def list_memories(self, chosen: MemoryFilter) -> MemoriesReply:
+        """Return the memories of a choice: those that match its words, or the latest ones."""
+        if not chosen.words.strip():
+            return await list_memories(self, chosen)
+        found = tuple(one.memory for one in (await search_memories(self, chosen)).memories)
+        return MemoriesReply(memories=found, total=len(found))
 
-    async def remember(self, body: RememberBody) -> str:
-        """Store a memory and return its id."""
-        return (await write_memory(body, await self.connect())).id
+    async def remember(self, body: RememberBody) -> Memory:
+        """Store a memory."""
+        return await write_memory(self, body)
 
-    async def forget(self, body: ForgetBody) -> int:
-        """Forget memories and return their number."""
-        return (await forget_memories(body, await self.connect())).forgotten
+    async def forget(self, body: ForgetBody) -> ForgetReply:
+        """Forget memories."""
+        return await forget_memories(self, body)
 
     def _describe_start(self, workflow_id: str, notes: tuple[str, ...] = ()) -> StartReply:
         return StartReply(id=workflow_id, url=self.place.build_run_url(workflow_id), notes=notes)
 
-    async def _describe(self, client: Client, record: RunRecord) -> RunDetails:
+    async def _describe(self, record: RunRecord) -> RunDetails:
         snapshot, note, failure, status = RunSnapshot(), "", "", "running"
         parts = RunParts()
         if record.is_running:
+            client = await self.connect()
             handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(record.id)
             with explain_refusals(record.id):
                 snapshot = await read_snapshot(client, handle, self._progress)

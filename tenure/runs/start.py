@@ -30,7 +30,7 @@ from tenure.runs.options import TurnOptions
 from tenure.runs.paths import allow_reading, find_manual, plan_ingestion
 from tenure.runs.program_files import read_files, read_tests, upload_files
 from tenure.runs.run_ids import DEFAULT_CORPUS, check_corpus, check_run, make_run_id
-from tenure.runs.session.connection import AGENT_WORKFLOW, explain_refusals, register_search_attributes
+from tenure.runs.session.connection import AGENT_WORKFLOW, Session, explain_refusals, register_search_attributes
 from tenure.runs.session.run_records import load_archived
 from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.web_scope import build_web_scope
@@ -199,47 +199,56 @@ def find_reservation_price(settings: ChatModelSettings, *, limited: bool) -> Pri
 
 
 async def launch_run(
-    planned: PlannedRun, place: ServerTarget, client: Client, *, digest: str = ""
+    session: Session, planned: PlannedRun, *, digest: str = ""
 ) -> tuple[WorkflowHandle[object, Result], tuple[str, ...]]:
     """Start a run after the checks that need a connection, and return it with notes.
 
     Args:
+        session: the server.
         planned: the run.
-        place: server.
-        client: connection to it.
         digest: digest of the call of a client, by which its repetition is recognized; empty for none.
 
     Raises:
         InvalidRequest: a corpus does not exist.
         UsedRunId: the id is in use.
     """
-    request = add_notifications(planned.request, place)
-    allow_reading(place.settings, request.ingest, planned.id, request.files)
-    await register_search_attributes(client, place)
-    await check_corpora(client, request)
-    notes = await refuse_archived_id(place, planned.id) if planned.is_named else ()
-    return await start_workflow(client, replace(planned, request=request), digest=digest), notes
+    planned = await prepare_run(session, planned)
+    notes = await refuse_archived_id(session.settings, planned.id) if planned.is_named else ()
+    return await start_workflow(await session.connect(), planned, digest=digest), notes
 
 
-def add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
+async def prepare_run(session: Session, planned: PlannedRun) -> PlannedRun:
+    """Return a run with its notifications, after letting the worker read its documents and checking its corpora.
+
+    Raises:
+        InvalidRequest: a corpus does not exist.
+    """
+    request = _add_notifications(planned.request, session.place)
+    allow_reading(session.settings, request.ingest, planned.id, request.files)
+    await register_search_attributes(session)
+    await _check_corpora(session, request)
+    return replace(planned, request=request)
+
+
+def _add_notifications(request: RunRequest, place: ServerTarget) -> RunRequest:
     """Return a request with notifications if the settings configure them."""
     if not place.settings.has_notifications:
         return request
     return request.model_copy(update={"notifications": NotificationSettings(ui_url_prefix=place.build_run_url(""))})
 
 
-async def check_corpora(client: Client, request: RunRequest) -> None:
+async def _check_corpora(session: Session, request: RunRequest) -> None:
     """Check that every corpus exists that the run does not create itself."""
     made = {one.corpus for one in request.ingest} | set(map(get_database_corpus, request.databases))
     wanted = set(request.corpora) - made
     if not wanted:
         return
-    known = [stats.corpus for stats in (await ask_corpora(client, "list")).corpora]
+    known = [stats.corpus for stats in (await ask_corpora(session, "list")).corpora]
     missing = sorted(wanted - set(known))
     if missing:
         raise InvalidRequest(
             f"there is no corpus {missing[0]!r} ({', '.join(known) or 'no corpus exists yet'}): "
-            f"create it with `{PROGRAM} ingest PATH --corpus {missing[0]}`"
+            f"create it with `{PROGRAM} corpus add PATH --corpus {missing[0]}`"
         )
 
 
@@ -276,7 +285,7 @@ async def start_workflow(client: Client, planned: PlannedRun, *, digest: str = "
     return handle
 
 
-async def refuse_archived_id(place: ServerTarget, chosen: str) -> tuple[str, ...]:
+async def refuse_archived_id(settings: ConnectionSettings, chosen: str) -> tuple[str, ...]:
     """Refuse the id of an archived run, whose report would be hidden; the server knows only the ids that it still has.
 
     Returns:
@@ -286,7 +295,7 @@ async def refuse_archived_id(place: ServerTarget, chosen: str) -> tuple[str, ...
         UsedRunId: there is such a run.
     """
     try:
-        found = await load_archived(place.settings, chosen)
+        found = await load_archived(settings, chosen)
     except TenureError as error:
         return (f"the archive was not searched for a run {chosen}: {error}",)
     if found is not None:

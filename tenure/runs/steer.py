@@ -8,7 +8,6 @@ import asyncio
 from typing import Any
 
 from temporalio.client import (
-    Client,
     WorkflowHandle,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -16,7 +15,7 @@ from temporalio.client import (
 from temporalio.exceptions import FailureError
 from temporalio.service import RPCError
 
-from tenure.contracts.run.control import RunCommand, RunCommandReply
+from tenure.contracts.run.control import BudgetBounds, RunCommand, RunCommandReply
 from tenure.installation import PROGRAM
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import truncate_line
@@ -25,15 +24,15 @@ from tenure.runs.session.connection import (
     BATCH_WORKFLOW,
     NO_ANSWER,
     QUERY_TIMEOUT,
+    Session,
     explain_refusals,
 )
 from tenure.runs.session.run_records import open_run
-from tenure.runs.session.server_target import ServerTarget
 
 LEFT = "No worker answered; the command is stored and applied as soon as a worker runs."
 
 
-async def send_command(place: ServerTarget, client: Client, run_id: str, steering: RunCommand) -> str:
+async def send_command(session: Session, run_id: str, steering: RunCommand) -> str:
     """Send a command to a run and return its effect; workflows of other types are cancelled by the server.
 
     Raises:
@@ -41,10 +40,12 @@ async def send_command(place: ServerTarget, client: Client, run_id: str, steerin
     """
     if steering.name in ("feedback", "answer") and not steering.text.strip():
         raise InvalidRequest(f"{steering.name} needs a text")
-    handle: WorkflowHandle[Any, Any] = client.get_workflow_handle(run_id)
-    record = await open_run(place, run_id, client)
+    if steering.name == "budget" and steering.budget == BudgetBounds():
+        raise InvalidRequest("budget needs a bound, such as tokens or a deadline")
+    record = await open_run(session, run_id)
     if not record.is_running:
         raise TenureError(f"run {run_id} is finished: `{PROGRAM} report {run_id}` shows its report")
+    handle: WorkflowHandle[Any, Any] = (await session.connect()).get_workflow_handle(run_id)
     with explain_refusals(run_id):
         if record.workflow_type == AGENT_WORKFLOW:
             return await _send_update(handle, steering)

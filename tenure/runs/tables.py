@@ -1,18 +1,11 @@
 """Run SQL over tables in documents and databases."""
 
-from uuid import uuid4
-
-from temporalio.client import Client
-
 from tenure.contracts.evidence.tables import QueryReply, SqlRequest
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.formatting import truncate_bytes
 from tenure.runs.messages import SqlBody
 from tenure.runs.paths import allow_reading, plan_ingestion
 from tenure.runs.run_ids import check_corpus
-from tenure.runs.session.connection import SQL_WORKFLOW, explain_refusals
-from tenure.settings.home import HomeSettings
-from workflows.runtime.task_queues import TENURE_QUEUE
+from tenure.runs.session.connection import SQL_WORKFLOW, Session, run_workflow
 
 
 def build_request(body: SqlBody) -> SqlRequest:
@@ -30,23 +23,14 @@ def build_request(body: SqlBody) -> SqlRequest:
     return SqlRequest(sql=body.sql, ingest=tuple(ingest), corpora=corpora, databases=databases)
 
 
-async def query_tables(request: SqlRequest, settings: HomeSettings, client: Client) -> QueryReply:
+async def query_tables(session: Session, request: SqlRequest) -> QueryReply:
     """Return the rows of a query.
 
     Raises:
         TenureError: the query failed.
     """
-    allow_reading(settings, request.ingest)
-    workflow_id = f"sql-{uuid4().hex[:8]}"
-    with explain_refusals(workflow_id):
-        reply: QueryReply = await client.execute_workflow(
-            SQL_WORKFLOW,
-            request,
-            id=workflow_id,
-            task_queue=TENURE_QUEUE,
-            result_type=QueryReply,
-            static_summary=truncate_bytes(request.sql),
-        )
+    allow_reading(session.settings, request.ingest)
+    reply = await run_workflow(session, SQL_WORKFLOW, request, QueryReply, action="sql", summary=request.sql)
     if reply.problem:
         raise TenureError(reply.problem)
     return reply

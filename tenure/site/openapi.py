@@ -21,7 +21,7 @@ _FAULTS = (
 
 def build_description(origin: str) -> dict[str, Any]:
     """Return the description of the API at an origin."""
-    requests = {one.body for one in OPERATIONS if one.body is not None}
+    requests = {one.request[1] for one in OPERATIONS if one.request is not None and one.method != "GET"}
     replies = {one.reply for one in OPERATIONS} | {ErrorReply}
     models = sorted(
         [(model, "validation") for model in requests] + [(model, "serialization") for model in replies],
@@ -55,10 +55,19 @@ def build_description(origin: str) -> dict[str, Any]:
 
 def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
     """Return the description of an operation."""
-    parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "query", "description": meaning, "schema": _build_text_schema(choices)}
-        for name, meaning, choices in operation.query
-    ]
+    parameters: list[dict[str, Any]] = []
+    if operation.request is not None and operation.method == "GET":
+        kind = operation.request[1]
+        parameters = [
+            {
+                "name": name,
+                "in": "query",
+                "required": kind.model_fields[name].is_required(),
+                "description": schema.pop("description", ""),
+                "schema": schema,
+            }
+            for name, schema in kind.model_json_schema()["properties"].items()
+        ]
     if "{run:path}" in operation.path:
         run = {"name": "run", "in": "path", "required": True, "description": "id of a run"}
         parameters.insert(0, run | {"schema": {"type": "string"}})
@@ -80,11 +89,7 @@ def _describe(operation: ApiOperation, references: Any) -> dict[str, Any]:
             **{str(int(status)): {"description": words, "content": fault} for status, words in _FAULTS},
         },
     }
-    if operation.body is not None:
-        schema = references[operation.body, "validation"]
+    if operation.request is not None and operation.method != "GET":
+        schema = references[operation.request[1], "validation"]
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
-
-
-def _build_text_schema(choices: tuple[str, ...]) -> dict[str, Any]:
-    return {"type": "string", "enum": list(choices)} if choices else {"type": "string"}

@@ -21,6 +21,7 @@ from tenure.report.render.html import TEMPLATES as REPORT_TEMPLATES
 from tenure.report.render.html import convert_markdown, make_environment
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import format_duration, truncate_line
+from tenure.runs.memories import describe_status
 from tenure.runs.messages import (
     AskBody,
     ForgetBody,
@@ -30,13 +31,15 @@ from tenure.runs.messages import (
     RememberBody,
     RunDetails,
     RunFilter,
+    RunPair,
+    SourceRange,
     StartRequest,
     validate_request,
 )
 from tenure.runs.run_ids import check_run
 from tenure.runs.service import Service
 from tenure.runs.session.progress_lines import describe_phase, describe_usage
-from tenure.site.api import STATUSES, get_status, read_span
+from tenure.site.api import STATUSES, get_status
 from tenure.site.findings import list_findings
 
 FOLDER = Path(__file__).parent
@@ -99,7 +102,7 @@ def render_error(words: str, status: HTTPStatus) -> Response:
 async def _show_start(service: Service, request: Request) -> Response:
     words, status = request.query_params.get("q", ""), request.query_params.get("status", "")
     found = await service.list_runs(validate_request(RunFilter, {"words": words, "status": status}))
-    return _render("start.html.jinja", runs=found, words=words, status=status, statuses=STATUSES)
+    return _render("start.html.jinja", runs=found.runs, words=words, status=status, statuses=STATUSES)
 
 
 async def _send_static(service: Service, request: Request) -> Response:
@@ -152,8 +155,8 @@ async def _steer_run(service: Service, request: Request) -> Response:
     if name == "budget":
         bounds = {field: form[field] for field in BudgetBounds.model_fields if form.get(field, "").strip()}
         values["budget"] = validate_request(BudgetBounds, bounds)
-    effect = await service.steer(run_id, validate_request(RunCommand, values))
-    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(effect, 300)})}")
+    reply = await service.steer(run_id, validate_request(RunCommand, values))
+    return _redirect(f"{get_run_path(run_id)}?{urlencode({'effect': truncate_line(reply.effect, 300)})}")
 
 
 async def _show_report(service: Service, request: Request) -> Response:
@@ -165,7 +168,8 @@ async def _show_report(service: Service, request: Request) -> Response:
 
 async def _show_source(service: Service, request: Request) -> Response:
     run_id = check_run(request.path_params["run"])
-    passage = await service.read_source(run_id, request.path_params["number"], *read_span(request))
+    part = validate_request(SourceRange, dict(request.query_params))
+    passage = await service.read_source(run_id, request.path_params["number"], part)
     return _render("source.html.jinja", run_id=run_id, passage=passage)
 
 
@@ -201,8 +205,8 @@ async def _fork_run(service: Service, request: Request) -> Response:
 
 async def _show_diff(service: Service, request: Request) -> Response:
     a, b = request.query_params.get("a", ""), request.query_params.get("b", "")
-    found = await service.compare(a, b) if a and b else None
-    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=await service.list_runs(RunFilter()))
+    found = await service.compare(RunPair(a=a, b=b)) if a and b else None
+    return _render("diff.html.jinja", a=a, b=b, diff=found, runs=(await service.list_runs(RunFilter())).runs)
 
 
 async def _show_corpora(service: Service, request: Request) -> Response:
@@ -302,7 +306,7 @@ def _globals() -> dict[str, Any]:
 def _environment() -> Environment:
     environment = make_environment(FOLDER / "templates", REPORT_TEMPLATES)
     environment.filters |= {"answer": compose_answer, "draft": convert_markdown}
-    environment.filters |= {"duration": format_duration, "line": truncate_line}
+    environment.filters |= {"duration": format_duration, "line": truncate_line, "memory_note": describe_status}
     return environment
 
 

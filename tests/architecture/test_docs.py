@@ -41,10 +41,15 @@ EXAMPLES = {
 """Modules that the contributor guide shows, by their paths."""
 
 
-def commands() -> dict[str, argparse.ArgumentParser]:
-    """Return the real parser of each command."""
-    (found,) = (action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return dict(found.choices)
+def commands(parser: argparse.ArgumentParser | None = None, prefix: str = "") -> dict[str, argparse.ArgumentParser]:
+    """Return the real parser of each command, also of those in a group, by its words."""
+    groups = [
+        action for action in (parser or build_parser())._actions if isinstance(action, argparse._SubParsersAction)
+    ]
+    found: dict[str, argparse.ArgumentParser] = {}
+    for name, one in (pair for group in groups for pair in group.choices.items()):
+        found |= commands(one, f"{prefix}{name} ") or {prefix + name: one}
+    return found
 
 
 def shell_lines(text: str) -> list[str]:
@@ -120,8 +125,8 @@ def test_the_command_reference_names_every_command_and_option(name: str) -> None
         if option not in ("-h", "--help")
     }
 
-    assert any(re.search(rf"\b{name}\b", heading.split(":")[0]) for heading in headings)
-    assert any(line.startswith(f"python client.py {name}") for line in shell_lines(CLI))
+    assert any(re.search(rf"\b{name.split()[0]}\b", heading.split(":")[0]) for heading in headings)
+    assert any(re.match(rf"python client\.py {name}\b", line) for line in shell_lines(CLI))
     assert {option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", CLI)} == set()
 
 

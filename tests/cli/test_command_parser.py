@@ -14,7 +14,7 @@ from tenure.cli.parser import build_parser
         (["start", "--max-cylces=3"], "there is no option --max-cylces: did you mean --max-cycles?"),
         (["fork", "r", "--cylce", "2"], "there is no option --cylce: did you mean --cycle?"),
         (["start", "Why?", "--format", "htm"], "there is no --format htm: did you mean html?"),
-        (["corpus", "statz"], "there is no action statz: did you mean stats?"),
+        (["corpus", "statz"], "there is no command statz: did you mean stats?"),
         (["--verison"], "there is no option --verison: did you mean --version?"),
     ],
 )

@@ -2,13 +2,13 @@
 
 import stat
 import webbrowser
-from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import docx
 import pytest
 
-from tenure.cli.delivery import check_delivery, check_opening, deliver, open_report
+from tenure.cli.delivery import Delivery
 from tenure.contracts.base import RunId
 from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Usage
@@ -27,9 +27,9 @@ FAILED = Result(
 )
 
 
-def asked(output: Path | None = None, kind: str | None = None, style: str = "numeric") -> Namespace:
-    """Return the arguments of a command that hands a report over."""
-    return Namespace(output=output, json=False, verbosity="normal", format=kind, citations=style)
+def asked(output: Path | None = None, kind: str | None = None, style: str = "numeric") -> Delivery:
+    """Return the delivery that the options of a command ask for."""
+    return Delivery(output=output, format=kind, citations=style)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_the_format_is_asked_for_or_told_by_the_file(
     tmp_path: Path, name: str, kind: str | None, beginning: str
 ) -> None:
     """A format that is named counts more than the end of the file's name, which counts more than nothing."""
-    assert deliver(full(), asked(tmp_path / name, kind)) == 0
+    assert asked(tmp_path / name, kind).deliver(full()) == 0
     assert (tmp_path / name).read_bytes().decode(errors="replace").startswith(beginning)
 
 
@@ -59,14 +59,14 @@ def test_a_format_of_text_goes_to_standard_output(
     kind: str, beginning: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a file a page or a bibliography is printed."""
-    deliver(full(), asked(kind=kind))
+    asked(kind=kind).deliver(full())
 
     assert capsys.readouterr().out.startswith(beginning)
 
 
 def test_citations_have_the_requested_style(capsys: pytest.CaptureFixture[str]) -> None:
     """Author-year marks are in the printed text."""
-    deliver(full(), asked(style="author-year"))
+    asked(style="author-year").deliver(full())
 
     assert "(Author 2024)" in capsys.readouterr().out
 
@@ -75,20 +75,20 @@ def test_citations_have_the_requested_style(capsys: pytest.CaptureFixture[str]) 
 def test_a_binary_format_without_a_file_is_refused(tmp_path: Path, kind: str) -> None:
     """Before anything runs, a PDF or a Word document for standard output is refused with what to do instead."""
     with pytest.raises(InvalidRequest, match="add -o FILE"):
-        check_delivery(asked(kind=kind))
-    check_delivery(asked(tmp_path / f"r.{kind}", kind))
+        asked(kind=kind)
+    asked(tmp_path / f"r.{kind}", kind)
 
 
 def test_the_suffix_of_a_file_selects_word(tmp_path: Path) -> None:
     """A file name that ends in `.docx` gets a Word document."""
-    deliver(full(), asked(tmp_path / "r.docx"))
+    asked(tmp_path / "r.docx").deliver(full())
 
     assert docx.Document(str(tmp_path / "r.docx")).paragraphs[0].text == "Why the sea moves"
 
 
 def test_a_failed_run_hands_over_what_it_has_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     """The report goes to standard output, its reason as one line to standard error, and the code is 1."""
-    code = deliver(FAILED, asked())
+    code = asked().deliver(FAILED)
     printed = capsys.readouterr()
 
     assert code == 1
@@ -124,7 +124,7 @@ def test_a_report_is_opened_as_a_private_page(tmp_path: Path, browsers: list[str
     webbrowser.register("test", None, browser)
     result = full().model_copy(update={"id": RunId("../r x")})
 
-    open_report(result, asked(), tmp_path)
+    asked().open_report(result, tmp_path)
 
     page = tmp_path / "reports" / "..%2Fr%20x.html"
     assert browser.opened == [page.as_uri()]
@@ -138,7 +138,7 @@ def test_a_named_file_is_opened(tmp_path: Path, browsers: list[str]) -> None:
     browser = Browser(works=True)
     webbrowser.register("test", None, browser)
 
-    open_report(full(), asked(tmp_path / "r.pdf"), tmp_path / "home")
+    asked(tmp_path / "r.pdf").open_report(full(), tmp_path / "home")
 
     assert browser.opened == [(tmp_path / "r.pdf").as_uri()]
     assert not (tmp_path / "home").exists()
@@ -153,7 +153,7 @@ def test_a_machine_without_a_browser_is_told_where_the_report_is(
         webbrowser.register("test", None, Browser(works=False))
 
     with pytest.raises(Unreachable, match=r"no browser that can be started; the report is in .*r\.html"):
-        open_report(full(), asked(tmp_path / "r.html"), tmp_path)
+        asked(tmp_path / "r.html").open_report(full(), tmp_path)
     assert (tmp_path / "r.html").exists()
 
 
@@ -161,6 +161,6 @@ def test_a_machine_without_a_browser_is_told_where_the_report_is(
 def test_only_pages_can_be_opened(wrong: dict[str, object]) -> None:
     """Formats that a browser does not show are refused before anything runs."""
     with pytest.raises(InvalidRequest, match="--open shows an HTML page"):
-        check_opening(Namespace(**(vars(asked()) | wrong)))
-    check_opening(asked())
-    check_opening(asked(Path("r.pdf")))
+        replace(asked(), **wrong).check_opening()  # type: ignore[arg-type]
+    asked().check_opening()
+    asked(Path("r.pdf")).check_opening()

@@ -12,14 +12,13 @@ from argparse import Namespace
 from tenure.cli import main
 from tenure.cli.commands import runs
 
-def log(arguments, settings):
+def log():
     structlog.get_logger().warning("a damaged cache is replaced")
     structlog.get_logger().info("new runs use this version")
     print("{}")
-    return 0
 
 runs.log = log
-main._run(Namespace(handler="tenure.cli.commands.runs:log", command="list", verbosity=0))
+main._run(Namespace(handler="tenure.cli.commands.runs:log", command="list", starts=False, verbosity="normal"))
 """
 
 

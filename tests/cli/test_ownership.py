@@ -1,6 +1,5 @@
 """Test that owner and priority of the command line reach everything that a run starts."""
 
-from argparse import Namespace
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,17 +12,15 @@ from temporalio.common import Priority
 from temporalio.envconfig import ClientConfigProfile
 
 from tenure.cli import main as client
-from tenure.cli.commands.batches import run_batch
-from tenure.cli.commands.schedule import build_schedule
-from tenure.cli.parser import build_parser
-from tenure.cli.requests import parse_request
-from tenure.contracts.result.batch import BatchItem, BatchRequest
+from tenure.contracts.result.batch import BatchItem
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.automation.batches import PlannedBatch, start_or_continue
+from tenure.runs.automation.schedules import build_schedule, plan_schedule
 from tenure.runs.errors import InvalidRequest, TenureError
-from tenure.runs.messages import ForkBody, StartRequest
-from tenure.runs.session.connection import explain_refusals
+from tenure.runs.messages import ForkBody, ScheduleBody, StartRequest
+from tenure.runs.session.connection import Session, explain_refusals
 from tenure.runs.session.server_target import ServerTarget
-from tenure.runs.start import build_priority, plan_run
+from tenure.runs.start import PlannedRun, build_priority
 from tenure.settings import Settings, describe_settings_error
 from tenure.temporal.connection import get_namespace
 from tenure.temporal.converter import DATA_CONVERTER
@@ -62,9 +59,8 @@ def test_a_name_that_the_server_does_not_take_is_refused() -> None:
 
 def test_a_scheduled_question_has_an_owner() -> None:
     """Its runs are started with owner and priority."""
-    arguments = build_parser().parse_args(["schedule", "Why?", "--cron", "@daily", *ASKED[2:]])
-    planned = plan_run(parse_request(StartRequest, arguments, {"question": "Why?"}), Settings(_env_file=None))
-    wanted = build_schedule(arguments, planned)
+    body = parse(ScheduleBody, "schedule", "add", "Why?", "--cron", "@daily", *ASKED[2:])
+    wanted = build_schedule(body, plan_schedule(body, Settings(_env_file=None)))
 
     assert getattr(wanted.action, "priority", None) == Priority(priority_key=2, fairness_key="ann")
 
@@ -77,13 +73,14 @@ async def test_everything_that_a_run_begins_has_its_owner(serving: Serving) -> N
         corpora=("kitchen",),
         limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
-    request = BatchRequest(shared=shared, items=(BatchItem(key="1", question="How is bread made?"),))
-    arguments = Namespace(json=True, detach=False, verbosity="normal")
+    items = (BatchItem(key="1", question="How is bread made?"),)
     name = f"test-batch-{uuid4().hex[:8]}"
+    planned = PlannedRun(name, True, shared, Priority(priority_key=2, fairness_key="ann"), ())
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     found: list[SentPriority] = []
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        await run_batch(arguments, place, stage.client, request, name, Priority(priority_key=2, fairness_key="ann"))
+        batch, _ = await start_or_continue(Session(place, stage.client), PlannedBatch(planned, items, 1))
+        await batch.result()
         for run in (name, f"{name}-1", f"{name}-1/research"):
             history = await stage.client.get_workflow_handle(run).fetch_history()
             found.append(history.events[0].workflow_execution_started_event_attributes.priority)

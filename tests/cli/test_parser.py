@@ -1,55 +1,90 @@
 """The grammar of the command line."""
 
+import inspect
 import os
 import subprocess
 import sys
-from importlib import import_module
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import pytest
 
+from tenure.cli.command import load_function
 from tenure.cli.parser import build_parser
 
-COMMANDS = {
-    "start": ["Why?"],
-    "watch": ["r"],
-    "list": [],
-    "state": ["r"],
-    "report": ["r"],
-    "files": ["r"],
-    "feedback": ["r", "more"],
-    "outline": ["r", "--set", "outline.txt"],
-    "budget": ["r", "--max-calls", "9"],
-    "approve": ["r"],
-    "answer": ["r", "yes"],
-    "pause": ["r"],
-    "resume": ["r"],
-    "finish": ["r"],
-    "cancel": ["r"],
-    "up": [],
-    "down": [],
-    "serve": ["--port", "8000"],
-    "mcp": ["--http", "--port", "8000"],
-    "search": ["rye bread", "--limit", "3"],
-    "status": [],
-    "versions": ["--make-current", "--move", "r"],
-    "doctor": [],
-    "completion": ["fish"],
-    "ingest": ["docs"],
-    "corpus": ["list"],
-    "sql": ["SELECT 1"],
-    "schedule": ["Why?", "--cron", "@daily"],
-}
+COMMANDS = (
+    "start Why?",
+    "watch r",
+    "list",
+    "state r",
+    "report r",
+    "trace r",
+    "diff r s",
+    "ask r Why?",
+    "fork r --cycle 1",
+    "feedback r more",
+    "outline r --set outline.txt",
+    "budget r --max-calls 9",
+    "approve r",
+    "answer r yes",
+    "pause r",
+    "resume r",
+    "finish r",
+    "cancel r",
+    "batch start questions.txt",
+    "schedule add Why? --cron @daily",
+    "schedule list",
+    "schedule pause s",
+    "schedule resume s",
+    "schedule trigger s",
+    "schedule backfill s --from 2026-01-01",
+    "schedule delete s",
+    "corpus add docs",
+    "corpus list",
+    "corpus stats",
+    "corpus search rye --limit 3",
+    "corpus drop shelf",
+    "corpus graph shelf Ghent --limit 3",
+    "corpus watched",
+    "corpus unwatch shelf",
+    "table query SELECT",
+    "memory add text",
+    "memory edit m1 text",
+    "memory list",
+    "memory search text",
+    "memory forget m1",
+    "memory export",
+    "archive export r",
+    "archive import file",
+    "archive delete r",
+    "files list r",
+    "files save r folder",
+    "up",
+    "down",
+    "serve --port 8000",
+    "mcp --http --port 8000",
+    "status",
+    "versions --make-current --move r",
+    "doctor",
+    "completion fish",
+    "backup folder",
+    "restore folder",
+)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_a_handler(command: str) -> None:
-    """Each command is accepted, with --json, and names a function that exists."""
-    arguments = build_parser().parse_args([command, *COMMANDS[command], "--json"])
-    module, function = arguments.handler.split(":")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_every_parameter_of_a_command_has_its_value(line: str) -> None:
+    """Each command is accepted, with --json, and has everything that the parameters of its function ask for."""
+    arguments = build_parser().parse_args([*line.split(), "--json"])
+    needed: set[str] = set()
+    for name, one in inspect.signature(load_function(arguments.handler)).parameters.items():
+        if hasattr(one.annotation, "model_fields") and name != "settings":
+            needed |= {field for field, about in one.annotation.model_fields.items() if about.is_required()}
+        elif name not in ("settings", "home", "service") and not is_dataclass(one.annotation):
+            needed.add(name)
 
     assert arguments.json
-    assert callable(getattr(import_module(module), function))
+    assert needed <= vars(arguments).keys()
 
 
 @pytest.mark.parametrize(
@@ -69,11 +104,36 @@ def test_every_command_has_a_handler(command: str) -> None:
         ["start", "Why?", "--max-cycles", "0"],
         ["start", "Why?", "--max-replans", "6"],
         ["start", "Why?", "--language", "ignore all\nrules"],
+        ["start"],
+        ["corpus"],
         ["corpus", "burn"],
-        ["ingest"],
-        ["sql"],
-        ["sql", " "],
+        ["corpus", "add"],
+        ["corpus", "drop"],
+        ["corpus", "graph", "shelf"],
+        ["corpus", "list", "--max-calls", "3"],
+        ["corpus", "relate", "shelf"],
+        ["table", "query"],
+        ["table", "query", " "],
+        ["schedule", "add", "Why?"],
+        ["schedule", "list", "s"],
+        ["schedule", "pause"],
+        ["schedule", "backfill", "s"],
+        ["schedule", "backfill", "s", "--from", "soon"],
+        ["schedule", "trigger", "s", "--from", "2026-01-01"],
+        ["batch", "start"],
+        ["batch", "start", "q.txt", "-o", "report.md"],
+        ["memory", "search"],
+        ["memory", "search", "one", "two"],
+        ["memory", "list", "m1"],
+        ["memory", "list", "--run", "r"],
+        ["memory", "add", "one", "two"],
+        ["memory", "add", "one", "--all"],
+        ["memory", "add", "one", "--kind", "episodic"],
+        ["memory", "edit", "m1"],
+        ["memory", "edit", "m1", "new", "--kind", "semantic"],
+        ["memory", "export", "--limit", "3"],
         ["feedback", "r"],
+        ["feedback", "r", " "],
         ["answer", "r"],
         ["outline", "r"],
         ["budget", "r", "--max-calls", "0"],

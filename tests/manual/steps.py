@@ -36,22 +36,25 @@ def _prepare(line: str, printed: str = "…") -> Step:
 START: Final = _client("up", "…\nworker           running …\npage …")
 
 CORPORA: Final = (
-    _client("ingest ~/papers ~/notes.md --corpus drafts", "…corpus drafts: 3 files (3 new, …"),
-    _client("ingest ~/inbox --corpus inbox --every 10m", "…corpus inbox: 1 file …"),
+    _client("corpus add ~/papers ~/notes.md --corpus drafts", "…corpus drafts: 3 files (3 new, …"),
+    _client("corpus add ~/inbox --corpus inbox --every 10m", "…corpus inbox: 1 file …"),
     _client("corpus list", "…drafts … 100% …inbox …"),
     _client("corpus watched", "…inbox …"),
+    _client("corpus unwatch inbox", "corpus inbox is no longer watched"),
     _client("corpus stats drafts", "…drafts …embedding cache: …"),
-    _client('corpus graph drafts "hybrid search" --most 10'),
-    _client('corpus graph drafts "hybrid search"'),
+    _client('corpus graph drafts "hybrid search" --limit 10'),
     _client(
-        'search "hybrid search" --corpus drafts --filter "published>=2020" --limit 3',
+        'corpus search "hybrid search" --corpus drafts --filter "published>=2020" --limit 3',
         "[1] Hybrid search…merges the results of a dense and a sparse search.…",
     ),
-    _client('sql "SELECT region, sum(revenue) AS revenue FROM sales GROUP BY region" --docs sales.csv', "…north …30…"),
+    _client(
+        'table query "SELECT region, sum(revenue) AS revenue FROM sales GROUP BY region" --docs sales.csv',
+        "…north …30…",
+    ),
     _client(
         'start "Compare both drafts" --corpus drafts --max-sections 3 -o report.md', "…report written to report.md…"
     ),
-    _client("start --batch questions.csv --corpus drafts --parallel 2", "…-002 …done …-003 …done …"),
+    _client("batch start questions.csv --corpus drafts --parallel 2", "…-002 …done …-003 …done …"),
     _client("corpus drop drafts", "corpus drafts dropped"),
 )
 
@@ -66,8 +69,8 @@ RUN: Final = (
     _client("report retention -o retention.pdf --citations author-year", "report written to retention.pdf"),
     _client("report retention --format csl -o references.json", "report written to references.json"),
     _client("report retention --open", "opened …/reports/retention.html"),
-    _client("files retention"),
-    _client("files retention -o results"),
+    _client("files list retention"),
+    _client("files save retention results"),
     _client("trace retention", "# Trace of retention…## Cycle 1…"),
     _client("trace retention --json", '{…"id": "retention"…'),
     _client("trace retention -o retention.html", "…retention.html"),
@@ -95,10 +98,10 @@ RUN: Final = (
         0,
         ("cycle 2", "cycle 1"),
     ),
-    _client("export retention", "…retention.tenure…"),
-    _client("export retention ~/retention.tenure", "…retention.tenure…"),
-    _client("delete retention", "…retention…"),
-    _client("import ~/retention.tenure", "…retention…"),
+    _client("archive export retention", "…retention.tenure…"),
+    _client("archive export retention ~/retention.tenure", "…retention.tenure…"),
+    _client("archive delete retention", "…retention…"),
+    _client("archive import ~/retention.tenure", "…retention…"),
 )
 
 WAITING: Final = 'start "How long is the retention period?" --docs policies --approve-plan --detach --id '
@@ -178,13 +181,15 @@ MEMORY: Final = (
 OTHERS: Final = (
     _client('start "Repair median.py" --files median.py --tests test_median.py', "…median.py…"),
     _client(
-        'schedule "What is new in our drafts?" --cron "0 8 * * 1" --docs ~/drafts --name drafts-weekly',
+        'schedule add "What is new in our drafts?" --cron "0 8 * * 1" --docs ~/drafts --name drafts-weekly',
         "…drafts-weekly…",
     ),
     _client("schedule list", "…drafts-weekly…"),
     _client("schedule pause drafts-weekly", "…drafts-weekly…"),
+    _client("schedule resume drafts-weekly", "…drafts-weekly…"),
     _client("schedule trigger drafts-weekly", "…drafts-weekly…"),
     _client("schedule backfill drafts-weekly --from 2026-01-01 --to 2026-02-01", "…drafts-weekly…", 0),
+    _client("schedule delete drafts-weekly", "…drafts-weekly…"),
     _client("completion bash", "…complete …", 0),
     _client("versions --json", "{…"),
     _client("status --json", '{…"server_ready": true…'),

@@ -24,8 +24,8 @@ from tenure.contracts.research.trace import (
 )
 from tenure.contracts.run.run import FeedbackRecord, StepProgress
 from tenure.report.trace.story import build_trace
+from tenure.runs.reading import trace_record
 from tenure.runs.session.run_records import open_on_server
-from tenure.runs.trace import trace_record
 
 
 async def trace_run(client: Client, run_id: str) -> Trace:

@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from tenure.cli.command import parse_request
 from tenure.cli.parser import build_parser
-from tenure.cli.requests import parse_request
 from tenure.contracts.run.run import RunRequest
 from tenure.runs.messages import StartRequest
 from tenure.runs.start import build_request
@@ -16,7 +16,7 @@ R = TypeVar("R", bound=BaseModel)
 
 def parse(kind: type[R], *words: str) -> R:
     """Return the request of a command line."""
-    return parse_request(kind, build_parser().parse_args(words))
+    return parse_request(kind, vars(build_parser().parse_args(words)))
 
 
 def build_run(*words: str, settings: Settings | None = None) -> RunRequest:

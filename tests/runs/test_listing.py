@@ -8,6 +8,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tenure.runs.listing import list_runs
 from tenure.runs.messages import RunFilter, RunRow
+from tenure.runs.session.connection import Session
 from tenure.runs.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.temporal.converter import DATA_CONVERTER
@@ -27,7 +28,7 @@ async def test_a_run_of_another_key_is_listed_without_its_question(server: Workf
 
     rows: tuple[RunRow, ...] = ()
     while "sealed-run" not in {row.id for row in rows}:  # the server lists a new run a little later
-        rows = (await list_runs(RunFilter(limit=1000), target)).rows
+        rows = (await list_runs(Session(target), RunFilter(limit=1000))).runs
     await handle.terminate()
 
     (row,) = (row for row in rows if row.id == "sealed-run")

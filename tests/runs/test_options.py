@@ -50,12 +50,11 @@ def test_a_field_that_is_not_given_is_that_of_the_settings() -> None:
 def test_an_error_names_its_field_in_the_words_of_the_face() -> None:
     """A program reads the name of the field, and a person at the command line the option."""
     with pytest.raises(InvalidRequest) as caught:
-        validate_request(RememberBody, {"text": "one", "kind": "episodic"})
-    parser = build_parser()
-    arguments = parser.parse_args(["memory", "add", "one", "--kind", "episodic"])
+        validate_request(RememberBody, {"text": "one", "subject": "x" * 401})
+    arguments = build_parser().parse_args(["memory", "add", "one", "--subject", "x" * 401])
 
-    assert str(caught.value).startswith("kind: Input should be")
-    assert _name_option(parser, arguments, caught.value).startswith("--kind: Input should be")
+    assert str(caught.value).startswith("subject: String should have")
+    assert _name_option(arguments, caught.value).startswith("--subject: String should have")
 
 
 def test_a_plan_tells_its_caller_and_nobody_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.serve import OPEN_FILE, open_link
+from tenure.cli.commands.serve import OPEN_FILE, open_link
 from tenure.site.server import CONTENT_SECURITY_POLICY
 from tests.site.conftest import Site
 

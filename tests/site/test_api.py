@@ -91,7 +91,7 @@ async def test_runs_are_listed_asked_and_compared(site: Site) -> None:
         for name in ("site-2", "site-3"):
             await client.post("/api/v1/runs", json={"question": f"cycles of {name}", "id": name})
             assert (await read_events(client, name))[-1][0] == "end"
-        listed = (await client.get("/api/v1/runs", params={"q": "CYCLES site-2"})).json()["runs"]
+        listed = (await client.get("/api/v1/runs", params={"words": "CYCLES site-2"})).json()["runs"]
         asked = await client.post("/api/v1/runs/site-2/questions", json={"question": "And then?"})
         state = (await client.get("/api/v1/runs/site-2/state")).json()
         compared = (await client.get("/api/v1/diff", params={"a": "site-2", "b": "site-3"})).json()

@@ -35,7 +35,7 @@ def test_up_serves_a_page_that_serve_links_to(tmp_path: Path) -> None:
 
     assert served["port"] == up["site_port"] == settings.site_port
     assert "Question or task" in page.text
-    assert runs.json() == {"runs": []}
+    assert runs.json() == {"runs": [], "notes": []}
     assert f"page stopped (process {up['site_pid']})" in stopped
 
     assert psutil.pid_exists(up["site_pid"]) is False

@@ -88,7 +88,7 @@ UNBUILT_TYPES: Final = {
     "opens a database or a file": """_duckdb. _io. contextlib.ExitStack pyarrow. tenure.knowledge.
         tenure.sources.tables.sql_engine.""".split(),
     "speaks to a server, a process or a terminal": """argparse. httpx.Response mcp. multiprocessing. openai.
-        rich. starlette. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
+        rich. temporalio. tenure.cli. tenure.files.file_store. tenure.models.openai. tenure.runs.
         tenure.sources.search.api_provider.""".split(),
     "numbers, compressed bytes, or the declaration of a role": """tenure.algorithms.retrieval.pagerank.
         tenure.roles.base. tenure.roles.registry. tenure.sources.fetch.decompression.""".split(),
@@ -227,7 +227,8 @@ def _holds_marker(value: Any, depth: int = 0) -> bool:
 def _iterate_functions() -> Iterator[Callable[..., Any]]:
     for module in _import_modules():
         for value in vars(module).values():
-            members = vars(value).values() if inspect.isclass(value) else (value,)
+            # A copy: Pydantic adds the signature of a class to it when an argument of the class is built.
+            members = tuple(vars(value).values()) if inspect.isclass(value) else (value,)
             for member in members:
                 # Behind a cache, a class method or a property.
                 inner = (getattr(member, name, None) for name in ("__func__", "fget", "func"))

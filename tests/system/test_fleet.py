@@ -153,8 +153,8 @@ async def test_a_fleet_shares_everything_but_its_machines(
             await processes[killed].wait()
             await start(killed, tmp_path / f"{killed}-again")
             report = json.loads(await run_client(person, office, "watch", run, "--json"))
-            listed = json.loads(await run_client(person, office, "files", run, "--json"))
-            await run_client(person, office, "files", run, "-o", str(office / "saved"))
+            listed = json.loads(await run_client(person, office, "files", "list", run, "--json"))
+            await run_client(person, office, "files", "save", run, str(office / "saved"))
             scheduled, completed = await finished(client, run)
         objects = S3FileSystem(
             access_key="key",

@@ -1,139 +1,139 @@
-"""Commands `ingest`, `corpus` and `search`: ingest documents into the knowledge base, manage and search corpora."""
+"""Commands of the group `corpus`: fill, list, measure, search, watch and drop corpora."""
 
-import asyncio
-from argparse import Namespace
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 
-from rich.table import Table
-
-from tenure.cli.commands import corpus_graph as relations
-from tenure.cli.commands import watched_corpora as watching
+from tenure.algorithms.text.durations import write_duration
+from tenure.cli.command import CommandHome
+from tenure.cli.delivery import UNPROVED
 from tenure.cli.follow import follow_workflow
-from tenure.cli.progress.display import choose_display
-from tenure.cli.requests import parse_request
-from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_notes, print_table
-from tenure.contracts.evidence.corpora import (
-    CorpusStats,
-    IngestReport,
-    IngestRequest,
-    StoreStats,
-)
+from tenure.cli.output import Output, print_rows
+from tenure.cli.terminal import print_line, print_note
+from tenure.contracts.evidence.corpora import CorpusReply, IngestReport, IngestRequest, StoreStats
+from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, RelatedReply
 from tenure.installation import PROGRAM
-from tenure.runs.corpora import ask_corpora, search_passages, start_ingestion
+from tenure.runs import corpora
 from tenure.runs.errors import InvalidRequest
-from tenure.runs.formatting import format_count
-from tenure.runs.messages import IngestBody, SearchBody
-from tenure.runs.paths import allow_reading, end_reading, plan_ingestion
-from tenure.runs.run_ids import check_corpus
-from tenure.runs.session.connection import open_session
-from tenure.runs.session.server_target import ServerTarget, ensure_server
-from tenure.settings import Settings
-
-NOTHING_FOUND = 3
-"""Exit code of a search without a result."""
+from tenure.runs.formatting import format_count, truncate_line
+from tenure.runs.messages import EntityBody, IngestBody, SearchBody
+from tenure.runs.paths import plan_ingestion
+from tenure.runs.run_ids import CorpusName
+from tenure.runs.service import Service
 
 _MAX_SKIPS_SHOWN = 10
-_ACTIONS = {
-    "graph": relations.show_graph,
-    "watched": watching.list_watched,
-    "unwatch": watching.unwatch_corpus,
-}
-_OF_ONE = ("drop", "graph", "unwatch")
+_MAX_SENTENCE_CHARS = 160
 
 
-def ingest(arguments: Namespace, settings: Settings) -> int:
-    """Run `ingest`."""
-    body = parse_request(IngestBody, arguments)
-    request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
-    every = watching.parse_interval(arguments.every)
-    place = ensure_server(settings)
-    print_notes(place, arguments.verbosity)
-    allow_reading(settings, [request])
-    return asyncio.run(_ingest_and_report(arguments, place, request, every))
-
-
-def corpus(arguments: Namespace, settings: Settings) -> int:
-    """Run `corpus` with one of its actions."""
-    if arguments.name is not None:
-        check_corpus(arguments.name, made=True)
-    elif arguments.action in _OF_ONE:
-        raise InvalidRequest(f"name the corpus to {arguments.action}: `{PROGRAM} corpus list` shows them")
-    _check_arguments(arguments)
-    place = ensure_server(settings)
-    print_notes(place, arguments.verbosity)
-    return asyncio.run(_ACTIONS.get(arguments.action, _corpus)(arguments, place))
-
-
-def search(arguments: Namespace, settings: Settings) -> int:
-    """Run `search`."""
-    request = parse_request(SearchBody, arguments)
-    place = ensure_server(settings)
-    print_notes(place, arguments.verbosity)
-    return asyncio.run(_search_and_print(arguments, request, place))
-
-
-async def _search_and_print(arguments: Namespace, request: SearchBody, place: ServerTarget) -> int:
-    found = await search_passages(request, place.settings, await open_session(place))
-    if arguments.json:
-        print_json([passage.model_dump(mode="json") for passage in found])
-    for number, passage in enumerate(() if arguments.json else found, 1):
-        print_line(f"[{number}] {passage.title}, {passage.uri}\n{passage.text}\n")
-    if not found:
-        print_note("no passage was found")
-    return 0 if found else NOTHING_FOUND
-
-
-def _check_arguments(arguments: Namespace) -> None:
-    """Reject arguments that do not belong to the action.
+def add(home: CommandHome, body: IngestBody, every: float | None, output: Output) -> Coroutine[None, None, None]:
+    """Read documents into a corpus, also again at an interval.
 
     Raises:
-        InvalidRequest: an argument does not belong to it.
+        InvalidRequest: a path does not exist, or the interval is too short.
     """
-    if (arguments.action == "graph") != (arguments.entity is not None):
-        raise InvalidRequest(
-            '`corpus graph NAME ENTITY` looks up an entity, such as `corpus graph drafts "hybrid search"`'
-        )
-    if arguments.most is not None and arguments.action != "graph":
-        raise InvalidRequest("--most belongs to `corpus graph`")
+    request = plan_ingestion(body.paths, body.corpus, include_secrets=body.include_secrets)
+    if every is not None and every < corpora.MIN_WATCH_SECONDS:
+        raise InvalidRequest("must be at least 1m: even an unchanged folder is scanned each time", "every")
+    return _add(home.open(), request, every, output)
 
 
-async def _ingest_and_report(
-    arguments: Namespace, place: ServerTarget, request: IngestRequest, every: timedelta | None
-) -> int:
-    """Start the ingestion, follow it, print its report, and schedule it if requested."""
-    client = await open_session(place)
-    handle = await start_ingestion(client, request)
-    with choose_display(make_stderr_console(), arguments.verbosity) as display:
-        report = await follow_workflow(client, place, handle, display, query=False)
-    if arguments.json:
-        print_json(report.model_dump(mode="json"))
-    else:
+async def _add(service: Service, request: IngestRequest, every: float | None, output: Output) -> None:
+    """Follow an ingestion, print its report, and schedule it if that is wanted."""
+    report = await follow_workflow(service, await corpora.start_ingestion(service, request), output.verbosity)
+    if not output.print_json(report):
         _print_report(report)
     if every is not None:
-        await watching.watch_corpus(client, request, every)
-    return 0
+        await corpora.watch_corpus(service, request, timedelta(seconds=every))
+        print_note(f"re-read every {write_duration(every)}; `{PROGRAM} corpus unwatch {request.corpus}` stops it")
 
 
-async def _corpus(arguments: Namespace, place: ServerTarget) -> int:
-    """Run the action and print the answer."""
-    client = await open_session(place)
-    if arguments.action == "drop":
-        await watching.end_watching(client, arguments.name)
-    reply = await ask_corpora(client, arguments.action, arguments.name)
-    if reply.dropped:
-        end_reading(place.settings, arguments.name)
-    known = arguments.action == "list" or arguments.name is None
-    if not known and not reply.corpora and not reply.dropped:
-        raise InvalidRequest(f"there is no corpus {arguments.name!r}: `{PROGRAM} corpus list` shows them")
-    if arguments.json:
-        print_json(reply.model_dump(mode="json"))
-    elif reply.dropped:
-        print_note(f"corpus {arguments.name} dropped")
-    else:
-        print_table(_build_table(reply.corpora))
-        if reply.store:
-            _print_store(reply.store)
-    return 0
+async def show(service: Service, output: Output) -> None:
+    """Print the corpora."""
+    _print_corpora(await corpora.ask_corpora(service, "list"), output)
+
+
+async def measure(service: Service, corpus: str | None, output: Output) -> None:
+    """Print the figures of one corpus or all corpora, and of the knowledge base."""
+    _print_corpora(await corpora.ask_corpora(service, "stats", corpus), output)
+
+
+async def drop(service: Service, corpus: CorpusName, output: Output) -> None:
+    """Drop a corpus."""
+    dropped = await corpora.drop_corpus(service, corpus)
+    for note in dropped.notes:
+        print_note(note)
+    output.print_note(dropped.reply, f"corpus {corpus} dropped")
+
+
+async def search(service: Service, body: SearchBody, output: Output) -> int:
+    """Print the passages that match words, best first."""
+    found = (await service.search(body)).passages
+    if not output.print_json(found):
+        for number, passage in enumerate(found, 1):
+            print_line(f"[{number}] {passage.title}, {passage.uri}\n{passage.text}\n")
+    if not found:
+        print_note("no passage was found")
+    return 0 if found else UNPROVED
+
+
+async def show_graph(service: Service, body: EntityBody, output: Output) -> None:
+    """Print the relations of an entity."""
+    reply = await corpora.read_relations(service, body)
+    if not reply.relations:
+        similar = f"; known are {', '.join(reply.similar_entities)}" if reply.similar_entities else ""
+        output.print_note(reply, f"the graph of {body.corpus} has no relation of {body.entity!r}{similar}")
+    elif not output.print_json(reply):
+        _print_relations(reply)
+
+
+def _print_relations(reply: RelatedReply) -> None:
+    """Print relations, each with a supporting sentence."""
+    kind = f" ({reply.kind})" if reply.kind else ""
+    print_line(f"{reply.entity}{kind}: in {format_count(reply.passages, 'passage')}")
+    for relation in reply.relations:
+        where = f"{format_count(relation.count, 'sentence')}, {format_count(relation.passages, 'passage')}"
+        print_line(f"\n{_describe_relation(relation)}  [{where}]")
+        for proof in relation.evidence[:1]:
+            print_line(f"    “{truncate_line(proof.sentence, _MAX_SENTENCE_CHARS)}” {proof.title}")
+
+
+def _describe_relation(relation: EntityRelation) -> str:
+    if relation.predicate == CO_OCCURRENCE:
+        return f"beside {relation.object}"
+    return f"{relation.subject} {relation.predicate} {relation.object}"
+
+
+async def show_watched(service: Service, output: Output) -> None:
+    """Print the watched corpora."""
+    found = await corpora.list_watched_corpora(service)
+    watched = [
+        {
+            "corpus": one.corpus,
+            "every_seconds": one.every.total_seconds(),
+            "paths": list(one.paths),
+            "paused": one.paused,
+            "last": one.last.isoformat() if one.last else None,
+        }
+        for one in found
+    ]
+    if not output.print_json({"watched": watched}):
+        print_rows(
+            ("corpus", "every", "last", "paths"),
+            (
+                (
+                    one.corpus,
+                    write_duration(one.every.total_seconds()) + (", paused" if one.paused else ""),
+                    one.last.isoformat()[:19] if one.last else "not yet",
+                    ", ".join(one.paths),
+                )
+                for one in found
+            ),
+        )
+
+
+async def unwatch(service: Service, corpus: CorpusName, output: Output) -> None:
+    """End the watching of a corpus."""
+    await corpora.unwatch_corpus(service, corpus)
+    output.print_note({"unwatched": corpus}, f"corpus {corpus} is no longer watched")
 
 
 def _print_report(report: IngestReport) -> None:
@@ -149,37 +149,40 @@ def _print_report(report: IngestReport) -> None:
         print_note(f"and {report.skipped_total - _MAX_SKIPS_SHOWN} more")
 
 
+def _print_corpora(reply: CorpusReply, output: Output) -> None:
+    """Print corpora, and the figures of the knowledge base if there are any."""
+    if output.print_json(reply):
+        return
+    numbers = ("documents", "chunks", "embedded", "characters")
+    print_rows(
+        ("corpus", *numbers, "embedding model", "updated"),
+        (
+            (
+                *(one.corpus, f"{one.sources:,}", f"{one.chunks:,}", f"{one.embedded_share:.0%}"),
+                *(f"{one.characters:,}", one.embedding_model, one.updated_at[:19]),
+            )
+            for one in reply.corpora
+        ),
+        numbers=numbers,
+    )
+    if reply.store:
+        _print_store(reply.store)
+
+
 def _print_store(store: StoreStats) -> None:
-    """Print the size and the usage of the whole knowledge base."""
+    """Print the tables of the knowledge base with their indexes, and its usage."""
+    numbers = ("rows", "unindexed", "MB", "files", "versions")
+    rows: list[Sequence[str]] = []
+    for one in store.tables:
+        size = f"{one.size / 1e6:,.1f}"
+        rows.append((one.table, f"{one.rows:,}", "", size, f"{one.files:,}", f"{one.versions:,}"))
+        for index in one.indexes:
+            size = f"{index.size / 1e6:,.1f}"
+            rows.append((f"  {index.name} ({index.family})", f"{index.rows:,}", f"{index.unindexed:,}", size, "", ""))
     print_line()
-    print_table(_build_statistics_table(store))
+    print_rows(("table or index", *numbers), rows, numbers=numbers)
     for query in store.queries:
         print_line(f"{query.mode} searches: {query.count:,}, mean {query.mean_ms:.1f} ms, p95 {query.p95_ms:.1f} ms")
     if store.cache.rate is not None:
-        asked = store.cache.hits + store.cache.misses
-        print_line(f"embedding cache: {store.cache.hits:,} of {asked:,} vectors were known ({store.cache.rate:.0%})")
-
-
-def _build_statistics_table(store: StoreStats) -> Table:
-    """Return the tables of the knowledge base and their indexes as a table."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
-    for heading in ("table or index", "rows", "unindexed", "MB", "files", "versions"):
-        table.add_column(heading, justify="left" if heading == "table or index" else "right")
-    for one in store.tables:
-        table.add_row(one.table, f"{one.rows:,}", "", f"{one.size / 1e6:,.1f}", f"{one.files:,}", f"{one.versions:,}")
-        for index in one.indexes:
-            size = f"{index.size / 1e6:,.1f}"
-            table.add_row(f"  {index.name} ({index.family})", f"{index.rows:,}", f"{index.unindexed:,}", size, "", "")
-    return table
-
-
-def _build_table(corpora: tuple[CorpusStats, ...]) -> Table:
-    """Return corpora as a table."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
-    numbers = ("documents", "chunks", "embedded", "characters")
-    for heading in ("corpus", *numbers, "embedding model", "updated"):
-        table.add_column(heading, justify="right" if heading in numbers else "left")
-    for one in corpora:
-        figures = (f"{one.sources:,}", f"{one.chunks:,}", f"{one.embedded_share:.0%}", f"{one.characters:,}")
-        table.add_row(one.corpus, *figures, one.embedding_model, one.updated_at[:19])
-    return table
+        total = store.cache.hits + store.cache.misses
+        print_line(f"embedding cache: {store.cache.hits:,} of {total:,} vectors were known ({store.cache.rate:.0%})")

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 from temporalio.service import RPCError
 
-from tenure.cli.terminal import print_json, print_table
+from tenure.cli.output import Output
+from tenure.cli.terminal import print_table
 from tenure.contracts.evidence.web import ProviderOutcome, WebSearchReply
 from tenure.contracts.model_probe import ChatProbe, EmbeddingProbe, ModelProbe
 from tenure.contracts.sandbox import SandboxSelfTest
@@ -75,14 +75,12 @@ class Check:
         return {"name": self.name, "level": self.level, "message": self.message, **self.figures}
 
 
-def doctor(arguments: Namespace, settings: Settings) -> int:
+def doctor(settings: Settings, output: Output) -> int:
     """Run `doctor`; exit code 4 if a check failed."""
     models = (*check_rerank(settings), *check_models(settings))
     others = (*models, check_prices(settings), *check_search(settings))
     checks = [*(check(settings) for check in _CHECKS), *check_owners(settings), *others]
-    if arguments.json:
-        print_json([check.json for check in checks])
-    else:
+    if not output.print_json([check.json for check in checks]):
         print_table(_build_table(checks))
     return 4 if any(check.level == "fail" for check in checks) else 0
 

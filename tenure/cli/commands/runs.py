@@ -1,119 +1,77 @@
-"""Commands `watch`, `list`, `state` and `report`: inspect runs, including finished ones."""
+"""Commands `watch`, `list`, `state`, `report` and `ask`: inspect runs, also finished ones, and ask about them."""
 
-import asyncio
-from argparse import Namespace
-from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
-from rich.table import Table
-from temporalio.client import Client, WorkflowHandle
-
-from tenure.cli.commands import batches
-from tenure.cli.delivery import check_delivery, check_opening, deliver, open_report
+from tenure.cli.commands.batches import follow_batch, print_summary
+from tenure.cli.delivery import UNPROVED, Delivery
 from tenure.cli.follow import follow_workflow
-from tenure.cli.progress.display import choose_display
-from tenure.cli.requests import parse_request
-from tenure.cli.terminal import make_stderr_console, print_json, print_line, print_note, print_status, print_table
+from tenure.cli.output import Output, print_rows
+from tenure.cli.terminal import print_line, print_markdown, print_note
+from tenure.contracts.result.ask import AskReply
 from tenure.contracts.result.batch import BatchReport
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
 from tenure.report.render.steps import render_steps
+from tenure.runs.ask import start_answer
+from tenure.runs.automation.batches import get_batch, read_batch_report
 from tenure.runs.errors import InvalidRequest, TenureError
 from tenure.runs.formatting import truncate_line
-from tenure.runs.listing import list_runs as find_runs
-from tenure.runs.messages import RunFilter, RunRow
-from tenure.runs.reading import read_state
-from tenure.runs.run_ids import check_run
-from tenure.runs.session.connection import (
-    BATCH_WORKFLOW,
-    open_session,
-)
+from tenure.runs.messages import AskBody, RunFilter
+from tenure.runs.run_ids import RunName
+from tenure.runs.service import Service
+from tenure.runs.session.connection import BATCH_WORKFLOW
 from tenure.runs.session.progress_lines import iterate_changes
 from tenure.runs.session.run_records import open_run
-from tenure.runs.session.server_target import ServerTarget, locate_server
 from tenure.runs.session.snapshot import RunSnapshot
-from tenure.settings import ClientSettings
 
 
-def watch(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `watch`."""
-    check_run(arguments.id)
-    check_delivery(arguments)
-    return asyncio.run(_watch(arguments, locate_server(settings)))
-
-
-def report(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `report`."""
-    check_run(arguments.id)
-    check_delivery(arguments)
-    if arguments.open:
-        check_opening(arguments)
-    return asyncio.run(_report(arguments, locate_server(settings)))
-
-
-def state(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `state`."""
-    check_run(arguments.id)
-    return asyncio.run(_state(arguments, locate_server(settings)))
-
-
-def list_runs(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `list`."""
-    return asyncio.run(_list(arguments, locate_server(settings)))
-
-
-def _handle(client: Client, run_id: str) -> WorkflowHandle[Any, Result]:
-    """Return the handle of a run."""
-    return client.get_workflow_handle(run_id, result_type=Result)
-
-
-async def _watch(arguments: Namespace, place: ServerTarget) -> int:
+async def watch(service: Service, run: RunName, delivery: Delivery) -> int:
     """Follow a run to its end and deliver its report."""
-    record = await open_run(place, arguments.id)
+    record = await open_run(service, run)
+    is_batch = record.workflow_type == BATCH_WORKFLOW
     if record.is_archived:
-        print_note(f"run {arguments.id} is archived")
-        if record.workflow_type == BATCH_WORKFLOW:
-            return batches.print_summary(arguments, record.id, await record.read_result(BatchReport))
-        return deliver(await record.read_result(Result), arguments)
-    client = await open_session(place)
-    handle = _handle(client, arguments.id)
-    if place.ui:
-        print_status(f"run {arguments.id}, web UI: {place.build_run_link(arguments.id)}", arguments.verbosity)
-    if record.workflow_type == BATCH_WORKFLOW:
-        return await batches.follow_batch(arguments, place, client, batches.get_batch_handle(client, arguments.id))
-    with choose_display(make_stderr_console(), arguments.verbosity) as display:
-        result = await follow_workflow(client, place, handle, display)
-    return deliver(result, arguments)
+        print_note(f"run {run} is archived")
+        if is_batch:
+            return print_summary(run, await record.read_result(BatchReport), delivery)
+        return delivery.deliver(await record.read_result(Result))
+    if link := service.place.build_run_link(run):
+        delivery.print_status(f"run {run}, web UI: {link}")
+    client = await service.connect()
+    if is_batch:
+        return await follow_batch(service, get_batch(client, run), delivery)
+    handle = client.get_workflow_handle(run, result_type=Result)
+    return delivery.deliver(await follow_workflow(service, handle, delivery.verbosity, query=True))
 
 
-async def _report(arguments: Namespace, place: ServerTarget) -> int:
+async def report(service: Service, run: RunName, opens: bool, delivery: Delivery) -> None:
     """Deliver the report of a finished run; the exit code is that of the query, not of the run."""
-    record = await open_run(place, arguments.id)
+    if opens:
+        delivery.check_opening()
+    record = await open_run(service, run)
     if record.workflow_type == BATCH_WORKFLOW:
-        if arguments.open:
+        if opens:
             raise InvalidRequest(
                 f"a batch has no page: open the report of one of its runs, which `{PROGRAM} list` shows"
             )
-        return await batches.show_batch(arguments, place, record)
+        print_summary(run, await read_batch_report(service, record), delivery)
+        return
     if record.is_running:
         raise TenureError(
-            f"run {arguments.id} is still running: `{PROGRAM} watch {arguments.id}` follows it, "
-            f"`{PROGRAM} finish {arguments.id}` finishes it with what it has"
+            f"run {run} is still running: `{PROGRAM} watch {run}` follows it, "
+            f"`{PROGRAM} finish {run}` finishes it with what it has"
         )
     result = await record.read_result(Result)
-    if arguments.open:
-        open_report(result, arguments, place.settings.home)
+    if opens:
+        delivery.open_report(result, service.settings.home)
     else:
-        deliver(result, arguments)
-    return 0
+        delivery.deliver(result)
 
 
-async def _state(arguments: Namespace, place: ServerTarget) -> int:
+async def show_state(service: Service, run: RunName, output: Output) -> None:
     """Print the state of a run."""
-    found = await read_state(place, arguments.id)
-    if arguments.json:
-        print_json(found.model_dump(mode="json"))
-        return 0
+    found = await service.read_state(run)
+    if output.print_json(found):
+        return
     progress = found.progress
     print_line(f"{progress.id}: {truncate_line(progress.question, 160)}")
     corpora = f", corpora {', '.join(found.corpora)}" if found.corpora else ""
@@ -132,41 +90,47 @@ async def _state(arguments: Namespace, place: ServerTarget) -> int:
         print_line(f"\n{write_markdown([block])}")
     if progress.error:
         print_line(f"error: {truncate_line(progress.error, 300)}")
-    return 0
 
 
-async def _list(arguments: Namespace, place: ServerTarget) -> int:
-    """Print the latest runs."""
-    found = await find_runs(parse_request(RunFilter, arguments), place)
-    rows = found.rows
+async def list_runs(service: Service, chosen: RunFilter, output: Output) -> None:
+    """Print the latest runs; owners and archived runs are marked if there are any."""
+    found = await service.list_runs(chosen)
+    rows = found.runs
     for note in found.notes:
         print_note(note)
-    if arguments.json:
-        urls = ["" if row.archived else place.build_run_link(row.id) for row in rows]
-        print_json([row.model_dump() | {"url": url} for row, url in zip(rows, urls, strict=True)])
-    elif rows:
-        print_table(_build_table(rows))
-    else:
-        print_note(_print_empty(arguments))
-    return 0
-
-
-def _print_empty(arguments: Namespace) -> str:
-    """Print that there is nothing to list."""
-    if arguments.owner or arguments.status:
-        return f"no run matches: `{PROGRAM} list` shows all runs"
-    return f'there are no runs yet: `{PROGRAM} start "QUESTION"` starts one'
-
-
-def _build_table(rows: Sequence[RunRow]) -> Table:
-    """Return runs as a table; owners and archived runs are marked if there are any."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    urls = ["" if row.archived else service.place.build_run_link(row.id) for row in rows]
+    if output.print_json([row.model_dump() | {"url": url} for row, url in zip(rows, urls, strict=True)]):
+        return
+    if not rows:
+        chosen_some = f"no run matches: `{PROGRAM} list` shows all runs"
+        none = f'there are no runs yet: `{PROGRAM} start "QUESTION"` starts one'
+        print_note(chosen_some if chosen.owner or chosen.status else none)
+        return
     optional = [name for name in ("owner", "archived") if any(getattr(row, name) for row in rows)]
-    headings = ["id", "status", "phase", "mode", *optional, "started"]
-    for heading in headings:
-        table.add_column(heading, no_wrap=True)
-    table.add_column("question", ratio=1, overflow="ellipsis", no_wrap=True)
-    for row in rows:
-        cells = row.model_dump() | {"archived": "yes" if row.archived else ""}
-        table.add_row(*(truncate_line(cells[key], 200) for key in (*headings, "question")))
-    return table
+    headings = ("id", "status", "phase", "mode", *optional, "started", "question")
+    cells = (row.model_dump() | {"archived": "yes" if row.archived else ""} for row in rows)
+    print_rows(headings, ([truncate_line(row[name], 200) for name in headings] for row in cells), cut="question")
+
+
+async def ask(service: Service, run: RunName, body: AskBody, output: Output) -> int:
+    """Ask a follow-up question about a run and print the answer."""
+    answer = await follow_workflow(service, await start_answer(service, run, body), output.verbosity)
+    if not output.print_json(answer):
+        _print_answer(answer, run, body)
+    return 0 if answer.status == "answered" else UNPROVED
+
+
+def _print_answer(answer: AskReply, run: str, body: AskBody) -> None:
+    """Print the answer and its notes."""
+    if answer.standalone_question != answer.question:
+        print_note(f"understood as: {answer.standalone_question}")
+    if answer.status == "answered":
+        from tenure.report.render.markdown import render_answer
+
+        print_markdown(render_answer(answer, Path.cwd()))
+    else:
+        again = "" if body.search_again else ", or search again with --search-again"
+        advice = f"use the words of the documents{again}"
+        print_note(f"no passage was found in the documents of run {run} that answers this question: {advice}")
+    for call in answer.fallbacks:
+        print_note(f"{call.role} was answered without the model: {call.reason}")

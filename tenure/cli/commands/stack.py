@@ -5,33 +5,30 @@ use another one.
 """
 
 import asyncio
-from argparse import Namespace
 from pathlib import Path
 
-from tenure.cli.terminal import print_json, print_line, print_note
+from tenure.cli.output import Output
+from tenure.cli.terminal import print_line, print_note
 from tenure.settings.home import ConnectionSettings, StackSettings
 from tenure.settings.worker import WorkerSettings
 from tenure.temporal.stack import local
 from tenure.temporal.stack.local import StackStatus
 
 
-def stop_stack(arguments: Namespace, settings: WorkerSettings) -> int:
+def stop_stack(settings: WorkerSettings, output: Output) -> None:
     """Run `down`."""
     done = local.stop_stack(settings)
-    if arguments.json:
-        print_json({"done": list(done)})
-    else:
+    if not output.print_json({"done": done}):
         print_line("\n".join(done))
-    return 0
 
 
-def show_status(arguments: Namespace, settings: StackSettings) -> int:
+def show_status(settings: StackSettings, output: Output) -> int:
     """Run `status`; exit code 4 if a part of the stack is missing."""
     found = local.get_status(settings)
     if found.server_pid is None and (other := _find_other_base(settings)):
         found = found.model_copy(update={"notes": (*found.notes, other)})
-    print_status(arguments, found)
-    if not arguments.json:
+    print_status(found, output)
+    if not output.json:
         for note in found.notes:
             print_note(note)
     return 0 if found.server_ready and found.worker_pid else 4
@@ -53,10 +50,9 @@ def _find_other_base(settings: ConnectionSettings) -> str:
         return ""  # the command says already that no server runs
 
 
-def print_status(arguments: Namespace, found: StackStatus) -> None:
+def print_status(found: StackStatus, output: Output) -> None:
     """Print the state of the stack."""
-    if arguments.json:
-        print_json(found.model_dump(mode="json"))
+    if output.print_json(found):
         return
     server_line = f"running (process {found.server_pid})" if found.server_pid else "not running"
     if found.server_pid and not found.server_ready:

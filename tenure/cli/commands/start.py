@@ -1,144 +1,95 @@
-"""Command `start`: start what is needed, start a run, follow it and deliver its report."""
+"""Commands `start` and `fork`: start a run, follow it and deliver its report."""
 
-import asyncio
-from argparse import Namespace
+from collections.abc import Coroutine
 
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import WorkflowHandle
 
-from tenure.cli.commands.batches import DEFAULT_PARALLEL_RUNS, make_batch_id, read_batch, run_batch
+from tenure.cli.command import CommandHome
 from tenure.cli.costs import describe_cost, describe_estimate
-from tenure.cli.delivery import check_delivery, deliver
+from tenure.cli.delivery import Delivery
 from tenure.cli.follow import follow_workflow
-from tenure.cli.progress.display import choose_display
-from tenure.cli.requests import parse_request
-from tenure.cli.terminal import make_stderr_console, print_json, print_note, print_notes, print_status
-from tenure.contracts.result.batch import BatchItem, BatchRequest
+from tenure.cli.output import Output
+from tenure.cli.terminal import print_note
 from tenure.contracts.result.result import Result
 from tenure.installation import PROGRAM
 from tenure.local_models.servers import find_servers
-from tenure.runs.errors import InvalidRequest
-from tenure.runs.messages import StartRequest
-from tenure.runs.paths import allow_reading
-from tenure.runs.run_ids import check_run
-from tenure.runs.session.connection import open_session, register_search_attributes
-from tenure.runs.session.server_target import ServerTarget, ensure_server
-from tenure.runs.start import (
-    PlannedRun,
-    add_notifications,
-    check_corpora,
-    find_reservation_price,
-    launch_run,
-    plan_run,
-)
-from tenure.settings import ClientSettings, Settings
+from tenure.runs.fork import launch_fork
+from tenure.runs.messages import ForkBody, StartRequest
+from tenure.runs.run_ids import RunName, check_run
+from tenure.runs.service import Service
+from tenure.runs.start import PlannedRun, build_priority, launch_run, plan_run
 from tenure.settings.models import AUTO_MODEL, ChatModelSettings
 from tenure.temporal.namespace_binding import describe_other_base
 
 
-def start(arguments: Namespace, settings: Settings) -> int:
-    """Run the command."""
-    if arguments.batch is not None:
-        return _start_batch(arguments, settings)
-    if arguments.question is None or arguments.parallel is not None:
-        raise InvalidRequest(
-            "give a question, or a file of questions with --batch FILE; --parallel N sets the number of concurrent runs"
-        )
-    _suggest_models(arguments, settings)
-    planned = plan(parse_request(StartRequest, arguments), settings)
-    check_delivery(arguments)
-    place = ensure_server(settings)
-    print_notes(place, arguments.verbosity)
-    return asyncio.run(_run(arguments, place, planned))
-
-
-def plan(request: StartRequest, settings: ClientSettings) -> PlannedRun:
-    """Return the run of a request, and print what the person should know."""
-    planned = plan_run(request, settings)
+def start(home: CommandHome, request: StartRequest, detach: bool, delivery: Delivery) -> Coroutine[None, None, int]:
+    """Run `start`."""
+    suggest_models(home.settings, delivery)
+    planned = plan_run(request, home.settings)
     for note in planned.notes:
         print_note(note)
-    return planned
+    return _start(home.open(), planned, detach, delivery)
 
 
-def _start_batch(arguments: Namespace, settings: Settings) -> int:
-    """Ask the questions of a file.
-
-    Raises:
-        InvalidRequest: a question or an output file is given as well.
-    """
-    if arguments.question is not None:
-        raise InvalidRequest("--batch FILE and a question exclude each other")
-    if arguments.output is not None or arguments.format is not None:
-        raise InvalidRequest(f"a batch ends in a summary: `{PROGRAM} report RUN -o FILE` writes the report of a run")
-    items = read_batch(arguments.batch)
-    _suggest_models(arguments, settings)
-    planned = plan(parse_request(StartRequest, arguments, {"question": items[0].question}), settings)
-    if any(item.max_cost_usd for item in items):
-        find_reservation_price(settings, limited=True)
-    chosen = planned.id if planned.is_named else check_run(make_batch_id(arguments.batch, items))
-    place = ensure_server(settings)
-    print_notes(place, arguments.verbosity)
-    allow_reading(settings, planned.request.ingest, chosen, planned.request.files)
-    return asyncio.run(_run_batch(arguments, place, planned, items, chosen))
-
-
-def _suggest_models(arguments: Namespace, settings: ChatModelSettings) -> None:
-    """Name the model servers of this machine if no model is configured."""
-    if settings.has_model or settings.model == AUTO_MODEL:
-        return
-    for server in find_servers():
-        print_status(server.describe(f"{PROGRAM} start"), arguments.verbosity)
-
-
-async def _run(arguments: Namespace, place: ServerTarget, planned: PlannedRun) -> int:
+async def _start(service: Service, planned: PlannedRun, detach: bool, delivery: Delivery) -> int:
     """Start the run and follow it to its end."""
-    client = await open_session(place)
-    await _print_other_base(client, place)
-    handle, notes = await launch_run(planned, place, client)
+    await print_other_base(service)
+    handle, notes = await launch_run(service, planned)
     for note in notes:
         print_note(note)
     if planned.request.limits.has_model and planned.request.mode != "code":
-        print_status(describe_estimate(planned.request.limits), arguments.verbosity)
-    return await follow_started_run(arguments, place, client, handle)
+        delivery.print_status(describe_estimate(planned.request.limits))
+    return await _follow(service, handle, detach, delivery)
 
 
-async def _print_other_base(client: Client, place: ServerTarget) -> None:
-    """Warn if the run uses another knowledge base than this home's; the server of this home has no other workers."""
-    if not place.is_local and (other := await describe_other_base(client, place.settings)):
+def fork(
+    home: CommandHome, run: RunName, body: ForkBody, detach: bool, delivery: Delivery
+) -> Coroutine[None, None, int]:
+    """Run `fork`."""
+    if body.id:
+        check_run(body.id)
+    build_priority(body)
+    return _fork(home.open(), run, body, detach, delivery)
+
+
+async def _fork(service: Service, run: str, body: ForkBody, detach: bool, delivery: Delivery) -> int:
+    """Start the fork and follow it to its end."""
+    handle, notes = await launch_fork(service, run, body)
+    for note in notes:
+        print_note(note)
+    return await _follow(service, handle, detach, delivery)
+
+
+def suggest_models(settings: ChatModelSettings, output: Output) -> None:
+    """List the model servers of this machine if no model is configured."""
+    if not settings.has_model and settings.model != AUTO_MODEL:
+        for server in find_servers():
+            output.print_status(server.describe(f"{PROGRAM} start"))
+
+
+async def print_other_base(service: Service) -> None:
+    """Warn if a run uses another knowledge base than this home's; the server of this home has no other workers."""
+    if not service.place.is_local and (other := await describe_other_base(await service.connect(), service.settings)):
         print_note(f"warning: {other}")
 
 
-async def follow_started_run(
-    arguments: Namespace, place: ServerTarget, client: Client, handle: WorkflowHandle[object, Result]
-) -> int:
+def announce_run(service: Service, run_id: str, output: Output, *, detach: bool, kind: str = "run") -> None:
+    """Print the link of a started run, and how to follow it if the command does not."""
+    link = service.place.build_run_link(run_id)
+    output.print_status(f"{kind} {run_id}" + (f", web UI: {link}" if link else ""))
+    if detach and not output.print_json({"id": run_id, "url": link, "status": "running"}):
+        output.print_status(f"follow it with `{PROGRAM} watch {run_id}`")
+
+
+async def _follow(service: Service, handle: WorkflowHandle[object, Result], detach: bool, delivery: Delivery) -> int:
     """Follow a started run to its end, unless the command is detached."""
-    chosen = handle.id
-    print_status(
-        f"run {chosen}" + (f", web UI: {place.build_run_link(chosen)}" if place.ui else ""), arguments.verbosity
-    )
-    if arguments.detach:
-        if arguments.json:
-            print_json({"id": chosen, "url": place.build_run_link(chosen), "status": "running"})
-        else:
-            print_status(f"follow it with `{PROGRAM} watch {chosen}`", arguments.verbosity)
+    announce_run(service, handle.id, delivery, detach=detach)
+    if detach:
         return 0
-    with choose_display(make_stderr_console(), arguments.verbosity) as display:
-        result = await follow_workflow(client, place, handle, display)
-    code = deliver(result, arguments)
+    result = await follow_workflow(service, handle, delivery.verbosity, query=True)
+    code = delivery.deliver(result)
     if result.usage.model_calls:
-        print_status(describe_cost(result.usage), arguments.verbosity)
-    link = f", or {place.build_run_link(chosen)}" if place.ui else ""
-    print_status(f"again: `{PROGRAM} report {chosen}`{link}", arguments.verbosity)
+        delivery.print_status(describe_cost(result.usage))
+    link = service.place.build_run_link(handle.id)
+    delivery.print_status(f"again: `{PROGRAM} report {handle.id}`" + (f", or {link}" if link else ""))
     return code
-
-
-async def _run_batch(
-    arguments: Namespace, place: ServerTarget, planned: PlannedRun, items: tuple[BatchItem, ...], chosen: str
-) -> int:
-    """Check the corpora of a batch, then run it."""
-    client = await open_session(place)
-    await _print_other_base(client, place)
-    await register_search_attributes(client, place)
-    shared = add_notifications(planned.request, place)
-    await check_corpora(client, shared)
-    request = BatchRequest(shared=shared, items=items, max_parallel=arguments.parallel or DEFAULT_PARALLEL_RUNS)
-    return await run_batch(arguments, place, client, request, chosen, planned.priority)

@@ -1,23 +1,17 @@
 """Steering commands: `feedback`, `pause`, `resume`, `finish`, `cancel`, `outline`, `budget`, `approve` and `answer`."""
 
-import asyncio
 import json
-from argparse import Namespace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from tenure.cli.terminal import print_json, print_note
-from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand
+from tenure.cli.output import Output
+from tenure.contracts.run.control import BudgetBounds, CommandName, OutlineTopic, RunCommand
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.formatting import truncate_line
-from tenure.runs.run_ids import check_run
-from tenure.runs.session.connection import (
-    open_session,
-)
-from tenure.runs.session.server_target import ServerTarget, locate_server
-from tenure.runs.steer import LEFT, send_command
-from tenure.settings import ClientSettings
+from tenure.runs.run_ids import RunName
+from tenure.runs.service import Service
+from tenure.runs.steer import LEFT
 
 MAX_FILE_BYTES = 1_000_000
 """Maximum size of an outline file."""
@@ -25,30 +19,38 @@ MAX_FILE_BYTES = 1_000_000
 _TOPICS = TypeAdapter(tuple[OutlineTopic, ...])
 
 
-def steer(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run a steering command; its name is the verb."""
-    check_run(arguments.id)
-    return asyncio.run(_send(arguments, locate_server(settings), parse_steering(arguments)))
+async def send(service: Service, run: RunName, command: CommandName, output: Output) -> None:
+    """Send a command without details."""
+    await _send(service, run, RunCommand(name=command), output)
 
 
-def parse_steering(arguments: Namespace) -> RunCommand:
-    """Return the steering command of the arguments.
+async def send_text(
+    service: Service, run: RunName, command: CommandName, text: str, topic: str | None, output: Output
+) -> None:
+    """Send feedback or an answer."""
+    await _send(service, run, RunCommand(name=command, text=text.strip(), topic=topic), output)
 
-    Raises:
-        InvalidRequest: it is empty, or the outline file cannot be read.
-    """
-    verb = arguments.command
-    text = getattr(arguments, "text", "").strip()
-    if verb in ("feedback", "answer") and not text:
-        raise InvalidRequest(f"{verb} needs a text")
-    return RunCommand(
-        name=verb,
-        text=text,
-        topic=getattr(arguments, "topic", None),
-        outline=read_outline(arguments.set) if verb == "outline" else (),
-        budget=_budget(arguments) if verb == "budget" else BudgetBounds(),
-        discard=getattr(arguments, "discard", False),
-    )
+
+async def cancel(service: Service, run: RunName, discard: bool, output: Output) -> None:
+    """Stop a run."""
+    await _send(service, run, RunCommand(name="cancel", discard=discard), output)
+
+
+async def set_outline(service: Service, run: RunName, file: Path, output: Output) -> None:
+    """Set the topics of a run's report."""
+    await _send(service, run, RunCommand(name="outline", outline=read_outline(file)), output)
+
+
+async def set_budget(service: Service, run: RunName, bounds: BudgetBounds, output: Output) -> None:
+    """Change what a run may use."""
+    await _send(service, run, RunCommand(name="budget", budget=bounds), output)
+
+
+async def _send(service: Service, run: str, command: RunCommand, output: Output) -> None:
+    """Send a command to a run and print its effect."""
+    effect = (await service.steer(run, command)).effect
+    reply = {"id": run, "command": command.name, "acknowledged": effect != LEFT, "effect": effect}
+    output.print_note(reply, f"run {run}: {effect}")
 
 
 def read_outline(path: Path) -> tuple[OutlineTopic, ...]:
@@ -75,20 +77,3 @@ def _parse_lines(text: str) -> list[str]:
     """Return the topics of a plain or Markdown list; comments begin with `#`."""
     lines = [line.strip().removeprefix("- ").removeprefix("* ").strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def _budget(arguments: Namespace) -> BudgetBounds:
-    budget = BudgetBounds(**{name: getattr(arguments, name) for name in BudgetBounds.model_fields})
-    if budget == BudgetBounds():
-        raise InvalidRequest("budget needs a bound, such as --max-tokens 200000 or --deadline 2h")
-    return budget
-
-
-async def _send(arguments: Namespace, place: ServerTarget, steering: RunCommand) -> int:
-    """Send the command to the run and print its effect."""
-    affects = await send_command(place, await open_session(place), arguments.id, steering)
-    if arguments.json:
-        print_json({"id": arguments.id, "command": steering.name, "acknowledged": affects != LEFT, "effect": affects})
-    else:
-        print_note(f"run {arguments.id}: {affects}")
-    return 0

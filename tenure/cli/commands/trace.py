@@ -1,32 +1,37 @@
-"""Command `trace`: print the trace of a run from its histories, with or without a worker or server."""
+"""Commands `trace` and `diff`: show how a run reached its report, and compare two reports."""
 
-import asyncio
-from argparse import Namespace
 from pathlib import Path
 
-from tenure.cli.terminal import check_writable, print_json, print_markdown, print_note, print_text, write_file
+from tenure.cli.output import Output
+from tenure.cli.terminal import WritablePath, print_markdown, print_note, print_text, write_file
+from tenure.report.diff.markdown import render_diff
 from tenure.report.trace.html import render_trace_page
 from tenure.report.trace.markdown import render_trace
-from tenure.runs.run_ids import check_run
-from tenure.runs.session.server_target import locate_server
-from tenure.runs.trace import read_trace
-from tenure.settings import ClientSettings
+from tenure.runs.messages import RunPair
+from tenure.runs.run_ids import RunName
+from tenure.runs.service import Service
 
 
-def trace(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `trace`."""
-    check_run(arguments.id)
-    check_writable(arguments.output)
-    found = asyncio.run(read_trace(arguments.id, locate_server(settings)))
-    output: Path | None = arguments.output
-    as_page = arguments.html or (output is not None and output.suffix.lower() in (".html", ".htm"))
-    if output is not None:
-        write_file(output, (render_trace_page(found) if as_page else render_trace(found)).encode())
-        print_note(f"trace written to {output}")
-    if arguments.json:
-        print_json(found.model_dump(mode="json"))
-    elif output is None and as_page:
+async def trace(service: Service, run: RunName, html: bool, file: WritablePath, output: Output) -> None:
+    """Print the trace of a run, with or without a worker or server."""
+    found = await service.read_trace(run)
+    as_page = html or (file is not None and file.suffix.lower() in (".html", ".htm"))
+    if file is not None:
+        write_file(file, (render_trace_page(found) if as_page else render_trace(found)).encode())
+        print_note(f"trace written to {file}")
+    if output.print_json(found) or file is not None:
+        return
+    if as_page:
         print_text(render_trace_page(found))
-    elif output is None:
+    else:
         print_markdown(render_trace(found))
-    return 0
+
+
+async def diff(service: Service, a: RunName, b: RunName, file: WritablePath, output: Output) -> None:
+    """Print the difference of two reports."""
+    found = await service.compare(RunPair(a=a, b=b))
+    if file is not None:
+        write_file(file, render_diff(found, Path.cwd()).encode())
+        print_note(f"difference written to {file}")
+    if not output.print_json(found) and file is None:
+        print_markdown(render_diff(found, Path.cwd()))

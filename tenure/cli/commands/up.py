@@ -3,16 +3,13 @@
 import asyncio
 import sys
 import time
-from argparse import Namespace
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from rich.table import Table
-
 from tenure.cli.commands.stack import print_status
-from tenure.cli.terminal import print_json, print_line, print_note, print_table
+from tenure.cli.output import Output, print_rows
+from tenure.cli.terminal import print_line, print_note
 from tenure.local_models.choice import choose_model
 from tenure.local_models.model_file import (
     LocalModel,
@@ -24,12 +21,12 @@ from tenure.local_models.model_file import (
     save_local_model,
 )
 from tenure.runs.errors import InvalidRequest, Unreachable
-from tenure.runs.session.connection import open_session
+from tenure.runs.formatting import format_count
+from tenure.runs.service import Service
 from tenure.runs.session.monitor import count_polling_workers
-from tenure.runs.session.server_target import locate_server
 from tenure.runs.session.server_target import start_missing as bring_up
-from tenure.runs.session.versions import CodeVersion, list_code_versions, make_installed_version_current, move_run
-from tenure.settings import ClientSettings, Settings
+from tenure.runs.session.versions import list_code_versions, make_installed_version_current, move_run
+from tenure.settings import Settings
 from tenure.settings.home import HomeSettings, StackSettings
 from tenure.temporal import connection
 from tenure.temporal.stack import local, processes
@@ -40,21 +37,20 @@ POLLING_SECONDS = 60.0
 """Time `up` waits for the worker to poll."""
 
 
-def start_stack(arguments: Namespace, settings: Settings) -> int:
+def start_stack(settings: Settings, local_model: str | None, no_local_model: bool, yes: bool, output: Output) -> None:
     """Run `up`: start what is missing, and wait until the worker polls and the local model is loaded."""
-    if arguments.local_model or arguments.no_local_model:
-        settings = _change_local_model(arguments, settings)
+    if local_model or no_local_model:
+        settings = _change_local_model(local_model, settings, agreed=yes)
     status = bring_up(settings)
     for note in status.notes:
         print_note(note)
     asyncio.run(_wait_for_worker(settings, status))
     wait_until_loaded(settings.home)
-    print_status(arguments, status)
-    return 0
+    print_status(status, output)
 
 
-def _change_local_model(arguments: Namespace, settings: HomeSettings) -> Settings:
-    """Change the local model of the home, and return the settings that use it.
+def _change_local_model(source: str | None, settings: HomeSettings, *, agreed: bool) -> Settings:
+    """Change the local model of the home, or remove it, and return the settings that use it.
 
     Raises:
         InvalidRequest: the settings name another server, or a download was not agreed to.
@@ -64,37 +60,36 @@ def _change_local_model(arguments: Namespace, settings: HomeSettings) -> Setting
     given = Settings(home=settings.home)
     for note in local.prepare_home(given.home):
         print_note(note)
-    if arguments.no_local_model:
+    if source is None:
         remove_local_model(given.home)
         return choose_model(given)
     if given.has_model:
         raise InvalidRequest("OPENAI_API_KEY or OPENAI_BASE_URL names another model server: unset it")
     check_runner()
-    save_local_model(given.home, _obtain_model(arguments, given))
+    save_local_model(given.home, _obtain_model(source, given, agreed=agreed))
     return choose_model(given)
 
 
-def _obtain_model(arguments: Namespace, settings: HomeSettings) -> LocalModel:
+def _obtain_model(source: str, settings: HomeSettings, *, agreed: bool) -> LocalModel:
     """Return the model of a file or URL."""
-    source: str = arguments.local_model
     if is_url(source):
         # Imported when needed: the HTTP client takes long.
         from tenure.local_models.download import download_model
 
-        return download_model(source, settings.home, partial(_confirm, arguments), print_note)
+        return download_model(source, settings.home, partial(_confirm, agreed), print_note)
     model = LocalModel(path=Path(source).expanduser().absolute())
     if model != load_local_model(settings.home):  # which may be in memory already
         check_model(model)
     return model
 
 
-def _confirm(arguments: Namespace, question: str) -> None:
-    """Ask the person at the terminal.
+def _confirm(agreed: bool, question: str) -> None:
+    """Ask the person at the terminal, unless the person has agreed already.
 
     Raises:
         InvalidRequest: the answer is no, or cannot be given.
     """
-    if arguments.yes:
+    if agreed:
         return
     if not sys.stdin.isatty():
         raise InvalidRequest(f"{question} Add --yes")
@@ -103,35 +98,24 @@ def _confirm(arguments: Namespace, question: str) -> None:
         raise InvalidRequest("nothing was downloaded")
 
 
-def show_versions(arguments: Namespace, settings: ClientSettings) -> int:
-    """Run `versions`."""
-    found = asyncio.run(_list_versions(settings, make_current=arguments.make_current, run_id=arguments.run))
-    if arguments.json:
-        print_json({"versions": [version.model_dump(mode="json") for version in found]})
-    elif found:
-        print_table(_build_table(found))
-    else:
-        print_line("the server knows no versioned worker")
-    return 0
-
-
-async def _list_versions(settings: ClientSettings, *, make_current: bool, run_id: str | None) -> list[CodeVersion]:
-    """Return the versions that the server knows, after the changes that are wanted."""
-    client = await open_session(locate_server(settings))
+async def show_versions(service: Service, make_current: bool, run: str | None, output: Output) -> None:
+    """Run `versions`: print the versions that the server knows, after the changes that are wanted."""
+    client = await service.connect()
     if make_current:
         await make_installed_version_current(client)
-    if run_id is not None:
-        count = await move_run(client, run_id)
-        print_note(f"{run_id} continues under the current version ({count} workflow{'s' if count != 1 else ''} moved)")
-    return await list_code_versions(client)
-
-
-def _build_table(found: Sequence[CodeVersion]) -> Table:
-    """Return the versions as a table."""
-    table = Table("version", "status", "running workflows", "workers", box=None, padding=(0, 2, 0, 0))
-    for version in found:
-        table.add_row(version.build_id, version.status, str(version.running_workflows), str(version.workers))
-    return table
+    if run is not None:
+        count = format_count(await move_run(client, run), "workflow")
+        print_note(f"{run} continues under the current version ({count} moved)")
+    found = await list_code_versions(client)
+    if output.print_json({"versions": found}):
+        return
+    if not found:
+        print_line("the server knows no versioned worker")
+        return
+    print_rows(
+        ("version", "status", "running workflows", "workers"),
+        ((one.build_id, one.status, str(one.running_workflows), str(one.workers)) for one in found),
+    )
 
 
 async def _wait_for_worker(settings: StackSettings, status: StackStatus) -> None:

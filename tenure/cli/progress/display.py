@@ -4,20 +4,19 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Protocol, Self
 
 from rich.console import Console
 from rich.spinner import Spinner
 from rich.text import Text
 
+from tenure.cli.output import Verbosity
 from tenure.cli.progress.live import LiveView
 from tenure.cli.progress.speed import SpeedMeter
 from tenure.cli.progress.window import WindowLive
 from tenure.runs.formatting import format_duration, truncate_line
 from tenure.runs.session.progress_lines import describe_question, iterate_changes
 from tenure.runs.session.snapshot import RunSnapshot
-
-Verbosity = Literal["quiet", "normal", "verbose"]
 
 _MAX_EVENTS = 100
 _EVENT_LENGTH = 300

@@ -4,20 +4,27 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import TypeVar
+from uuid import uuid4
 
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.client import Client, WorkflowFailureError, WorkflowQueryFailedError
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError
+from temporalio.common import Priority
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
 from tenure.installation import PROGRAM
 from tenure.runs.errors import MissingRun, TenureError, Unreachable
-from tenure.runs.formatting import describe_failure, truncate_line
+from tenure.runs.formatting import describe_failure, truncate_bytes, truncate_line
 from tenure.runs.session.server_target import ServerTarget, suggest_remedy
 from tenure.temporal import connection
 from tenure.temporal.encryption import DecryptionError
 from tenure.temporal.histories import UnknownHistory
 from workflows.runtime.search_attributes import ALL
+from workflows.runtime.task_queues import TENURE_QUEUE
+
+T = TypeVar("T")
 
 AGENT_WORKFLOW = "AgentWorkflow"
 BATCH_WORKFLOW = "BatchWorkflow"
@@ -53,6 +60,109 @@ async def open_session(place: ServerTarget) -> Client:
         return await connection.connect(place.settings)
     except connection.ServerUnreachable as error:
         raise Unreachable(f"{error}; {suggest_remedy(place)}") from error
+
+
+class Session:
+    """Server of a home, with the connection to it.
+
+    Args:
+        place: the server.
+        client: an open connection; None to open one at the first use, which reconnects itself.
+    """
+
+    def __init__(self, place: ServerTarget, client: Client | None = None) -> None:
+        self.place, self.settings = place, place.settings
+        self._client = client
+
+    async def connect(self) -> Client:
+        """Return the connection.
+
+        Raises:
+            Unreachable: the server does not answer.
+        """
+        if self._client is None:
+            self._client = await open_session(self.place)
+        return self._client
+
+
+async def start_unique_workflow(
+    session: Session,
+    workflow: str,
+    request: object,
+    kind: type[T],
+    *,
+    id: str,
+    summary: str,
+    busy: str,
+    priority: Priority = Priority.default,
+) -> WorkflowHandle[object, T]:
+    """Start a workflow of which one at a time may run under its id, and return it.
+
+    Args:
+        session: the server.
+        workflow: type of the workflow.
+        request: its input.
+        kind: type of its result.
+        id: its id.
+        summary: line that the web UI shows with it.
+        busy: error if it is running already.
+        priority: its priority.
+
+    Raises:
+        TenureError: it is running already, or the server refuses.
+    """
+    try:
+        with explain_refusals(id):
+            return await (await session.connect()).start_workflow(
+                workflow,
+                request,
+                id=id,
+                task_queue=TENURE_QUEUE,
+                result_type=kind,
+                static_summary=truncate_bytes(summary),
+                priority=priority,
+            )
+    except WorkflowAlreadyStartedError as error:
+        raise TenureError(busy) from error
+
+
+async def run_workflow(
+    session: Session,
+    workflow: str,
+    request: object,
+    kind: type[T],
+    *,
+    action: str,
+    summary: str,
+    limit: timedelta | None = None,
+) -> T:
+    """Run a workflow to its end and return its result.
+
+    Args:
+        session: the server.
+        workflow: type of the workflow.
+        request: its input.
+        kind: type of its result.
+        action: beginning of its id.
+        summary: line that the web UI shows with it.
+        limit: time for the result, including the start of a worker; None for no limit.
+
+    Raises:
+        Unreachable: no worker answers.
+        TenureError: it failed.
+    """
+    client, id = await session.connect(), f"{action}-{uuid4().hex[:8]}"
+    with explain_refusals(id):
+        reply: T = await client.execute_workflow(
+            workflow,
+            request,
+            id=id,
+            task_queue=TENURE_QUEUE,
+            result_type=kind,
+            static_summary=truncate_bytes(summary),
+            execution_timeout=limit,
+        )
+    return reply
 
 
 @contextmanager
@@ -113,12 +223,13 @@ def describe_refusal(error: RPCError, run_id: str) -> TenureError:
     )
 
 
-async def register_search_attributes(client: Client, place: ServerTarget) -> None:
+async def register_search_attributes(session: Session) -> None:
     """Register the search attributes of a run in the namespace if they are missing.
 
     Raises:
         Unreachable: some are missing and the server refuses to add them.
     """
+    client = await session.connect()
     missing = [key.name for key in ALL]
     try:
         request = ListSearchAttributesRequest(namespace=client.namespace)
@@ -139,6 +250,6 @@ async def register_search_attributes(client: Client, place: ServerTarget) -> Non
         options = " ".join(f"--name {name} --type Keyword" for name in missing)
         raise Unreachable(
             f"namespace {client.namespace} lacks search attributes and does not let this client add them: run "
-            f"`temporal operator search-attribute create --address {place.address} "
+            f"`temporal operator search-attribute create --address {session.place.address} "
             f"--namespace {client.namespace} {options}`"
         ) from error

@@ -26,12 +26,11 @@ from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
 from tenure.runs.formatting import truncate_line
 from tenure.runs.session.connection import (
     AGENT_WORKFLOW,
+    Session,
     describe_missing_run,
     describe_refusal,
     explain_refusals,
-    open_session,
 )
-from tenure.runs.session.server_target import ServerTarget
 from tenure.settings.home import ConnectionSettings, HomeSettings
 from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError
@@ -148,20 +147,20 @@ async def load_archived(settings: ConnectionSettings, run_id: str) -> "FoundRun 
     return await read_archive(read, settings)
 
 
-async def open_run(place: ServerTarget, run_id: str, client: Client | None = None) -> RunRecord:
-    """Open a run by its id, over an existing connection if there is one.
+async def open_run(session: Session, run_id: str) -> RunRecord:
+    """Open a run by its id.
 
     Raises:
         InvalidRequest: neither the server nor the archive has the run.
         Unreachable: the server does not answer, and the archive does not have the run.
     """
-    record = await find_run(place, run_id, client)
+    record = await find_run(session, run_id)
     if record is None:
         raise describe_missing_run(run_id)
     return record
 
 
-async def find_run(place: ServerTarget, run_id: str, client: Client | None = None) -> RunRecord | None:
+async def find_run(session: Session, run_id: str) -> RunRecord | None:
     """Open a run by its id, or return None if neither the server nor the archive has it.
 
     Raises:
@@ -169,8 +168,7 @@ async def find_run(place: ServerTarget, run_id: str, client: Client | None = Non
     """
     unreachable: TenureError | None = None
     try:
-        client = client or await open_session(place)
-        return await open_on_server(client, run_id)
+        return await open_on_server(await session.connect(), run_id)
     except RPCError as error:
         if error.status != RPCStatusCode.NOT_FOUND or "amespace" in error.message:
             unreachable = describe_refusal(error, run_id)
@@ -178,7 +176,7 @@ async def find_run(place: ServerTarget, run_id: str, client: Client | None = Non
         unreachable = error
     if unreachable is not None and not isinstance(unreachable, Unreachable):
         raise unreachable
-    found = await load_archived(place.settings, run_id)
+    found = await load_archived(session.settings, run_id)
     if found is not None:
         return _open_in_archive(found)
     if unreachable is not None:

@@ -1,4 +1,4 @@
-"""Test commands on archived runs: reading them without their histories or a server, `export`, `import`, `delete`."""
+"""Test commands on archived runs: reading them without their histories or a server, and `archive`."""
 
 import asyncio
 import base64
@@ -110,11 +110,11 @@ def test_an_exported_run_is_read_in_another_home_without_a_server(running: Comma
     archive(running, "moved-1", "moved-1/ask", deleted=False)
     file, target = tmp_path / "moved.tenure", no_stack(tmp_path / "other" / "home")
     target.settings.home.parent.mkdir()
-    exported = running("export", "moved-1", str(file), "--json")
-    imported, again = target("import", str(file), "--json"), target("import", str(file))
+    exported = running("archive", "export", "moved-1", str(file), "--json")
+    imported, again = target("archive", "import", str(file), "--json"), target("archive", "import", str(file))
     reports = [line("report", "moved-1", "--json").stdout for line in (running, target)]
     traces = [line("trace", "moved-1").stdout for line in (running, target)]
-    back = target("export", "moved-1", str(tmp_path / "back.tenure"))
+    back = target("archive", "export", "moved-1", str(tmp_path / "back.tenure"))
     listed, difference, unknown = target("list"), target("diff", "moved-1", "moved-1"), target("report", "moved-2")
 
     assert json.loads(exported.stdout) == {"id": "moved-1", "file": str(file), "bytes": file.stat().st_size}
@@ -135,8 +135,8 @@ def test_a_run_that_is_not_archived_yet_is_exported_from_the_server(running: Com
     assert running("start", "What is this?", "--id", "moved-3").returncode == 0
     assert running("start", "wait a while", "--id", "moved-4", "--detach").returncode == 0
     file, target = tmp_path / "moved.tenure", no_stack(tmp_path / "home")
-    done, open_run, unknown = (running("export", f"moved-{n}", str(file)) for n in (3, 4, 5))
-    assert target("import", str(file)).returncode == 0
+    done, open_run, unknown = (running("archive", "export", f"moved-{n}", str(file)) for n in (3, 4, 5))
+    assert target("archive", "import", str(file)).returncode == 0
     running("cancel", "moved-4")
 
     assert target("report", "moved-3").stdout == running("report", "moved-3").stdout
@@ -159,7 +159,7 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes, re
     """A malformed file is one line, and creates nothing."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     file.write_bytes(content)
-    done = line("import", str(file))
+    done = line("archive", "import", str(file))
 
     assert (done.returncode, done.stdout) == (1, "")
     assert error_line(done.stderr) == f"error: {file} cannot be imported: the archive {reason}" + (
@@ -171,7 +171,10 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes, re
 def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     """A file that does not exist, a folder and a device are one line."""
     line = no_stack(tmp_path / "home")
-    lines = [error_line(line("import", str(path)).stderr) for path in (tmp_path / "no", tmp_path, Path("/dev/zero"))]
+    lines = [
+        error_line(line("archive", "import", str(path)).stderr)
+        for path in (tmp_path / "no", tmp_path, Path("/dev/zero"))
+    ]
 
     assert lines == [
         f"error: {tmp_path / 'no'}: No such file or directory",
@@ -186,11 +189,11 @@ def test_another_run_is_not_overwritten(running: CommandLine, tmp_path: Path) ->
     target = no_stack(tmp_path / "home")
     for file in (first, second):
         assert running("start", "What is this?", "--id", "moved-6").returncode == 0
-        assert running("export", "moved-6", str(file)).returncode == 0
-        assert running("delete", "moved-6").returncode == 0
-    assert target("import", str(first)).returncode == 0
+        assert running("archive", "export", "moved-6", str(file)).returncode == 0
+        assert running("archive", "delete", "moved-6").returncode == 0
+    assert target("archive", "import", str(first)).returncode == 0
     before = target("report", "moved-6", "--json").stdout
-    refused = target("import", str(second))
+    refused = target("archive", "import", str(second))
 
     assert refused.returncode == 1
     assert error_line(refused.stderr).endswith("there is another run moved-6 in this home")
@@ -198,12 +201,12 @@ def test_another_run_is_not_overwritten(running: CommandLine, tmp_path: Path) ->
 
 
 def test_a_deleted_run_is_gone_everywhere(running: CommandLine) -> None:
-    """`delete` removes an ended run from server and archive, but no running one and no unknown one."""
+    """`archive delete` removes an ended run from server and archive, but no running one and no unknown one."""
     assert running("start", "What is this?", "--id", "gone-1").returncode == 0
     assert running("ask", "gone-1", "And who made it?").returncode == 0
     assert running("start", "wait a while", "--id", "gone-2", "--detach").returncode == 0
     archive(running, "gone-1", "gone-1/ask", deleted=False)
-    done, open_run, unknown = (running("delete", f"gone-{n}") for n in (1, 2, 3))
+    done, open_run, unknown = (running("archive", "delete", f"gone-{n}") for n in (1, 2, 3))
     running("cancel", "gone-2")
     runs = ArchivedRuns.open(running.settings.knowledge_uri)
 
@@ -218,13 +221,13 @@ def test_an_owner_has_an_archive_of_their_own(tmp_path: Path) -> None:
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     file.write_bytes(encode_run(make_document(id="run")))
     ann, bob = ({"TENURE_OWNER": name, "TENURE_OWNER_TOKEN": name[0] * 32} for name in ("ann", "bob"))
-    imported = line("import", str(file), extra=ann)
+    imported = line("archive", "import", str(file), extra=ann)
     bases = {name: str(tmp_path / "home" / f"owner-{name}" / "knowledge") for name in ("ann", "bob")}
     known = {name: bool((runs := ArchivedRuns.open(uri)) and runs.find_run("run")) for name, uri in bases.items()}
 
     assert imported.returncode == 0, imported.stderr
     assert known == {"ann": True, "bob": False}
-    assert [bool(line("export", "run", extra=owner).returncode) for owner in (ann, bob)] == [False, True]
+    assert [bool(line("archive", "export", "run", extra=owner).returncode) for owner in (ann, bob)] == [False, True]
     assert not (line.settings.home / "knowledge").exists()
 
 
@@ -233,7 +236,7 @@ def test_runs_with_invalid_ids_are_not_imported(tmp_path: Path) -> None:
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     for id in ("../outside", "run\u202egpj"):
         file.write_bytes(encode_run(make_document(id="run")) + encode_run(make_document(id=id)))
-        done = line("import", str(file))
+        done = line("archive", "import", str(file))
         assert done.returncode == 2
         assert "is not a run id" in error_line(done.stderr)
     assert not (line.settings.home / "knowledge" / "runs.lance").exists()
@@ -248,7 +251,7 @@ def test_an_encrypted_run_needs_its_key(tmp_path: Path) -> None:
     sealed = EncryptionCodec({"k1": bytes(range(32))}).encrypt(payload)
     file.write_bytes(encode_run(make_document(result=sealed.SerializeToString())))
     keys = [base64.b64encode(key).decode() for key in (bytes(range(32)), bytes(32))]
-    assert line("import", str(file)).returncode == 0
+    assert line("archive", "import", str(file)).returncode == 0
     with_key, with_other = (line("report", "run", extra={"TENURE_ENCRYPTION_KEYS": f"k1:{key}"}) for key in keys)
     without = line("report", "run")
 
@@ -262,7 +265,7 @@ def test_a_hostile_archive_is_one_line(tmp_path: Path) -> None:
     """A well-formed archive with values of other types is imported, and refused where it is read."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     file.write_bytes(encode_run(make_document()))
-    assert line("import", str(file)).returncode == 0
+    assert line("archive", "import", str(file)).returncode == 0
     done = [line(*command) for command in (("report", "run"), ("diff", "run", "run"), ("trace", "run"), ("list",))]
 
     assert [one.returncode for one in done] == [1, 1, 1, 0]
@@ -274,7 +277,7 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     """A table that cannot be read is an error that names it, and `list` says that it lists no archived run."""
     line, file = no_stack(tmp_path / "home"), tmp_path / "x.tenure"
     file.write_bytes(encode_run(make_document()))
-    assert line("import", str(file)).returncode == 0
+    assert line("archive", "import", str(file)).returncode == 0
     for data in (line.settings.home / "knowledge" / "runs.lance" / "data").iterdir():
         data.write_bytes(b"")
     report, listed = line("report", "run"), line("list")

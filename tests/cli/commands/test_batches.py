@@ -1,22 +1,24 @@
-"""Test `start --batch`: file formats, and continuing an existing batch."""
+"""Test `batch start`: file formats, and continuing an existing batch."""
 
 import io
 import json
-from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from temporalio.common import Priority
 
-from tenure.cli.commands.batches import make_batch_id, read_batch, run_batch, show_batch
-from tenure.cli.commands.start import start
-from tenure.cli.parser import build_parser
-from tenure.contracts.result.batch import BatchItem, BatchRequest
+from tenure.cli.commands.batches import follow_batch
+from tenure.cli.output import Output
+from tenure.contracts.result.batch import BatchItem
 from tenure.contracts.run.run import RunLimits, RunRequest
+from tenure.runs.automation.batches import PlannedBatch, make_batch_id, read_batch, read_batch_report, start_or_continue
 from tenure.runs.errors import InvalidRequest
+from tenure.runs.service import Service
 from tenure.runs.session.run_records import open_run
 from tenure.runs.session.server_target import ServerTarget
+from tenure.runs.start import PlannedRun
 from tenure.settings import Settings
 from tenure.temporal.archive.access import export_runs
 from tenure.temporal.archive.container import iterate_runs
@@ -99,19 +101,10 @@ def test_the_same_questions_have_the_same_name(tmp_path: Path) -> None:
     assert first.startswith("batch-my-questions-")
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["start"],
-        ["start", "Why?", "--parallel", "2"],
-        ["start", "Why?", "--batch", "q.txt"],
-        ["start", "--batch", "q.txt", "-o", "report.md"],
-    ],
-)
-def test_one_question_or_a_file_of_them(arguments: list[str]) -> None:
-    """A question and a batch exclude each other, and a summary is no report."""
-    with pytest.raises(InvalidRequest):
-        start(build_parser().parse_args(arguments), Settings(_env_file=None))
+async def run_batch(service: Service, planned: PlannedBatch) -> int:
+    """Start or continue a batch, and follow it as the command does."""
+    batch, _ = await start_or_continue(service, planned)
+    return await follow_batch(service, batch, Output(json=True))
 
 
 @exhaustive
@@ -126,13 +119,12 @@ async def test_a_batch_that_is_over_is_asked_for_what_failed(
         corpora=("kitchen",),
         limits=RunLimits(min_relevance=0.05, max_sections=1, max_cycles=1, max_report_revisions=0),
     )
-    wanted = BatchRequest(shared=shared, items=items, max_parallel=2)
-    quiet = Namespace(json=True, detach=False, verbosity="normal")
+    wanted = PlannedBatch(PlannedRun(chosen, True, shared, Priority(), ()), items, 2)
     place = ServerTarget(Settings(_env_file=None), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        broken = wanted.model_copy(update={"items": (items[0],)})
-        codes = [await run_batch(quiet, place, stage.client, broken, chosen, Priority())]
-        codes += [await run_batch(quiet, place, stage.client, wanted, chosen, Priority()) for _ in range(2)]
+        service = Service(place, stage.client)
+        codes = [await run_batch(service, replace(wanted, items=items[:1]))]
+        codes += [await run_batch(service, wanted) for _ in range(2)]
 
     printed = capsys.readouterr().out
     decoder, documents = json.JSONDecoder(), []
@@ -155,24 +147,23 @@ async def test_an_archived_batch_is_shown_exported_and_continued(
     chosen = f"test-batch-{uuid4().hex[:8]}"
     items = tuple(BatchItem(key=key, question=f"Quantum {key}dynamics?") for key in ("chromo", "flavour"))
     shared = RunRequest(question="?", corpora=("kitchen",), limits=RunLimits(min_relevance=0.05))
-    request = BatchRequest(shared=shared, items=items[:1], max_parallel=1)
-    quiet = Namespace(json=True, detach=False, verbosity="normal")
+    wanted = PlannedBatch(PlannedRun(chosen, True, shared, Priority(), ()), items, 1)
     place = ServerTarget(Settings(_env_file=None, lancedb_uri=str(tmp_path / "archive")), "", "default", False, "")
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
-        await run_batch(quiet, place, stage.client, request, chosen, Priority())
+        service = Service(place, stage.client)
+        await run_batch(service, replace(wanted, items=items[:1]))
         first = json.loads(capsys.readouterr().out)
         await wait_until_archived(stage.client)
         for name in (chosen, f"{chosen}-chromo"):
             await delete_histories(stage.client, name)
-        record = await open_run(place, chosen, stage.client)
-        code = await show_batch(quiet, place, record)
-        shown = json.loads(capsys.readouterr().out)
+        record = await open_run(service, chosen)
+        shown = (await read_batch_report(service, record)).model_dump(mode="json")
         exported = export_runs(place.settings, chosen)
-        await run_batch(quiet, place, stage.client, request.model_copy(update={"items": items}), chosen, Priority())
+        await run_batch(service, wanted)
         second = json.loads(capsys.readouterr().out)
         repeated = [one.id async for one in stage.client.list_workflows(f"WorkflowId STARTS_WITH '{chosen}-'")]
 
-    assert (code, record.is_archived, shown) == (0, True, first)
+    assert (record.is_archived, {"id": chosen, **shown}) == (True, first)
     assert exported and {run.description.id for run in iterate_runs(io.BytesIO(exported))} == {
         chosen,
         f"{chosen}-chromo",

@@ -4,64 +4,49 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
-from tenure.cli.commands.memory import build_request
 from tenure.cli.parser import build_parser
 from tenure.runs.errors import InvalidRequest
+from tenure.runs.messages import ForgetBody, MemoryFilter, RememberBody
 from tests.cli.conftest import CommandLine
+from tests.runs.command_lines import parse
 
 FACT = ["--subject", "Zenne", "--relation", "flows through", "--object", "Halle"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("kind", "arguments", "words"),
     [
-        (["search"], "wants one text"),
-        (["search", "one", "two"], "wants one text"),
-        (["list", "m1"], "takes no 'm1'"),
-        (["export", "m1"], "takes no 'm1'"),
-        (["list", "--run", "r"], "belong to `memory forget`"),
-        (["export", "--limit", "3"], "--limit belongs to"),
-        (["list", "-o", "file"], "-o belongs to"),
-        (["forget"], "name the memories to forget"),
-        (["forget", "--owner", "ann"], "name the memories to forget"),
-        (["add"], "wants one text to remember"),
-        (["add", "one", "two"], "wants one text to remember"),
-        (["edit", "m1"], "wants the id of a memory and its new text"),
-        (["add", "x" * 4_001], "text: String should have at most 4000 characters"),
-        (["edit", "m1", "x" * 4_001], "at most 4000 characters"),
-        (["edit", "m1", "new", "--kind", "semantic"], "keeps its kind"),
-        (["add", "one", "--kind", "semantic", "--kind", "preference"], "kind: a memory has one kind"),
-        (["add", "one", "--kind", "episodic"], "kind: Input should be 'short_term', 'long_term', 'semantic'"),
-        (["add", "one", "--subject", "Zenne", "--object", "Halle"], "relation missing"),
-        (["add", "one", *FACT, "--kind", "preference"], "a fact is of the kind semantic, not preference"),
-        (["add", "one", *FACT[:5], "x" * 401], "object: String should have at most 400 characters"),
-        (["edit", "m1", "new", *FACT], "belong to `memory add`"),
-        (["search", "Halle", *FACT], "belong to `memory add`"),
-        (["add", "one", "--all"], "belong to `memory forget`"),
-        (["add", "one", "--limit", "3"], "--limit belongs to"),
+        (ForgetBody, ["forget"], "name the memories to forget"),
+        (ForgetBody, ["forget", "--owner", "ann"], "name the memories to forget"),
+        (RememberBody, ["add", "x" * 4_001], "text: String should have at most 4000 characters"),
+        (RememberBody, ["edit", "m1", "x" * 4_001], "at most 4000 characters"),
+        (RememberBody, ["add", "one", "--subject", "Zenne", "--object", "Halle"], "relation missing"),
+        (RememberBody, ["add", "one", *FACT, "--kind", "preference"], "a fact is of the kind semantic, not preference"),
+        (RememberBody, ["add", "one", *FACT[:5], "x" * 401], "object: String should have at most 400 characters"),
     ],
 )
-def test_what_does_not_fit_an_action_is_refused(arguments: list[str], words: str) -> None:
-    """An option of another action, and an action without what it needs, is named."""
+def test_what_is_no_memory_is_refused(kind: type[BaseModel], arguments: list[str], words: str) -> None:
+    """A value that does not fit is named, and memories are not forgotten without a choice."""
     with pytest.raises(InvalidRequest, match=words):
-        build_request(build_parser().parse_args(["memory", *arguments]))
+        parse(kind, "memory", *arguments)
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("kind", "arguments"),
     [
-        ["forget", "--kind", "episodic"],
-        ["forget", "--all"],
-        ["search", "Ghent"],
-        ["add", "The Zenne flows through Halle.", *FACT],
-        ["add", "We use metric units", "--kind", "preference"],
-        ["edit", "m1", "We use metric units"],
+        (ForgetBody, ["forget", "--kind", "episodic"]),
+        (ForgetBody, ["forget", "--all"]),
+        (MemoryFilter, ["search", "Ghent"]),
+        (RememberBody, ["add", "The Zenne flows through Halle.", *FACT]),
+        (RememberBody, ["add", "We use metric units", "--kind", "preference"]),
+        (RememberBody, ["edit", "m1", "We use metric units"]),
     ],
 )
-def test_what_fits_an_action_is_accepted(arguments: list[str]) -> None:
+def test_what_fits_an_action_is_accepted(kind: type[BaseModel], arguments: list[str]) -> None:
     """Each action takes its own."""
-    build_request(build_parser().parse_args(["memory", *arguments]))
+    assert parse(kind, "memory", *arguments).model_fields_set
 
 
 def test_memories_are_listed_searched_forgotten_and_exported(running: CommandLine, tmp_path: Path) -> None:
@@ -92,7 +77,7 @@ def test_missing_memories_are_reported(running: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["add", " "], "argument WHAT: must not be empty"),
+        (["add", " "], "argument TEXT: must not be empty"),
         (["add", "one", "--kind", "preferense"], "did you mean preference?"),
     ],
 )

@@ -1,7 +1,6 @@
 """Test how `up` changes the local model; tests/temporal/stack/test_local_model.py tests how it is served."""
 
 import io
-from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,9 +102,9 @@ def test_person_at_a_terminal_is_asked(
     """Only a clear yes agrees; the question is on standard error."""
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     if agrees:
-        _confirm(Namespace(yes=False), "download it?")
+        _confirm(False, "download it?")
     else:
         with pytest.raises(InvalidRequest, match="nothing was downloaded"):
-            _confirm(Namespace(yes=False), "download it?")
+            _confirm(False, "download it?")
 
     assert capsys.readouterr().err == "download it? [y/N]\n"

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 from rich.spinner import Spinner
 
-from tenure.cli.progress.display import PlainDisplay, QuietDisplay, Verbosity, choose_display
+from tenure.cli.output import Verbosity
+from tenure.cli.progress.display import PlainDisplay, QuietDisplay, choose_display
 from tenure.cli.progress.window import is_breaking_lines
 from tenure.contracts.run.control import InputRequest
 from tenure.installation import PROGRAM

@@ -50,10 +50,16 @@ def run_temporal(line: Home, command: str, key: str) -> subprocess.CompletedProc
 def find_refusals(line: Home, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the errors of commands that name the run of another owner."""
     commands = (
-        *(("report", "bread"), ("trace", "bread"), ("watch", "bread"), ("export", "bread"), ("delete", "bread")),
+        *(
+            ("report", "bread"),
+            ("trace", "bread"),
+            ("watch", "bread"),
+            ("archive", "export", "bread"),
+            ("archive", "delete", "bread"),
+        ),
         *(("ask", "bread", "Why?"), ("fork", "bread", "--cycle", "1"), ("cancel", "bread"), ("feedback", "bread", "x")),
     )
-    done = {command[0]: line(*command, extra=variables) for command in commands}
+    done = {" ".join(command): line(*command, extra=variables) for command in commands}
     assert all(one.returncode for one in done.values()), done
     return {name: one.stderr for name, one in done.items()}
 
@@ -65,7 +71,7 @@ async def use_service() -> tuple[list[str], list[str]]:
         await service.search(SearchBody(words="bread flour", corpora=("kitchen",)))
     with pytest.raises(TenureError) as reading:
         await service.describe("bread")
-    return [row.id for row in await service.list_runs(RunFilter())], [str(searching.value), str(reading.value)]
+    return [row.id for row in (await service.list_runs(RunFilter())).runs], [str(searching.value), str(reading.value)]
 
 
 def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
@@ -76,19 +82,19 @@ def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
         assert line.run("up").returncode == 0
         ann, bob = sign_in("ann"), sign_in_elsewhere(line, "bob", elsewhere)
         unnamed = line("start", QUESTION, "--docs", documents, "--id", "bread")
-        read = line("ingest", documents, "--corpus", "kitchen", extra=ann)
+        read = line("corpus", "add", documents, "--corpus", "kitchen", extra=ann)
         anns = line("start", QUESTION, "--corpus", "kitchen", "--id", "bread", extra=ann)
         anns_report = json.loads(line("report", "bread", "--json", extra=ann).stdout)
         refusals = find_refusals(line, bob)
         lists = {
             name: line(*name.split(), extra=bob)
-            for name in ("list", "corpus list", "memory list", "search flour --corpus kitchen")
+            for name in ("list", "corpus list", "memory list", "corpus search flour --corpus kitchen")
         }
         with patch.dict(os.environ, line.environment(bob), clear=True):
             rows, errors = asyncio.run(use_service())
         told = run_temporal(line, "workflow list --namespace ann", derive_gate_key(TOKENS["bob"]))
         # Now the same names belong to both of them.
-        line("ingest", str(other), "--corpus", "kitchen", extra=sign_in("bob"))
+        line("corpus", "add", str(other), "--corpus", "kitchen", extra=sign_in("bob"))
         bobs = line("start", QUESTION, "--corpus", "kitchen", "--id", "bread", extra=bob)
         bobs_report = json.loads(line("report", "bread", "--json", extra=bob).stdout)
         again = json.loads(line("report", "bread", "--json", extra=ann).stdout)
@@ -103,7 +109,7 @@ def test_owners_share_a_stack_and_nothing_else(tmp_path: Path) -> None:
     for name, done in lists.items():
         assert not any(word in done.stdout for word in ("bread", "yeast")), (name, done)
     assert "kitchen" not in lists["corpus list"].stdout
-    assert "no corpus 'kitchen'" in lists.pop("search flour --corpus kitchen").stderr
+    assert "no corpus 'kitchen'" in lists.pop("corpus search flour --corpus kitchen").stderr
     assert [name for name, done in lists.items() if done.returncode] == [], lists
     assert rows == []
     assert "no corpus 'kitchen'" in errors[0] and "there is no run bread" in errors[1]

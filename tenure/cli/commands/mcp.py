@@ -2,9 +2,8 @@
 
 import asyncio
 import signal
-from argparse import Namespace
 
-from tenure.cli.terminal import print_json, print_note
+from tenure.cli.output import Output
 from tenure.mcp_server.home import LazyHome
 from tenure.mcp_server.server import PATH, open_http_app, serve_stdio
 from tenure.runs.errors import InvalidRequest
@@ -14,29 +13,25 @@ from tenure.temporal.gate.access_key import HOST, KEY_FILE
 from tenure.temporal.gate.http_server import serve_app, wait_for_stop_signal
 
 
-def serve_mcp(arguments: Namespace, settings: Settings) -> int:
+def serve_mcp(settings: Settings, http: bool, port: int | None, output: Output) -> None:
     """Run the command until its client leaves, or until the process is asked to stop."""
-    if not arguments.http and (arguments.port is not None or arguments.json):
+    if not http and (port is not None or output.json):
         raise InvalidRequest("--port and --json belong to --http: without it, standard output belongs to the protocol")
     home = LazyHome(settings)
-    if arguments.http:
-        asyncio.run(_serve_http(arguments, home))
-        return 0
+    if http:
+        asyncio.run(_serve_http(home, port or settings.mcp_port, output))
+        return
     # A thread that reads standard input delays the end of the event loop; nothing is lost by an immediate end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     asyncio.run(serve_stdio(home))
-    return 0
 
 
-async def _serve_http(arguments: Namespace, home: LazyHome) -> None:
-    port = arguments.port or home.settings.mcp_port
+async def _serve_http(home: LazyHome, port: int, output: Output) -> None:
     url = f"http://{HOST}:{port}{PATH}"
     with open_listener(port) as listener:
         async with open_http_app(home, port) as app, serve_app(app, listener):
-            if arguments.json:
-                print_json({"url": url, "port": port})
-            else:
-                print_note(
-                    f"MCP server at {url}; clients send the key in {home.settings.home / KEY_FILE} as bearer token"
-                )
+            key = home.settings.home / KEY_FILE
+            output.print_note(
+                {"url": url, "port": port}, f"MCP server at {url}; clients send the key in {key} as bearer token"
+            )
             await wait_for_stop_signal()

@@ -1,10 +1,10 @@
-"""Test the arguments of `sql` and how rows are printed."""
+"""Test the arguments of `table query` and how rows are printed."""
 
 from pathlib import Path
 
 import pytest
 
-from tenure.cli.commands.sql import _print
+from tenure.cli.commands.tables import _print
 from tenure.contracts.evidence.tables import QueryReply, SqlRequest
 from tenure.runs.errors import InvalidRequest
 from tenure.runs.messages import SqlBody
@@ -13,7 +13,7 @@ from tests.runs.command_lines import build_run, parse
 
 
 def request(*arguments: str) -> SqlRequest:
-    return build_request(parse(SqlBody, "sql", " SELECT 1 ", *arguments))
+    return build_request(parse(SqlBody, "table", "query", " SELECT 1 ", *arguments))
 
 
 def test_tables_of_documents_corpora_and_databases_may_be_asked(tmp_path: Path) -> None:

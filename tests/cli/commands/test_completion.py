@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -26,6 +26,7 @@ def test_the_script_of_a_shell_names_the_command(shell: str) -> None:
         ("tenure sta", {"start", "state", "status"}),
         ("tenure start --max-se", {"--max-sections", "--max-searches"}),
         ("tenure corpus gr", {"graph"}),
+        ("tenure memory add --ki", {"--kind"}),
     ],
 )
 def test_words_are_completed(line: str, expected: set[str], tmp_path: Path) -> None:

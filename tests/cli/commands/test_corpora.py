@@ -1,13 +1,10 @@
-"""Test the output of `corpus graph` and the options of each action of `corpus`."""
+"""Test the output of `corpus graph`."""
 
 import pytest
 
-from tenure.cli.commands.corpora import _check_arguments
-from tenure.cli.commands.corpus_graph import _print
-from tenure.cli.parser import build_parser
+from tenure.cli.commands.corpora import _print_relations
 from tenure.contracts.base import ChunkId, SourceId
 from tenure.contracts.knowledge.graph import CO_OCCURRENCE, EntityRelation, RelatedReply, RelationEvidence
-from tenure.runs.errors import InvalidRequest
 
 PROOF = RelationEvidence(
     chunk=ChunkId("c"),
@@ -20,26 +17,6 @@ PROOF = RelationEvidence(
 )
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["graph", "drafts"],
-        ["list", "drafts", "Ghent"],
-        ["drop", "drafts", "--most", "3"],
-    ],
-)
-def test_options_of_another_action_are_refused(arguments: list[str]) -> None:
-    """An option that the action does not use is named in the error."""
-    with pytest.raises(InvalidRequest, match="corpus graph"):
-        _check_arguments(build_parser().parse_args(["corpus", *arguments]))
-
-
-@pytest.mark.parametrize("arguments", [["list"], ["graph", "drafts", "Ghent", "--most", "3"]])
-def test_options_of_the_action_are_accepted(arguments: list[str]) -> None:
-    """Each action takes its own."""
-    _check_arguments(build_parser().parse_args(["corpus", *arguments]))
-
-
 def test_relations_are_printed_with_their_evidence(capsys: pytest.CaptureFixture[str]) -> None:
     """A fact is printed as a sentence, a co-occurrence with its neighbour, both escaped."""
     relations = (
@@ -48,7 +25,7 @@ def test_relations_are_printed_with_their_evidence(capsys: pytest.CaptureFixture
         ),
         EntityRelation(subject="Ghent", predicate=CO_OCCURRENCE, object="Bruges", count=1, passages=1),
     )
-    _print(RelatedReply(entity="Ghent", kind="name", passages=1, relations=relations))
+    _print_relations(RelatedReply(entity="Ghent", kind="name", passages=1, relations=relations))
     printed = capsys.readouterr()
 
     assert printed.out.splitlines() == [

@@ -2,13 +2,14 @@
 
 import asyncio
 import html
-from argparse import Namespace
 from pathlib import Path
 from typing import Final
 
+from tenure.cli.command import CommandHome
 from tenure.cli.delivery import open_in_browser
-from tenure.cli.terminal import print_json, print_note, print_notes, write_file
-from tenure.runs.session.server_target import ServerTarget, ensure_server
+from tenure.cli.output import Output
+from tenure.cli.terminal import print_note, write_file
+from tenure.runs.session.server_target import ServerTarget
 from tenure.settings import Settings
 from tenure.site.server import make_link, open_listener
 from tenure.site.server import serve as serve_site
@@ -19,19 +20,20 @@ OPEN_FILE: Final = "open.html"
 """File in the home that leads the browser of `serve --open` to the page."""
 
 
-def serve(arguments: Namespace, settings: Settings) -> int:
+def serve(home: CommandHome, port: int | None, opens: bool, output: Output) -> None:
     """Run the command: to the end of a page of its own, or until the link of the stack's page is printed."""
-    place = ensure_server(settings)
-    print_notes(place)
-    port = local.get_status(settings).site_port if arguments.port is None else 0
-    if port:
-        link = make_link(place, port)
-        _announce(arguments, link, port, "valid for a day; the page ends with the local stack")
-        if arguments.open:
+    service = home.open()
+    place, settings = service.place, home.settings
+    known = local.get_status(settings).site_port if port is None else 0
+    if known:
+        link = make_link(place, known)
+        _announce(link, known, "valid for a day; the page ends with the local stack", output)
+        if opens:
             open_link(link, settings.home)
     else:
-        asyncio.run(_serve(arguments, place))
-    return 0
+        asyncio.run(
+            _serve(place, port or settings.site_port or Settings.model_fields["site_port"].default, opens, output)
+        )
 
 
 def open_link(link: str, home: Path) -> None:
@@ -46,20 +48,16 @@ def open_link(link: str, home: Path) -> None:
         print_note("this machine has no browser that can be started: open the link in one")
 
 
-async def _serve(arguments: Namespace, place: ServerTarget) -> None:
-    port = arguments.port or place.settings.site_port or Settings.model_fields["site_port"].default
+async def _serve(place: ServerTarget, port: int, opens: bool, output: Output) -> None:
     with open_listener(port) as listener:
         link = make_link(place, port)
         async with serve_site(place, listener):
-            _announce(arguments, link, port, "valid for a day; Ctrl-C ends")
-            if arguments.open:
+            _announce(link, port, "valid for a day; Ctrl-C ends", output)
+            if opens:
                 await asyncio.to_thread(open_link, link, place.settings.home)
             await wait_for_stop_signal()
 
 
-def _announce(arguments: Namespace, link: str, port: int, hint: str) -> None:
+def _announce(link: str, port: int, hint: str, output: Output) -> None:
     """Print the link with a token."""
-    if arguments.json:
-        print_json({"url": link, "port": port})
-    else:
-        print_note(f"open {link} ({hint})")
+    output.print_note({"url": link, "port": port}, f"open {link} ({hint})")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tenure.cli.commands.files import choose_names, save_files
 from tenure.contracts.sandbox import Artifact
 from tenure.runs.errors import InvalidRequest, TenureError, Unreachable
+from tenure.runs.program_files import choose_names, save_files
 from tenure.settings import Settings
 
 SETTINGS = Settings(_env_file=None)
