@@ -17,6 +17,7 @@ from tenure.report.layout.excerpts import (
     split_cells,
 )
 from tenure.report.layout.marks import (
+    EMPTY_CELL,
     NUMERIC,
     STATUS_WORDS,
     CitationMarks,
@@ -48,7 +49,7 @@ from tenure.report.sources.places import describe_place
 _CODE_LINE = re.compile(r"^(?: {4}|\t|@\w)", re.MULTILINE)
 """Beginning of a line of code in the stored text of a source, such as `    return x` or `@decorator`."""
 
-_EMPTY_CELL = (TextSpan("–"),)
+_EMPTY_CELL = (TextSpan(EMPTY_CELL),)
 
 
 class ClaimLayout:

@@ -44,6 +44,10 @@ ALL_TAINTED_MEANING = (
     "sentence. The limits of the evidence name the sources."
 )
 """Explanation that replaces the remarks on single sentences."""
+EMPTY_CELL = "–"
+"""Text of a cell on which a report says nothing."""
+EMPTY_CELL_MEANING = "this report says nothing on it"
+"""Explanation of an empty cell: readers took it for a statement that no source says anything."""
 MAX_TAINTED_SHARE = 0.5
 """Maximum share of sentences with a remark: all 109 of a report carried one since a passage of a manual spoke of
 “running forget, prune and other maintenance commands”."""
@@ -105,8 +109,15 @@ def explain_marks(claims: Iterable[ResultClaim]) -> tuple[str, ...]:
         *([SHARED_MEANING] if shared else []),
         *([f"[{INFERENCE}]: {INFERENCE_MEANING}."] if concluded else []),
         *([tainted] if any(claim.tainted for claim in known) else []),
+        *([f"{EMPTY_CELL}: {EMPTY_CELL_MEANING}."] if any(map(_has_empty_cell, split_into_blocks(known))) else []),
         *(f"[{STATUS_WORDS[status]}]: {meaning}." for status, meaning in STATUS_MEANINGS.items() if status in found),
     )
+
+
+def _has_empty_cell(block: LayoutBlock) -> bool:
+    """Return whether a table has a cell without a statement."""
+    cells = (cell for row in block.rows for cell in row.cells) if block.kind == "table" else ()
+    return any(all(one.claim.text == EMPTY_CELL for one in cell) for cell in cells)
 
 
 def is_taint_marked(claims: Sequence[ResultClaim]) -> bool:

@@ -83,6 +83,7 @@ conditions, and no more certainty than the passages have.
 
 If the question compares or chooses, one table of whole options (rows) by the requirements of the question (columns)
 with a verdict as the last column; a few words and a mark in each cell, “{NOT_STATED}” where the passages say nothing.
+A requirement on which they speak of fewer than half of the options is no column but a sentence.
 
 ## Heading of each part of the outline, exactly as in <outline>, in its order
 The answer to the part's question first, then what it rests on, how it works, what it demands and its limits. Choose the
