@@ -72,7 +72,7 @@ class RunArchiver:
 
         Raises:
             TimeoutError: the run does not end.
-            ApplicationError: it is too large.
+            ApplicationError: it is too large, or has no request.
             KnowledgeError: the archive cannot be written.
             RPCError: the server does not answer.
         """
@@ -134,6 +134,7 @@ async def collect_run(client: Client, workflow_id: str, execution: str) -> Archi
 
     Raises:
         UnknownHistory: the server does not have the run.
+        ArchiveError: the run was started without a request.
         RPCError: the server does not answer.
     """
     chain: list[Sequence[HistoryEvent]] = []
@@ -143,6 +144,8 @@ async def collect_run(client: Client, workflow_id: str, execution: str) -> Archi
         earlier = chain[0][0].workflow_execution_started_event_attributes.continued_execution_run_id
     events = chain[-1]
     started = events[0].workflow_execution_started_event_attributes
+    if not started.input.payloads:
+        raise ArchiveError("has no request")
     end, checkpoints = read_end(events[-1]), find_checkpoints(events)
     has_story = started.workflow_type.name == _RUN and end.result is None
     story = await _ask_for_story(ServerRun(client, workflow_id, execution)) if has_story else None

@@ -11,6 +11,7 @@ import pytest
 from temporalio.client import Client, ScheduleHandle, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.base import RunId
 from tenure.contracts.knowledge.archive import ArchiveReport, ArchiveRequest, ArchiveSweepRequest
@@ -238,6 +239,18 @@ async def test_answers_and_batches_are_archived(serving: Serving, tmp_path: Path
     assert found.describe_runs(batch.id)[0].status == ""
     assert read_archived(tmp_path, batch.id).runs == (f"{batch.id}-1",)
     assert found.describe_runs(f"{batch.id}-1")[0].status == "no_evidence"
+
+
+async def test_a_run_without_a_request_is_reported(server: WorkflowEnvironment, tmp_path: Path) -> None:
+    """The sweep names an ended run that another program has started without a request, and archives the others."""
+    run = await server.client.start_workflow("AgentWorkflow", id=f"bare-{uuid4().hex[:8]}", task_queue="unserved")
+    await run.terminate()
+    archiver, failed = RunArchiver(server.client, open_archive(tmp_path / "other")), {""}
+    while f"{run.id}: its archive has no request" not in failed:  # the server lists an ended run a little later
+        failed = {*(await archiver.archive_missing(ArchiveSweepRequest(), lambda progress: None)).failed}
+
+    with pytest.raises(ApplicationError, match="has no request"):
+        await archiver.archive_run(ArchiveRequest(run=RunId(run.id), execution=run.first_execution_run_id or ""))
 
 
 async def test_a_run_that_is_too_large_is_reported(
