@@ -228,8 +228,8 @@ class Gullible:
             self.called.append(call)
         else:
             said = make_claim(self.words[orders[0]]) if orders else "They burned oil."
-            return {"action": "finish", "arguments": {"thought": "Done.", "answer": f"{said} [1]", "confidence": 1.0}}
-        return {"action": call[0], "arguments": {"thought": "It says so.", **call[1]}}
+            return {"thought": "Done.", "action": "finish", "answer": f"{said} [1]", "confidence": 1.0}
+        return {"thought": "It says so.", "action": call[0], "arguments": call[1]}
 
     def _answer_sql_writer(self, text: str, orders: Sequence[str]) -> Json:
         queries = [{"shows": "what was asked", "sql": sql} for sql in self.sql[:3]] if orders else []

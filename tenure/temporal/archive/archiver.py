@@ -56,6 +56,10 @@ END_TIMEOUT_SECONDS = 15.0
 """Time that a run has to end after it has asked to be archived; an activity that waits longer is repeated."""
 
 
+class RequestMissing(ArchiveError):
+    """A run was started without a request, so it is none of ours."""
+
+
 class RunArchiver:
     """Writer of the archive.
 
@@ -109,14 +113,18 @@ class RunArchiver:
         known = await asyncio.to_thread(self._runs.find_executions, [run for _, run in ended])
         missing = [(id, run) for id, run in ended if run not in known]
         failed: list[str] = []
+        foreign = 0
         for done, (id, run) in enumerate(missing):
             report(ArchiveProgress(done=done, total=len(missing)))
             try:
                 await self._archive(ArchiveRequest(run=RunId(id), execution=run))
+            except RequestMissing:
+                logger.warning("run %s is not archived, since another program has started it without a request", id)
+                foreign += 1
             except ArchiveError as error:
                 failed.append(f"{id}: its archive {error}")
         return ArchiveReport(
-            archived=len(missing) - len(failed),
+            archived=len(missing) - len(failed) - foreign,
             known=len(ended) - len(missing),
             failed=tuple(failed),
             began=began,
@@ -134,7 +142,7 @@ async def collect_run(client: Client, workflow_id: str, execution: str) -> Archi
 
     Raises:
         UnknownHistory: the server does not have the run.
-        ArchiveError: the run was started without a request.
+        RequestMissing: the run was started without a request.
         RPCError: the server does not answer.
     """
     chain: list[Sequence[HistoryEvent]] = []
@@ -145,7 +153,7 @@ async def collect_run(client: Client, workflow_id: str, execution: str) -> Archi
     events = chain[-1]
     started = events[0].workflow_execution_started_event_attributes
     if not started.input.payloads:
-        raise ArchiveError("has no request")
+        raise RequestMissing("has no request")
     end, checkpoints = read_end(events[-1]), find_checkpoints(events)
     has_story = started.workflow_type.name == _RUN and end.result is None
     story = await _ask_for_story(ServerRun(client, workflow_id, execution)) if has_story else None
