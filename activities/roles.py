@@ -76,16 +76,12 @@ class RoleActivities:
                     self._answer(role, request, evidence, in_flight),
                     asyncio.to_thread(_find_exposure, request.input, evidence),
                 )
-            output = await asyncio.to_thread(self._build_output, role, request.input, evidence, answered)
+            output = await asyncio.to_thread(role.build_reply, request.input, answered.output, evidence)
         if not answered.prompt:
             exposure = _UNEXPOSED
         if exposure.exposed or has_tainted_claim(request.input):
             output = mark_claims(output)
         return _build_reply(role, output, answered, exposure)
-
-    def _build_output(self, role: BaseRole[I, O, R], input: I, evidence: Evidence, answered: RoleAnswer[O]) -> Any:
-        """Build the reply that a role declares from its decision."""
-        return role.build_reply(input, answered.output, evidence)
 
     async def _answer(
         self, role: BaseRole[I, O, R], request: RoleRequest[I], evidence: Evidence, in_flight: ModelCall

@@ -10,6 +10,7 @@ the decision itself, `PostprocessedRole` builds a reply from it.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +77,7 @@ def skip(output: O) -> Callable[[RoleInput, Evidence], O]:
 
 
 @dataclass(frozen=True)
-class BaseRole(Generic[I, O, R]):
+class BaseRole(ABC, Generic[I, O, R]):
     """One cognitive role: its input, its output, and the reply that a workflow receives."""
 
     name: str
@@ -113,13 +114,13 @@ class BaseRole(Generic[I, O, R]):
     """Whether its fallback reads passages or vectors; otherwise workflows decide by it without an activity."""
 
     @property
+    @abstractmethod
     def reply(self) -> type[R]:
         """Type of the reply."""
-        raise NotImplementedError
 
+    @abstractmethod
     def build_reply(self, input: I, output: O, evidence: Evidence) -> R:
         """Return the reply for an output, without any effect elsewhere."""
-        raise NotImplementedError
 
     @cached_property
     def schema(self) -> dict[str, Any] | None:
