@@ -352,7 +352,7 @@ def _build_instance(hint: type, text: str, depth: int) -> Any:
         return next(iter(hint))
     if issubclass(hint, BaseModel):
         return _build_model(hint, text, depth)
-    if dataclasses.is_dataclass(hint) and hint.__module__.startswith("tenure."):
+    if dataclasses.is_dataclass(hint) and hint.__module__.startswith("tenure.") and not inspect.isabstract(hint):
         fields = [field for field in dataclasses.fields(hint) if field.init]
         hints = typing.get_type_hints(hint)
         return hint(**{field.name: build_value(hints[field.name], text, depth + 1) for field in fields})
