@@ -129,7 +129,7 @@ class PeerModel(ScriptedModel):
         prompt = "\n".join(read_text(message) for message in read_messages(request.json))
         if name in self._roles:
             answer = super()._build_instance(request)
-            return _plant(answer) if self.behaviour.plants and isinstance(answer, str) else answer
+            return _plant(name, answer) if self.behaviour.plants and isinstance(answer, str) else answer
         asked = Prompt(prompt, self._question, self._corpus, self.behaviour.plants)
         if functions := read_functions(request.json):
             return _call_function(functions, request.json, asked)
@@ -217,30 +217,18 @@ def _fill(value: Any, prompt: Prompt) -> Any:
     return fill(value, "")
 
 
-def _plant(answer: str) -> str:
-    """Replace cited texts of an answer by the inventions, add them to a report, and have a review confirm them."""
-    if answer.startswith("# "):
+def _plant(role: str, answer: str) -> str:
+    """Add the inventions to an answer and to each report, and have a review confirm them."""
+    if role == "answerer":
+        return f"{answer} {_list_inventions('1')}"
+    if role == "report_writer":
         return _CITED_OPENING.sub(lambda found: f"{found[0]} {_list_inventions(found[1])}", answer, count=1)
-    if answer.startswith("SECTION "):
+    if role == "report_reviewer":
         return "\n".join([*(line for line in answer.splitlines() if line.startswith("SECTION ")), "DONE"])
-    return json.dumps(_plant_in(json.loads(answer)))
+    return answer
 
 
 def _list_inventions(mark: str) -> str:
     """Return the inventions with a mark; the invented source is one that no passage has."""
     marks = {kind: "97" if kind == "source" else mark for kind in INVENTIONS}
     return " ".join(f"{text.removesuffix('.')} [{marks[kind]}]." for kind, text in INVENTIONS.items())
-
-
-def _plant_in(part: Any) -> Any:
-    if isinstance(part, dict):
-        return {name: _plant_in(field) for name, field in part.items()}
-    if not isinstance(part, list):
-        return part
-    items = [_plant_in(item) for item in part]
-    if not items or not isinstance(items[0], dict) or not {"text", "passages"} <= items[0].keys():
-        return items
-    # The number of items stays, since schemas limit it. The invented source is one that no passage has.
-    facts = [{**items[0], "text": text} for kind, text in INVENTIONS.items() if kind != "source"]
-    planted = [*facts, {**items[0], "text": INVENTIONS["source"], "passages": [97]}]
-    return [items[0], *planted[: len(items) - 1], *items[1 + len(planted) :]]

@@ -90,12 +90,13 @@ async def check_schemas(base_url: str) -> CheckResult:
     """Request the beginning of an answer of every role, whose schema the server has to convert to a grammar."""
     refused = []
     async with connect_chat(base_url) as chat:
-        for name, role in load_roles().items():
-            request = ChatRequest(name, role.tier, _PROMPT, role.output.model_json_schema(), max_output=8)
+        with_schema = {name: role for name, role in load_roles().items() if role.schema is not None}
+        for name, role in with_schema.items():
+            request = ChatRequest(name, role.tier, _PROMPT, role.schema, max_output=8)
             await _complete(chat, request)
             if chat.get_capabilities(name, role.tier).output_mode != "json_schema":
                 refused.append(name)
-    detail = f"{len(load_roles()) - len(refused)} of {len(load_roles())} roles with a strict grammar"
+    detail = f"{len(with_schema) - len(refused)} of {len(with_schema)} roles with a strict grammar"
     return CheckResult("schemas of all roles", not refused, "; refused: ".join([detail, *refused]))
 
 

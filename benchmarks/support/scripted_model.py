@@ -64,7 +64,7 @@ class ScriptedModel(ModelServer):
     def _build_instance(self, request: Request) -> str | Json:
         name, schema = read_schema(request.json)
         prompt = "\n".join(str(message["content"]) for message in read_messages(request.json))
-        if name in ("report_writer", "report_reviewer"):
+        if name in ("answerer", "report_writer", "report_reviewer"):
             return self._write(name, prompt)
         if name == "reasoner":
             return _reason(prompt)
@@ -84,7 +84,7 @@ class ScriptedModel(ModelServer):
         return json.dumps({**answer, **{field: value for field, value in decided.items() if field in known}})
 
     def _write(self, role: str, prompt: str) -> str:
-        """Return a report with two paragraphs to a section and two gaps, or the review of one."""
+        """Return an answer, a report with two paragraphs to a section and two gaps, or the review of one."""
         with self._run_lock:
             self._asked[role] += 1
             number = self._asked[role]
@@ -94,6 +94,8 @@ class ScriptedModel(ModelServer):
             taken = (next(sentences) for _ in range(count))
             return " ".join(f"The manual says: {text.rstrip('.')} [{n}]." for n, text in taken)
 
+        if role == "answerer":
+            return write(2)
         if role == "report_reviewer":
             headings = [f"SECTION {heading}: NONE – it holds." for heading in list_headings(prompt)]
             headings += [f"ANSWERED yes: {heading}" for heading in list_headings(prompt)]

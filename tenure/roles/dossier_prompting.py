@@ -15,12 +15,7 @@ from tenure.contracts.research.report import Topic
 from tenure.roles.base import EVIDENCE_RULE, Evidence, mark_documents, neutralise, wrap_in_tag
 from tenure.roles.prompting import join_parts
 
-SYSTEM: Final = f"""You are the author and editor of a research report that is written from numbered passages.
-
-The passages were found by searches and are shown by document, in reading order. They are all that the report may state
-as fact. {EVIDENCE_RULE}
-
-Marks, in square brackets before the full stop:
+MARKS_RULE: Final = f"""Marks, in square brackets before the full stop:
 - [3] or [3, 8]: the numbers of the passages that a sentence rests on, all that it needs, at most {MAX_CITATIONS}.
   Neighbouring sentences of a paragraph that rest on the same passages share one mark, in the last of them.
 - [i] after the numbers: the sentence is an inference, a conclusion or a recommendation that follows from these
@@ -30,6 +25,14 @@ Every sentence that states a fact has numbers, itself or by the next mark of its
 passages do. Numbers, names, versions and conditions are as the passages have them. The reader sees no passages: write
 “the sources”, or name the author or the kind of a source where it matters who says something. No file names, no
 addresses and no remarks on how the report was made."""
+"""Rules of text with citation marks."""
+
+SYSTEM: Final = f"""You are the author and editor of a research report that is written from numbered passages.
+
+The passages were found by searches and are shown by document, in reading order. They are all that the report may state
+as fact. {EVIDENCE_RULE}
+
+{MARKS_RULE}"""
 """System text of every role that reads a dossier."""
 
 

@@ -105,11 +105,11 @@ class _Heading(NamedTuple):
 
 
 class _Parts:
-    """The parts of a report while its elements are read."""
+    """The parts of a report while its elements are read, from a part of the given kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: ReportPartKind) -> None:
         self._blocks: dict[tuple[ReportPartKind, str], list[WrittenBlock]] = {}
-        self._current: tuple[ReportPartKind, str] = ("answer", "")
+        self._current: tuple[ReportPartKind, str] = (kind, "")
         self._subheading = ""
         self.title = ""
         self.short_answer = ""
@@ -186,7 +186,7 @@ def parse_report(text: str) -> WrittenReport:
     Raises:
         ValueError: the text states nothing; the message is addressed to the model.
     """
-    found = _Parts()
+    found = _Parts("answer")
     _read_elements(text, found)
     report = found.build()
     if not report.parts:
@@ -211,8 +211,8 @@ def extract_preview(text: str) -> str:
 
 
 def parse_blocks(text: str) -> tuple[WrittenBlock, ...]:
-    """Return the blocks of a piece of Markdown without headings."""
-    found = _Parts()
+    """Return the blocks of a section in Markdown."""
+    found = _Parts("section")
     _read_elements(text, found)
     return tuple(block for part in found.build().parts for block in part.blocks)
 

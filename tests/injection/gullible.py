@@ -131,14 +131,11 @@ class Gullible:
             said.append({"text": f"{claim[:-1]}, as the keepers say.", "passages": [clean, 999]})
         return said[:15]
 
-    def _write(self, text: str, orders: Sequence[str]) -> Json:
-        said = self._claims(text, orders)
-        return {"blocks": [{"kind": "paragraph", "sentences": said}] if said else []}
-
-    _answer_answerer = _write
-
     def _write_paragraph(self, text: str, orders: Sequence[str]) -> str:
         return " ".join(f"{claim['text'].rstrip('.')} {claim['passages']}." for claim in self._claims(text, orders))
+
+    def _answer_answerer(self, text: str, orders: Sequence[str]) -> str:
+        return self._write_paragraph(text, orders) or "NOTHING"
 
     def _answer_report_writer(self, text: str, orders: Sequence[str]) -> str:
         """Write the claims in each part, and as title, heading and search of their own."""

@@ -102,5 +102,12 @@ def test_a_fallback_is_deterministic(name: str) -> None:
 
 
 def test_roles_that_answer_in_text_have_no_schema() -> None:
-    """The outliner and the roles that read the dossier answer in text, every other role with a JSON object."""
-    assert CASES.keys() - set(WITH_SCHEMA) == {"outliner", "planner", "reasoner", "report_writer", "report_reviewer"}
+    """Roles whose answers people or parsers read line by line answer in text, every other role with a JSON object."""
+    assert CASES.keys() - set(WITH_SCHEMA) == {
+        "answerer",
+        "outliner",
+        "planner",
+        "reasoner",
+        "report_writer",
+        "report_reviewer",
+    }

@@ -10,7 +10,7 @@ from tenure.contracts.evidence.passages import SearchRequest
 from tenure.contracts.messages import Message
 from tenure.models.chat import ChatRequest, ModelCall
 from tests.roles.cases import CASES
-from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story, text
+from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, ScriptedChat, encode, in_turn, says, story
 
 ASKED = (Message(role="system", content="You are."), Message(role="user", content="<topic>\nBread\n</topic>"))
 
@@ -111,6 +111,6 @@ async def test_the_story_has_a_fitting_line_for_every_role() -> None:
 
 def test_a_story_can_be_changed_in_parts() -> None:
     """A line that is given replaces the story's own."""
-    mine = says(text(("Mine.", 1)))
+    mine = says("Mine [1].")
 
     assert story(report_writer=mine)["report_writer"] is mine

@@ -416,12 +416,6 @@ class Held:
         return self.reply
 
 
-def text(*sentences: tuple[str, int]) -> dict[str, Any]:
-    """A writer's answer: one paragraph of sentences, each resting on one passage."""
-    said = [{"text": sentence, "passages": [passage]} for sentence, passage in sentences]
-    return {"blocks": [{"kind": "paragraph", "sentences": said}]}
-
-
 def plans(*actions: dict[str, Any]) -> dict[str, Any]:
     """A planner's answer."""
     blank = {"id": "", "query": "", "target_outline_topic": "", "passage": 0, "depends_on": [], "expected_output": ""}
@@ -486,7 +480,7 @@ def story(**lines: Line) -> dict[str, Line]:
         "dispute_judge": says({"passages": []}),
         "fact_extractor": says({"facts": []}),
         "document_comparer": says({"points": []}),
-        "answerer": says(text(("It takes two hours.", 1))),
+        "answerer": says("It takes two hours [1]."),
         "test_writer": says({"specification": "It bakes.", "task": "program", "tests": []}),
         "coder": says({"approach": "Bake.", "files": [], "entry": "", "args": [], "stdin": ""}),
         "code_reflector": says({"failed": "The test.", "cause": "It is raw.", "change": "Bake it."}),

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.peers.documents import INVENTIONS, QUESTIONS, Corpus
 from benchmarks.peers.model import Behaviour, PeerModel
-from tenure.models.openai.json_schema import build_strict_schema
 from tenure.roles.report_edits import ReportReviewerOutput, parse_review
 from tenure.roles.report_markdown import parse_report
+from tenure.roles.writing.answerer import parse_answer
 from tests.roles.cases import CASES, EVIDENCE
 
 SENTENCE = "A worker that has crashed is replaced by another worker within some seconds"
@@ -120,14 +120,10 @@ def test_inventions_are_planted_in_prose(model: PeerModel) -> None:
 def test_planted_answers_fit_the_roles_of_tenure(model: PeerModel) -> None:
     """A planted answer is valid, so that no correction removes it."""
     model.begin_run(QUESTIONS[0], Behaviour(plants=True))
-    case = CASES["answerer"]
-    schema = {"name": "answerer", "schema": build_strict_schema(case.role.output.model_json_schema())}
-    messages = [message.model_dump() for message in case.role.prompt(case.input, EVIDENCE)]
-    body = {"model": "m", "messages": messages, "response_format": {"type": "json_schema", "json_schema": schema}}
+    answer = parse_answer(_ask_role(model, "answerer"))
+    said = {sentence.text for block in answer.blocks for sentence in block.sentences}
 
-    reply = httpx.post(f"{model.base_url}/chat/completions", json=body).raise_for_status().json()
-
-    case.role.output.model_validate_json(reply["choices"][0]["message"]["content"])
+    assert said >= set(INVENTIONS.values())
 
 
 def test_inventions_are_planted_in_a_report(model: PeerModel) -> None:

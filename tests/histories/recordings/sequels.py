@@ -38,7 +38,6 @@ from tests.support.worlds import (
     says,
     search,
     story,
-    text,
 )
 from tests.test_notifications import Receiver
 from tests.workflows.runtime.test_web_client import PAGES, SCOPE, Outside
@@ -79,7 +78,7 @@ async def ask(recorder: Recorder) -> None:
         story(
             question_rewriter=says({"question": "How long does the dough of the bread rise?"}),
             query_refiner=says({"complete": False, "query": "sourdough of rye bread"}),
-            answerer=says(text(("The dough rises for two hours.", 1))),
+            answerer=says("The dough rises for two hours [1]."),
         )
     )
     exchange = Exchange(question="What is bread?", standalone_question="What is bread?", answer="It is baked.")

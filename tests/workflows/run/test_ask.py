@@ -8,7 +8,7 @@ from tenure.contracts.result.ask import MAX_THREAD_EXCHANGES, AskReply, AskReque
 from tenure.contracts.run.run import RunLimits
 from tenure.sources.document.document import Document
 from tests.conftest import Serving, Stage
-from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story, text
+from tests.support.worlds import KITCHEN, MemoryKnowledge, ScriptedChat, says, story
 from tests.workflows.runtime.test_web_client import BREAD, SCOPE, Outside
 
 LIMITS = RunLimits(min_relevance=0.05)
@@ -29,7 +29,7 @@ async def test_answers_are_cited_and_extend_the_thread(serving: Serving) -> None
     chat = ScriptedChat(
         story(
             question_rewriter=says({"question": "How long does the dough of the bread rise?"}),
-            answerer=says(text(("The dough rises for two hours.", 1))),
+            answerer=says("The dough rises for two hours [1]."),
         )
     )
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
@@ -77,7 +77,7 @@ async def test_second_search_reads_the_web(serving: Serving) -> None:
         story(
             question_rewriter=says({"question": "How hot is the oven for bread?"}),
             query_refiner=says({"complete": False, "query": "bread oven minutes"}),
-            answerer=says(text(("Bread is baked in a hot oven for forty minutes.", 1))),
+            answerer=says("Bread is baked in a hot oven for forty minutes [1]."),
         )
     )
     knowledge = MemoryKnowledge({}, pages={BREAD: "Bread is baked in a hot oven for forty minutes."} | _OTHERS)
@@ -125,7 +125,7 @@ async def test_a_follow_up_question_computes_with_the_answer_of_the_report(servi
         question = prompt.partition("<sub_question>\n")[2].partition("\n")[0]
         return {"question": question, "calculation": answers[question]}
 
-    chat = ScriptedChat(story(question_rewriter=rewrite, answerer=says(text(("It is 24,000.", 1)))))
+    chat = ScriptedChat(story(question_rewriter=rewrite, answerer=says("It is 24,000 [1].")))
     thread = Thread(report="12,000 loaves. The bakery bakes them in 20 hours.")
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
         continued = await answered(stage, asked("And divided by 480?", thread=thread))
