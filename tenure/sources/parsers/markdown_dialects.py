@@ -26,23 +26,31 @@ _LABEL: Final = re.compile(r"\blabel=\{?[\"']([^\"'\n]{1,200})")
 _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
 _ATTRIBUTES: Final = re.compile(r"[ \t]{0,24}\\?\{:?[ ]?[#.][^{}\n]{1,200}\}\Z")
 _IMPORT: Final = re.compile(r"(?:import|export)\s[^\n]{1,300}\bfrom\s+[\"'][^\"'\n]{1,200}[\"'];?\Z")
+_TABLE_START, _TABLE_END = "<table", "</table>"
 _CONTENT_INDENT: Final = 4
 """Columns by which MkDocs indents what belongs to an admonition or a tab."""
 
 
 def expand_dialects(text: str) -> str:
     """Return Markdown in which notes, tabs, components and attributes are plain paragraphs and blocks."""
-    rewriter = _Rewriter()
+    rewriter = _Rewriter(text.count(_TABLE_END))
     for line in text.split("\n"):
         rewriter.take(line)
     return "\n".join(rewriter.lines)
 
 
 class _Rewriter:
-    """Rewriter that reads a text line by line."""
+    """Rewriter that reads a text line by line.
 
-    def __init__(self) -> None:
+    Args:
+        table_ends: number of ends of HTML tables in the text.
+    """
+
+    def __init__(self, table_ends: int) -> None:
         self.lines: list[str] = []
+        self._table_ends = table_ends
+        self._tables = 0
+        """Number of open HTML tables."""
         self._fence = ""
         self._is_head = True
         """Whether only imports of components were read."""
@@ -56,6 +64,8 @@ class _Rewriter:
             self.lines.append(line)
             if set(bare.strip()) == {self._fence[0]} and len(bare.strip()) >= len(self._fence):
                 self._fence = ""
+        elif self._tables:
+            self._take_row(line, bare)
         elif found := _FENCE.match(line):
             # Without the blank line, code below a tag is a part of its line.
             self._separate()
@@ -74,7 +84,23 @@ class _Rewriter:
             self.lines.append("")
         else:
             self._is_head = self._is_head and not bare
+            self._count_tables(line)
             self.lines.append(_ATTRIBUTES.sub("", _strip_closing(bare)) if _HEADING.match(bare) else line)
+
+    def _take_row(self, line: str, bare: str) -> None:
+        """Take a line of an HTML table, which CommonMark ends at the first blank line."""
+        if found := _CONTAINER.match(bare):
+            self.lines += [f"{found['kind'].capitalize()}:"] if found["kind"] else []
+        elif bare:
+            self.lines.append(line)
+        self._count_tables(line)
+
+    def _count_tables(self, line: str) -> None:
+        """Count the tables that a line opens and closes; one that is never closed is none."""
+        ends = line.count(_TABLE_END)
+        opens = min(line.count(_TABLE_START), self._table_ends - self._tables)
+        self._tables = max(0, self._tables + opens - ends)
+        self._table_ends -= ends
 
     @property
     def _shift(self) -> int:

@@ -101,6 +101,17 @@ def test_code_below_a_tag_of_html_keeps_its_lines() -> None:
     assert parse_markdown("<details>\n```\na\n  b\n```\n</details>").text == "    a\n      b"
 
 
+def test_a_note_in_a_table_of_html_leaves_the_table_whole() -> None:
+    """Blank lines and containers do not end a table; one that is never closed is a part of the text around it."""
+    row = "<tr>\n<td>uri</td>\n<td>\n  Mandatory.\n\n  :::important\n  Since 26.\n  :::\n</td>\n</tr>"
+
+    assert (
+        parse_markdown(f"<table>\n{row}\n</table>\n\nAfter it.").text
+        == "| uri | Mandatory. Important: Since 26. |\n\nAfter it."
+    )
+    assert parse_markdown("It opens `<table>`.\n\n:::tip\nUse it.\n:::").text == "It opens <table>.\n\nTip:\n\nUse it."
+
+
 def test_ordinary_text_is_not_rewritten() -> None:
     """Exclamation marks, headings underlined by equal signs, and sentences on imports stay text."""
     text = "Wow!!! That is it.\n\nTitle\n===\n\nimport words from 'nowhere';"
