@@ -109,8 +109,8 @@ def _cite_code_block(sentence: WrittenSentence, heading: str, passages: Sequence
     claim = cite_code(sentence.text, sentence.passages, passages)
     if claim is not None:
         return Block(kind="code", heading=heading, claims=(claim,))
-    if sentence.passages and "\n" in sentence.text.strip():
-        # Put together from several passages, as a complete configuration is.
+    if sentence.passages:
+        # Put together from several passages, as a complete configuration is, or with the names of the question.
         composed = cite_claim(sentence.text, sentence.passages, passages, kind="inference")
         return Block(kind="code", heading=heading, claims=(composed,))
     return Block(heading=heading, claims=(cite_sentence(sentence, passages),))

@@ -50,7 +50,8 @@ _OPEN_MARK = re.compile(r"\s?\[[^\]\n]{0,60}\Z")
 _OPEN_SEARCH = re.compile(r"\s?\(\s?(?:s?e?a?r?c?h?|search:[^\n]{0,400})\Z", re.IGNORECASE)
 # A fence around the whole report, as small models write it, also after an introduction.
 _FENCE = re.compile(r"\A(?:[^#`]{0,400}\n)?```(?:(?:markdown|md)[ \t]*\n|[ \t]*\n(?=\s*# ))", re.IGNORECASE)
-_SHORT_ANSWER = re.compile(r"\A[\W_]{0,2}answer[\W_]{0,2}:[\W_]{0,2}\s*", re.IGNORECASE)
+# "**Answer:** Yes", "Answer: (a) federation": the bracket belongs to the answer.
+_SHORT_ANSWER = re.compile(r"\A[\W_]{0,2}answer[\W_]{0,2}:[*_]{0,2}\s*", re.IGNORECASE)
 
 MAX_SENTENCE_CHARACTERS = 2000
 """Maximum characters of a sentence, an item or a cell."""

@@ -62,12 +62,14 @@ def test_a_table_has_one_claim_for_each_cell() -> None:
     assert [len(claim.citations) for claim in block.claims] == [1, 0, 1, 1, 1]
 
 
-def test_code_is_code_only_if_a_passage_contains_it() -> None:
-    """Invented code is an ordinary sentence, so that it is checked as one."""
-    quoted, invented = cite(WrittenBlock(kind="code", sentences=(word("made from flour", 1), word("bake(now)", 1))))
+def test_code_that_no_passage_has_is_an_inference() -> None:
+    """Code is shown as code; without a mark it is a sentence that lacks its citation."""
+    said = (word("made from flour", 1), word("bake(now)", 1), word("bake(now)"))
+    quoted, composed, invented = cite(WrittenBlock(kind="code", sentences=said))
 
     assert (quoted.kind, quoted.claims[0].status) == ("code", "supported")
-    assert (invented.kind, invented.claims[0].status) == ("paragraph", "unverified")
+    assert (composed.kind, composed.claims[0].kind, composed.claims[0].status) == ("code", "inference", "unverified")
+    assert (invented.kind, invented.claims[0].status) == ("paragraph", "missing_citation")
 
 
 def test_steps_of_reasoning_have_the_numbers_of_their_passages() -> None:

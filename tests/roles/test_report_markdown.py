@@ -310,6 +310,7 @@ def test_gaps_in_sections_and_cells_have_searches() -> None:
     [
         ("Answer: Two hours.", "Two hours", []),
         ("**Answer:** Two hours [3]", "Two hours", []),
+        ("Answer: (a) two hours, (b) three", "(a) two hours, (b) three", []),
         ("_Answer_: 42\nIt is so [1].", "42", [("It is so.", (1,), "fact")]),
         ("The answer: it is so [1].", "", [("The answer: it is so.", (1,), "fact")]),
         (f"Answer: It {'really ' * 40}rises [1].", "", [(f"It {'really ' * 40}rises.", (1,), "fact")]),

@@ -246,13 +246,13 @@ def test_gaps_and_recommendations_have_their_kinds() -> None:
     assert (gap.kind, gap.status, gap.query) == ("gap", "unverified", "Its age.")
 
 
-def test_code_is_code_only_if_a_passage_contains_it() -> None:
-    """Invented code is an ordinary sentence, so that it is checked as one."""
+def test_code_with_a_mark_is_code() -> None:
+    """A line that no passage has is an inference from the passages of its mark."""
     report = write("```sh [1]\nmade from flour\n```\n\n```sh [1]\nbake(now)\n```")
 
     assert [(block.kind, block.claims[0].status) for block in report.get_draft("answer").blocks] == [
         ("code", "supported"),
-        ("paragraph", "unverified"),
+        ("code", "unverified"),
     ]
 
 
