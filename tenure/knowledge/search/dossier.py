@@ -31,7 +31,11 @@ SEARCHED_SHARE: Final = 0.65
 STRONG_PASSAGES: Final = 3
 """Passages of each part, best first, around which is read."""
 MAX_TABLE_CHUNKS: Final = 6
-"""Maximum number of chunks of a table that are read before and after one of it."""
+"""Maximum number of chunks of a table that are read before and after a strong passage in it."""
+CUT_TABLE_CHUNKS: Final = 1
+"""The same for any other passage, whose rows would otherwise begin without names or end before the one that is asked
+for: a report called the times of one driver unknown, which the row below its last one gives.
+"""
 SHORT_PAGE_TOKENS: Final = 1_500
 """Maximum size of a page that is taken whole if two of its passages are in the dossier."""
 
@@ -126,17 +130,20 @@ def _load(store: Store, dimensions: int, refs: Sequence[PassageRef]) -> dict[Chu
 def _read_around(
     store: Store, dimensions: int, request: DossierRequest, selection: _Selection
 ) -> dict[ChunkId, list[PassageRef]]:
-    """Return the neighbours of the strongest passages of each part, by the passage that they surround."""
-    strong = [ref for part in request.found for ref in part.passages[:STRONG_PASSAGES] if ref.chunk in selection.chosen]
-    if not strong:
+    """Return the rest of cut tables and the neighbours of each part's strongest passages, by the passage inside."""
+    if not selection.chosen:
         return {}
-    places = _list_places(store, dimensions, [ref.source for ref in strong])
+    strong = {ref.chunk for part in request.found for ref in part.passages[:STRONG_PASSAGES]}
+    places = _list_places(store, dimensions, [ref.source for ref in selection.chosen.values()])
     here = {*selection.known, *selection.chosen}
-    wanted: dict[ChunkId, list[_ChunkPosition]] = {}
-    for ref in strong:
+    tables: dict[ChunkId, list[_ChunkPosition]] = {}
+    others: dict[ChunkId, list[_ChunkPosition]] = {}
+    for ref in selection.chosen.values():
         document = places.get(ref.source, [])
-        near = _list_page(document, here) or _list_adjacent(document, ref.chunk)
-        wanted[ref.chunk] = [place for place in near if place.chunk not in here]
+        table = _list_table(document, ref.chunk, MAX_TABLE_CHUNKS if ref.chunk in strong else CUT_TABLE_CHUNKS)
+        near = _list_page(document, here) or _list_adjacent(document, ref.chunk) if ref.chunk in strong else []
+        (tables if table else others)[ref.chunk] = [place for place in table or near if place.chunk not in here]
+    wanted = tables | others
     refs = {
         chunk: [PassageRef(chunk=place.chunk, source=place.source, score=0.0, relevance=0.0) for place in near]
         for chunk, near in wanted.items()
@@ -174,19 +181,30 @@ def _list_page(document: Sequence[_ChunkPosition], here: set[ChunkId]) -> list[_
 
 
 def _list_adjacent(document: Sequence[_ChunkPosition], chunk: ChunkId) -> list[_ChunkPosition]:
-    """Return the next chunk and then the one before, as far as they are under the same heading, or a whole table."""
-    at = next((n for n, place in enumerate(document) if place.chunk == chunk), None)
-    if at is None:
+    """Return the next chunk and then the one before, as far as they are under the same heading."""
+    at = _find(document, chunk)
+    if at < 0:
         return []
-    first, last = at, at + 1
-    while first and document[first].continues_table and at - first < MAX_TABLE_CHUNKS:
-        first -= 1
-    while last < len(document) and document[last].continues_table and last - at < MAX_TABLE_CHUNKS:
-        last += 1
-    if last - first == 1:
-        first, last = max(at - 1, 0), at + 2
-    near = [*document[at + 1 : last], *reversed(document[first:at])]
+    near = [*document[at + 1 : at + 2], *document[max(at - 1, 0) : at]]
     return [place for place in near if place.headings == document[at].headings]
+
+
+def _list_table(document: Sequence[_ChunkPosition], chunk: ChunkId, most: int) -> list[_ChunkPosition]:
+    """Return the other chunks of a table, at most some after the chunk and before it; nothing outside of a table."""
+    first = at = _find(document, chunk)
+    if at < 0:
+        return []
+    last = at + 1
+    while first > 0 and document[first].continues_table and at - first < most:
+        first -= 1
+    while last < len(document) and document[last].continues_table and last - at <= most:
+        last += 1
+    return [*document[at + 1 : last], *reversed(document[first:at])]
+
+
+def _find(document: Sequence[_ChunkPosition], chunk: ChunkId) -> int:
+    """Return the position of a chunk in its document; -1 for one that is gone."""
+    return next((n for n, place in enumerate(document) if place.chunk == chunk), -1)
 
 
 def _build(

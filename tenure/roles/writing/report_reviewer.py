@@ -60,7 +60,7 @@ ISSUE: an error of the report that remains after your edits.
 DONE – at the end; without edits and searches before it, nothing that matters has to change.
 
 An answer to something that was called unknown is added where it belongs, and the statement of absence deleted or, by
-REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: words)”.
+REPLACE, narrowed to the half that stays open, with “[?]” and, only if other words would find it, “(search: sentence)”.
 Text reads well after your edits. Matters of taste need no edit."""
 
 LAST_TASK = """No further search is possible, so there is no SEARCH. The entries OPEN, CONFLICT, CONSIDER and ANSWERED

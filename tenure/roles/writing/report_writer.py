@@ -69,7 +69,8 @@ Only if a reader needs more than the answer: steps, a list, an example or code f
 
 ## {GAPS_HEADING}
 Only if the passages leave open something that the question asks for: one specific thing to a list item, two things in
-two items, each ended by a search in words of a text that would state it: “- … [?] (search: words)”."""
+two items, at most four, each ended by a search: the sentence that would state it, as its source would write it:
+“- … [?] (search: sentence)”."""
 
 REPORT_TASK = f"""Write the report, as Markdown:
 
@@ -99,10 +100,10 @@ because of these facts), each marked as an inference, at most six. Left out if t
 
 ## {GAPS_HEADING}
 What the passages leave open and a reader who has to decide needs to know: one specific thing to a list item, two things
-in two items, the most important first, each ended by a search in words of a text that would state it; words that the
-passages lack are allowed in a search: “- … [?] (search: words)”. No item asks for “further” or “other” things, which no
-search can settle. An absence is stated here and nowhere else, and “first”, “oldest”, “only” or “no other” is said of
-the sources only if a passage says so. Left out if nothing is.
+in two items, the most important first, at most six, each ended by a search: the sentence that would state it, as its
+source would write it, with words that the passages lack: “- … [?] (search: sentence)”. No item asks for “further” or
+“other” things, which no search can settle. An absence is stated here and nowhere else, and “first”, “oldest”, “only” or
+“no other” is said of the sources only if a passage says so. Left out if nothing is.
 
 Plain, exact sentences for an expert who has to decide; every statement once, in the part to which it belongs; no
 introduction of the report or its sections, no summary at the end."""

@@ -194,21 +194,29 @@ def test_passages_that_are_gone_are_skipped(base: KnowledgeBase, refs: dict[str,
     ) == known.model_copy(update={"parts": {"bread": (1, 2), "rye": ()}})
 
 
-def test_a_table_is_read_whole(tmp_path: Path) -> None:
-    """Any part of a table brings the others, before and after it, although the later ones name their columns."""
+@pytest.mark.parametrize(("better", "read"), [(0, range(60)), (3, None)], ids=["strong", "weak"])
+def test_a_table_is_completed(tmp_path: Path, better: int, read: range | None) -> None:
+    """A strong part of a table brings all others, although they name their columns; a weak one those next to it."""
     rows = "\n".join(f"| feature{n} | {' '.join(f'w{n}x{word}' for word in range(12))} |" for n in range(60))
     (tmp_path / "docs").mkdir()
     text = f"# Queues\n\n## Matrix\n\n| Feature | Quorum |\n|---|---|\n{rows}\n\n## Other\n\nWords."
     (tmp_path / "docs" / "matrix.md").write_text(text, encoding="utf-8")
+    for n in range(better):
+        (tmp_path / "docs" / f"note{n}.md").write_text(f"# Note {n}\n\nWords of note{n}.", encoding="utf-8")
     knowledge = KnowledgeBase(str(tmp_path / "knowledge"), WordVectors())
     knowledge.corpora.ingest(IngestRequest(corpus="c", paths=(str(tmp_path / "docs"),)), lambda progress: None)
-    found = knowledge.retrieval.search(SearchRequest(query="feature30 w30x1", corpora=("c",), k=1)).passages
-    parts = (PartPassages(heading="queues", passages=found),)
+    queries = (*(f"words of note{n}" for n in range(better)), "feature30 w30x1")
+    found = [knowledge.retrieval.search(SearchRequest(query=q, corpora=("c",), k=1)).passages[0] for q in queries]
+    parts = (PartPassages(heading="queues", passages=tuple(found)),)
     dossier = knowledge.retrieval.extend_dossier(DossierRequest(dossier=Dossier(), found=parts, max_tokens=ROOM))
     texts = [passage.text for passage in knowledge.corpora.load_passages(dossier.passages)]
+    shown = [n for n in range(60) if f"| feature{n} |" in "\n".join(texts)]
 
-    assert len(texts) > 3
-    assert [f"| feature{n} |" in "\n".join(texts) for n in range(60)] == [True] * 60 and "Words." not in texts
+    assert "Words." not in texts
+    if read:
+        assert shown == list(read) and len(texts) > 3
+    else:
+        assert len(texts) == better + 3 and 30 in shown and shown == list(range(shown[0], shown[-1] + 1))
 
 
 NAMES = st.lists(

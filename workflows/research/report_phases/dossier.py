@@ -10,7 +10,8 @@ from workflows.research.report_phases.report_context import ReportContext
 with workflow.unsafe.imports_passed_through():
     from activities.knowledge import KnowledgeActivities
     from tenure.algorithms.writing import manuscript
-    from tenure.contracts.evidence.passages import PassageRef, SearchRequest
+    from tenure.contracts.choices import SearchMode
+    from tenure.contracts.evidence.passages import DEFAULT_SEARCH_MODE, PassageRef, SearchRequest
     from tenure.contracts.research.dossier import DossierRequest, Gap, PartPassages
     from tenure.contracts.research.report import Topic
     from tenure.contracts.research.spiral import TopicState
@@ -84,7 +85,8 @@ async def search_for_gaps(context: ReportContext, gaps: Sequence[Gap]) -> bool:
 
 
 async def _search_all(context: ReportContext, queries: Sequence[str]) -> list[tuple[PassageRef, ...]]:
-    return await asyncio.gather(*(_search(context, query, PASSAGES_PER_GAP) for query in queries))
+    # By words and meaning: links between documents lead away from the one sentence that is missing.
+    return await asyncio.gather(*(_search(context, query, PASSAGES_PER_GAP, mode="hybrid") for query in queries))
 
 
 async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
@@ -115,7 +117,13 @@ async def _find_part(context: ReportContext, topic: Topic) -> PartPassages:
     return PartPassages(heading=topic.heading, passages=passages, decisive=len({passage.chunk for passage in decisive}))
 
 
-async def _search(context: ReportContext, query: str, k: int, hypothetical_answer: str = "") -> tuple[PassageRef, ...]:
+async def _search(
+    context: ReportContext,
+    query: str,
+    k: int,
+    hypothetical_answer: str = "",
+    mode: SearchMode = DEFAULT_SEARCH_MODE,
+) -> tuple[PassageRef, ...]:
     limits = context.request.limits
     return await context.clients.knowledge.search(
         SearchRequest(
@@ -123,6 +131,7 @@ async def _search(context: ReportContext, query: str, k: int, hypothetical_answe
             corpora=context.request.corpora,
             k=k,
             hypothetical_answer=hypothetical_answer,
+            mode=mode,
             max_per_source=limits.max_per_source,
         ),
         limits.min_relevance,
