@@ -96,7 +96,7 @@ class _Rewriter:
         self._count_tables(line)
 
     def _count_tables(self, line: str) -> None:
-        """Count the tables that a line opens and closes; one that is never closed is none."""
+        """Count the tables that a line opens and closes; a start without an end is none."""
         ends = line.count(_TABLE_END)
         opens = min(line.count(_TABLE_START), self._table_ends - self._tables)
         self._tables = max(0, self._tables + opens - ends)

@@ -102,7 +102,7 @@ def test_code_below_a_tag_of_html_keeps_its_lines() -> None:
 
 
 def test_a_note_in_a_table_of_html_leaves_the_table_whole() -> None:
-    """Blank lines and containers do not end a table; one that is never closed is a part of the text around it."""
+    """Blank lines and containers do not end a table; a start without an end is a part of the text around it."""
     row = "<tr>\n<td>uri</td>\n<td>\n  Mandatory.\n\n  :::important\n  Since 26.\n  :::\n</td>\n</tr>"
 
     assert (
