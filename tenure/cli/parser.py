@@ -160,6 +160,14 @@ def _add_delivery(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_write_back(command: argparse.ArgumentParser) -> None:
+    """Add options for the files of a program."""
+    command.add_argument("--patch", type=parse_path, metavar="FILE", help="write them as a patch for `git apply`")
+    command.add_argument("--branch", type=parse_text, metavar="NAME", help="commit them to a new branch of Git")
+    command.add_argument("--to", type=parse_path, metavar="DIR", help="folder instead of that of the given files")
+    command.add_argument("--failing", action="store_true", help="write a program even if its tests fail")
+
+
 def _add_file(command: argparse.ArgumentParser, about: str) -> None:
     """Add an option for a file that the command writes."""
     command.add_argument("-o", "--output", dest="file", type=parse_path, metavar="FILE", help=about)
@@ -224,6 +232,8 @@ def _add_runs(program: _Group) -> None:
     watch = program.add("watch", "runs:watch", "follow a run or a batch and print its report", "ID")
     report = program.add("report", "runs:report", "print the report of a finished run", "ID")
     report.add_argument("--open", dest="opens", action="store_true", help="open the report as a page in the browser")
+    about = "write the files of an accepted program to where they came from, into a patch, or onto a branch"
+    apply = program.add("apply", "apply:apply", about, "ID")
     program.add("state", "runs:show_state", "show the state of a run", "ID")
     trace = program.add("trace", "trace:trace", "show the trace of a run", "ID")
     trace.add_argument("--html", action="store_true", help="print one HTML page with a timeline of all calls")
@@ -240,6 +250,10 @@ def _add_runs(program: _Group) -> None:
     ask = program.add("ask", "runs:ask", about, "ID", "QUESTION", options=[AskOptions], starts=True)
     for command in (start, fork):
         _add_detach(command)
+    start.add_argument("--apply", action="store_true", help="write the accepted program to where --files came from")
+    apply.set_defaults(apply=False)
+    for command in (start, apply):
+        _add_write_back(command)
     for command in (start, fork, watch, report):
         _add_delivery(command)
     for command in (watch, ask):

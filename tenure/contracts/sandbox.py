@@ -86,6 +86,8 @@ class InputFile(Contract):
     """Content."""
     path: str | None = None
     """Path of a host file given by a person; it is copied, never mounted."""
+    origin: str = ""
+    """Path from which a person's machine read the text; empty for a file that no person gave."""
 
     @model_validator(mode="after")
     def _check_content(self) -> "InputFile":

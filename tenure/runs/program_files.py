@@ -53,7 +53,9 @@ def read_files(
         size = len(text.encode()) if text is not None else 0
         travels = text is not None and size <= min(left, MAX_INLINE_FILE_BYTES)
         left -= size if travels else 0
-        found.append(InputFile(name=name, text=text) if travels else InputFile(name=name, path=str(path)))
+        origin = str(path)
+        file = InputFile(name=name, text=text, origin=origin) if travels else InputFile(name=name, path=origin)
+        found.append(file)
     return _apart(found)
 
 

@@ -329,10 +329,12 @@ class CodingWorkflow(ControllableWorkflow):
         best = programs.select_best_attempt(self.attempts)
         attempts = programs.trim_history(self.attempts)
         writes_tests = self.specification.task == "tests"
+        files = programs.select_changed_files(self.request.files, best.files) if best else ()
         code = CodeDraft(
             specification=self.specification.specification,
             task=self.specification.task,
-            files=programs.select_changed_files(self.request.files, best.files) if best else (),
+            files=files,
+            originals=programs.select_originals(self.request.files, files),
             entry=best.entry if best else "",
             tests=programs.convert_given_files(self.tests),
             verification=ProgramVerification(

@@ -9,7 +9,7 @@ from typing import Final
 
 from tenure.algorithms.coding.mutation import normalize_source
 from tenure.algorithms.text.questions import format_heading
-from tenure.contracts.result.programs import Attempt, AttemptFailure, SourceFile, parse_cases
+from tenure.contracts.result.programs import Attempt, AttemptFailure, OriginalFile, SourceFile, parse_cases
 from tenure.contracts.run.run import RunLimits
 from tenure.contracts.sandbox import CallCase, InputFile, Language, SandboxLimits, SandboxOutcome, TestResult
 
@@ -159,9 +159,27 @@ def merge_files(given: Iterable[InputFile], files: Iterable[SourceFile]) -> tupl
 
 
 def select_changed_files(given: Iterable[InputFile], files: Iterable[SourceFile]) -> tuple[SourceFile, ...]:
-    """Return the files of a program that differ from the given ones."""
+    """Return the files of a program that differ from the given ones, with the line ends that those had."""
     texts = {file.name: file.text for file in given}
-    return tuple(file for file in files if texts.get(file.path) != file.text)
+    restored = (_restore_line_ends(file, texts.get(file.path) or "") for file in files)
+    return tuple(file for file in restored if texts.get(file.path) != file.text)
+
+
+def _restore_line_ends(file: SourceFile, original: str) -> SourceFile:
+    """Return a file with the line ends of Windows if its original has them; models write line feeds alone."""
+    if "\r\n" not in original or "\r" in file.text:
+        return file
+    return file.model_copy(update={"text": file.text.replace("\n", "\r\n")})
+
+
+def select_originals(given: Iterable[InputFile], files: Iterable[SourceFile]) -> tuple[OriginalFile, ...]:
+    """Return the given texts that the files of a program replace."""
+    paths = {file.path for file in files}
+    return tuple(
+        OriginalFile(path=file.name, text=file.text, origin=file.origin)
+        for file in given
+        if file.text is not None and file.origin and file.name in paths
+    )
 
 
 def build_sandbox_limits(limits: RunLimits) -> SandboxLimits:

@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from temporalio.client import WorkflowHandle
 
 from tenure.cli.command import CommandHome
+from tenure.cli.commands.apply import WriteBack
 from tenure.cli.costs import describe_cost, describe_estimate
 from tenure.cli.delivery import Delivery
 from tenure.cli.follow import follow_workflow
@@ -22,16 +23,19 @@ from tenure.settings.models import AUTO_MODEL, ChatModelSettings
 from tenure.temporal.namespace_binding import describe_other_base
 
 
-def start(home: CommandHome, request: StartRequest, detach: bool, delivery: Delivery) -> Coroutine[None, None, int]:
+def start(
+    home: CommandHome, request: StartRequest, detach: bool, delivery: Delivery, write_back: WriteBack
+) -> Coroutine[None, None, int]:
     """Run `start`."""
+    write_back.check(request, detach=detach)
     suggest_models(home.settings, delivery)
     planned = plan_run(request, home.settings)
     for note in planned.notes:
         print_note(note)
-    return _start(home.open(), planned, detach, delivery)
+    return _start(home.open(), planned, detach, delivery, write_back)
 
 
-async def _start(service: Service, planned: PlannedRun, detach: bool, delivery: Delivery) -> int:
+async def _start(service: Service, planned: PlannedRun, detach: bool, delivery: Delivery, write_back: WriteBack) -> int:
     """Start the run and follow it to its end."""
     await print_other_base(service)
     handle, notes = await launch_run(service, planned)
@@ -39,7 +43,7 @@ async def _start(service: Service, planned: PlannedRun, detach: bool, delivery: 
         print_note(note)
     if planned.request.limits.has_model and planned.request.mode != "code":
         delivery.print_status(describe_estimate(planned.request.limits))
-    return await _follow(service, handle, detach, delivery)
+    return await _follow(service, handle, detach, delivery, write_back)
 
 
 def fork(
@@ -57,7 +61,7 @@ async def _fork(service: Service, run: str, body: ForkBody, detach: bool, delive
     handle, notes = await launch_fork(service, run, body)
     for note in notes:
         print_note(note)
-    return await _follow(service, handle, detach, delivery)
+    return await _follow(service, handle, detach, delivery, WriteBack())
 
 
 def suggest_models(settings: ChatModelSettings, output: Output) -> None:
@@ -81,7 +85,13 @@ def announce_run(service: Service, run_id: str, output: Output, *, detach: bool,
         output.print_status(f"follow it with `{PROGRAM} watch {run_id}`")
 
 
-async def _follow(service: Service, handle: WorkflowHandle[object, Result], detach: bool, delivery: Delivery) -> int:
+async def _follow(
+    service: Service,
+    handle: WorkflowHandle[object, Result],
+    detach: bool,
+    delivery: Delivery,
+    write_back: WriteBack,
+) -> int:
     """Follow a started run to its end, unless the command is detached."""
     announce_run(service, handle.id, delivery, detach=detach)
     if detach:
@@ -92,4 +102,6 @@ async def _follow(service: Service, handle: WorkflowHandle[object, Result], deta
         delivery.print_status(describe_cost(result.usage))
     link = service.place.build_run_link(handle.id)
     delivery.print_status(f"again: `{PROGRAM} report {handle.id}`" + (f", or {link}" if link else ""))
+    if write_back.is_wanted:
+        write_back.write(result)
     return code

@@ -40,6 +40,13 @@ class SourceFile(Contract):
     """Content."""
 
 
+class OriginalFile(SourceFile):
+    """A text file that a person gave, as it was when the run started."""
+
+    origin: str
+    """Its path on the person's machine."""
+
+
 class AttemptFailure(Contract):
     """A failed test, or another reason why a program is not accepted."""
 
@@ -227,6 +234,8 @@ class CodeDraft(Contract):
     """Deliverable."""
     files: tuple[SourceFile, ...] = ()
     """New or changed files of the program."""
+    originals: tuple[OriginalFile, ...] = ()
+    """The given files among those that are changed."""
     entry: str = ""
     """File that is run; empty for a library."""
     tests: tuple[SourceFile, ...] = ()

@@ -12,7 +12,7 @@ from tenure.contracts.evidence.passages import ClaimKind, ClaimStatus, ExcerptPa
 from tenure.contracts.evidence.reasoning import RejectedThought, StepKind
 from tenure.contracts.evidence.web import WebReport
 from tenure.contracts.result.changes import ReportChanges
-from tenure.contracts.result.programs import Attempt, ProgramVerification, SourceFile
+from tenure.contracts.result.programs import Attempt, OriginalFile, ProgramVerification, SourceFile
 from tenure.contracts.run.budget import BudgetResource
 from tenure.contracts.run.run import FallbackRecord, FeedbackRecord, TaskMode, Usage
 from tenure.contracts.sandbox import Artifact
@@ -318,6 +318,10 @@ class Result(Contract):
     """Program as one text, with file names if there are several; empty for a report."""
     files: tuple[SourceFile, ...] = ()
     """New or changed files of the program."""
+    originals: tuple[OriginalFile, ...] = ()
+    """The given files among those that are changed."""
+    patch: str = ""
+    """The changes as a patch that `git apply` takes; empty without a program."""
     specification: str = ""
     """Required behaviour of the program, as understood by the test writer."""
     tests: tuple[SourceFile, ...] = ()

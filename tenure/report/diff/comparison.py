@@ -7,6 +7,7 @@ if some agree and both cite the same quote. Sources are compared by URI, since i
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.text.sentences import normalize_sentence, stem_words
 from tenure.contracts.result.diff import (
     ChangedConclusion,
@@ -21,7 +22,7 @@ from tenure.contracts.result.diff import (
     UnsharedContradiction,
 )
 from tenure.contracts.result.result import Result, ResultCitation, ResultClaim, ResultContradiction, Synthesis
-from tenure.report.layout import program
+from tenure.report.layout.program import map_texts
 
 MIN_OVERLAP = 0.6
 """Minimum share of common stems for two versions of one finding."""
@@ -58,7 +59,7 @@ def compare_results(a: Result, b: Result) -> RunDiff:
         common_sources=tuple(source for uri, source in ours.items() if uri in theirs),
         conclusions=tuple(_compare_conclusions(a, b)),
         metrics=tuple(_compare_figures(a, b)),
-        program=program.render_code_diff(a.code, b.code),
+        program=build_patch(map_texts(a.files), map_texts(b.files)),
     )
 
 

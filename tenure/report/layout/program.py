@@ -1,13 +1,14 @@
 """Build and set the result of the coding path."""
 
-import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.text.printable import flatten, remove_control_characters
 from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, ProgramVerification, SourceFile
 from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import ProofLevel
+from tenure.installation import PROGRAM
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, CodeNode, Line, ListNode, ParagraphNode, PartNode
 
@@ -37,6 +38,8 @@ def build_program_result(draft: CodeDraft) -> dict[str, Any]:
     return {
         "code": as_text(draft.files),
         "files": draft.files,
+        "originals": draft.originals,
+        "patch": build_patch(map_texts(draft.originals), map_texts(draft.files)),
         "specification": draft.specification,
         "tests": draft.tests,
         "verification": draft.verification,
@@ -52,10 +55,9 @@ def as_text(files: Sequence[SourceFile]) -> str:
     return "\n".join(f"# --- {file.path} ---\n{file.text.rstrip()}\n" for file in files)
 
 
-def render_code_diff(before: str, after: str) -> str:
-    """Return the changes between two texts as a unified diff without file names."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2)
-    return "\n".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
+def map_texts(files: Iterable[SourceFile]) -> dict[str, str]:
+    """Return the texts of files by their paths."""
+    return {file.path: file.text for file in files}
 
 
 def set_code(text: str, language: str = "") -> CodeNode:
@@ -98,11 +100,21 @@ def _set_files(result: Result) -> Iterator[BlockNode]:
     accepted = (one for one in reversed(result.attempts) if not one.error)
     run = next((one for one in accepted if one.entry and one.stdout.strip()), None)
     output = tuple(_set_output(run)) if run else ()
-    if result.files:
+    if result.originals:
+        yield PartNode("changes", "Changes", (set_code(result.patch, "diff"), *output, _set_command(result)))
+    elif result.files:
         what = "tests" if result.verification and result.verification.test_author == "coder" else "program"
-        yield PartNode("program", f"The {what}", (*_set_sources(result.files), *output))
+        yield PartNode("program", f"The {what}", (*_set_sources(result.files), *output, _set_command(result)))
     else:
         yield from output
+
+
+def _set_command(result: Result) -> BlockNode:
+    """Return how the files are written; the options are those of the command line."""
+    command = f"{PROGRAM} apply {result.id}" + ("" if result.originals else " --to DIR")
+    return ParagraphNode(
+        make_line(make_code(command), " writes these files, with ", make_code("--patch FILE"), " a patch.")
+    )
 
 
 def _set_output(run: Attempt) -> Iterator[BlockNode]:
@@ -146,7 +158,7 @@ def _describe_failure(failure: AttemptFailure) -> Line:
 
 def set_attempts(attempts: Sequence[Attempt]) -> Iterator[BlockNode]:
     """Yield every attempt with its changes from the previous one."""
-    before = ""
+    before: dict[str, str] = {}
     for attempt in attempts:
         how = "accepted" if attempt.error is None else f"failed: {attempt.error}"
         tests = f"{_count_tests(attempt.passed, attempt.total)}, " if attempt.total else ""
@@ -155,10 +167,10 @@ def set_attempts(attempts: Sequence[Attempt]) -> Iterator[BlockNode]:
         if attempt.approach:
             yield ParagraphNode(make_line(attempt.approach))
         yield from _set_notes(attempt.notes)
-        code = as_text(attempt.files)
-        if before and code and before != code:
-            yield set_code(render_code_diff(before, code), "diff")
+        after = map_texts(attempt.files)
+        if before and after and before != after:
+            yield set_code(build_patch(before, after), "diff")
         if lesson := attempt.reflection:
             learned = f" {flatten(lesson.cause)} {flatten(lesson.change)}"
             yield ParagraphNode(make_line(format_words("Learned:"), learned))
-        before = code or before
+        before = after or before

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.control.step_lines import describe_step
 from tenure.algorithms.text.printable import remove_control_characters
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
@@ -22,7 +23,7 @@ from tenure.contracts.research.trace import (
     TracedTask,
 )
 from tenure.contracts.run.run import PlanStepKind
-from tenure.report.layout.program import render_code_diff, set_attempts
+from tenure.report.layout.program import set_attempts
 from tenure.report.render.escaping import escape, format_code_block
 from tenure.report.render.markdown import write_markdown
 from tenure.report.render.steps import render_steps
@@ -43,6 +44,8 @@ TOOL_DESCRIPTIONS: Mapping[PlanStepKind, str] = {
     "calculate": "calculated from figures of earlier steps",
 }
 """Descriptions of steps that use a tool instead of a search."""
+_PROGRAM = "analysis.py"
+"""Name of a traced program in the differences between its versions."""
 _MILLISECONDS = re.compile(r"\.\d{3}(?=[+Z])")
 
 
@@ -134,7 +137,7 @@ def _programs(written: Iterable[TracedProgram]) -> Iterator[str]:
         yield from (format_code_block(sql, "sql") for sql in program.inputs)
         if program.code:
             yield (
-                format_code_block(render_code_diff(before, program.code), "diff")
+                format_code_block(build_patch({_PROGRAM: before}, {_PROGRAM: program.code}), "diff")
                 if before
                 else format_code_block(program.code, "python")
             )

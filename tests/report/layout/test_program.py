@@ -9,13 +9,14 @@ from tenure.contracts.result.programs import (
     AttemptFailure,
     CodeDraft,
     Lesson,
+    OriginalFile,
     ProgramVerification,
     SourceFile,
 )
 from tenure.contracts.result.result import Result, ResultStatus
 from tenure.contracts.sandbox import Artifact
 from tenure.report.assemble import assemble_result
-from tenure.report.layout.program import as_text, render_code_diff
+from tenure.report.layout.program import as_text
 from tenure.report.render.escaping import format_code_block
 from tenure.report.render.markdown import render_markdown
 
@@ -149,6 +150,17 @@ def test_whose_tests_they_are_is_said(by: str, said: str) -> None:
     assert said in render_markdown(result(verification=ProgramVerification.model_validate({"test_author": by})))
 
 
+def test_a_changed_program_is_shown_as_a_patch() -> None:
+    """Given files are shown by what changes, with the command that writes them; the document has the same patch."""
+    given = OriginalFile(path="solution.py", text=FIRST, origin="/home/ada/solution.py")
+    shown = result(originals=(given,))
+    text = render_markdown(shown)
+
+    assert "## Changes" in text and "## The program" not in text
+    assert shown.patch.startswith("diff --git a/solution.py b/solution.py\n") and shown.patch.strip() in text
+    assert "apply code-1`" in text and "apply code-1 --to DIR`" in render_markdown(result())
+
+
 def test_without_a_program_the_report_says_so() -> None:
     """Without a program nothing is shown but an explanation of the fallbacks."""
     text = render_markdown(result("no_evidence", files=(), attempts=(), artifacts=(), tests=(), specification=""))
@@ -173,6 +185,5 @@ def test_several_files_are_one_text_under_their_names() -> None:
 
 
 def test_code_cannot_leave_its_fence() -> None:
-    """A fence is longer than any run of backticks inside, and a difference has no names of files."""
+    """A fence is longer than any run of backticks inside."""
     assert format_code_block("```\nescaped\n```\r\n", "md") == "````md\n```\nescaped\n```\n````"
-    assert render_code_diff("a\nb\n", "a\nc\n") == "@@ -1,2 +1,2 @@\n a\n-b\n+c"

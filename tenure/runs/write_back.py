@@ -1,0 +1,221 @@
+"""Write the files of a program to where the person's files are, into a patch, or onto a branch of Git."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tenure.contracts.result.result import Result
+from tenure.files.opening import FileRefused, open_file
+from tenure.installation import PROGRAM
+from tenure.runs.errors import InvalidRequest, TenureError
+
+_MARK = "\ufeff".encode()
+"""Byte order mark, which the text that a run has read lacks."""
+MAX_SUBJECT = 72
+"""Maximum length of the first line of a commit's message, as Git's own manual advises (`git help commit`: 50; most
+programs cut at 72).
+"""
+
+
+class _Change(NamedTuple):
+    target: Path
+    before: bytes | None
+    """Present content; None for a new file."""
+    after: bytes
+
+
+def check_accepted(result: Result) -> None:
+    """Check that a run has written a program, and that its tests accept it.
+
+    Raises:
+        InvalidRequest: the run has written no program.
+        TenureError: the program fails.
+    """
+    if not result.files:
+        raise InvalidRequest(f"run {result.id} has no program with files to write")
+    if result.verification and result.verification.failures:
+        failed = result.verification.failures[0]
+        raise TenureError(
+            f"the program of run {result.id} is not accepted ({failed.test or failed.error}): nothing is written; "
+            "--failing writes it nevertheless"
+        )
+
+
+def write_files(result: Result, folder: Path | None = None) -> tuple[Path, ...]:
+    """Write the files of a program to where the given files came from; return the paths of those that changed.
+
+    Args:
+        result: result of the run.
+        folder: folder to write into, whose given files are as they were; None for where they came from.
+
+    Raises:
+        InvalidRequest: the folder of a new file is not known, or a file is outside of it.
+        TenureError: a file has changed since the run read it, exists already, or cannot be written. None is changed.
+    """
+    changes = [change for change in _plan(result, folder) if change.before != change.after]
+    written: list[_Change] = []
+    try:
+        for change in changes:
+            _replace(change.target, change.after)
+            written.append(change)
+    except OSError as error:
+        for change in written:
+            with suppress(OSError):  # the first error is the one that a person has to know
+                _restore(change)
+        raise TenureError(f"{error.filename} cannot be written ({error.strerror}): no file is changed") from error
+    return tuple(change.target for change in changes)
+
+
+def _plan(result: Result, folder: Path | None) -> Iterator[_Change]:
+    """Yield the changes after a check of each file."""
+    originals = {one.path: one for one in result.originals}
+    root = folder.resolve() if folder else _find_root(result)
+    stale: list[str] = []
+    for file in result.files:
+        original = originals.get(file.path)
+        target = Path(original.origin) if original and folder is None else _locate(root, file.path)
+        before, after = _read(target), file.text.encode()
+        if before is not None and before.startswith(_MARK):
+            after = _MARK + after
+        yield _Change(target, before, after)
+        expected = original.text.encode() if original else None
+        if before != after and (before.removeprefix(_MARK) if before is not None else None) != expected:
+            stale.append(str(target))
+    if stale:
+        raise TenureError(
+            f"{', '.join(stale)} not as the run has read it, or new and already there: no file is changed; "
+            f"`{PROGRAM} apply {result.id} --patch FILE` writes the changes as a patch"
+        )
+
+
+def _find_root(result: Result) -> Path | None:
+    """Return the folder to which the names of the given files are relative; None if there is not one."""
+    roots = {
+        Path(one.origin.removesuffix(f"/{one.path}") or "/")
+        for one in result.originals
+        if one.origin.endswith(f"/{one.path}")
+    }
+    return roots.pop() if len(roots) == 1 else None
+
+
+def _locate(root: Path | None, name: str) -> Path:
+    """Return the path of a file in a folder.
+
+    Raises:
+        InvalidRequest: there is no folder, or the file is outside of it.
+    """
+    if root is None:
+        raise InvalidRequest(f"it is not known where the new file {name} belongs: name its folder with --to DIR")
+    target = (root / name).resolve()
+    if not target.is_relative_to(root):
+        raise InvalidRequest(f"{name} leads out of {root} and is not written")
+    return target
+
+
+def _read(path: Path) -> bytes | None:
+    """Return the content of a file; None if there is none.
+
+    Raises:
+        TenureError: it is no readable file.
+    """
+    try:
+        with open_file(path) as opened:
+            return opened.file.read()
+    except FileNotFoundError:
+        return None
+    except FileRefused as error:
+        raise TenureError(f"{path} {error.reason}: no file is changed") from error
+    except OSError as error:
+        raise TenureError(f"{path} cannot be read ({error.strerror}): no file is changed") from error
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Replace a file in one step, with its permissions."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:40]}.")
+    new = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
+        new.replace(target)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def _restore(change: _Change) -> None:
+    if change.before is None:
+        change.target.unlink()
+    else:
+        _replace(change.target, change.before)
+
+
+def commit_to_branch(result: Result, branch: str, folder: Path | None = None) -> str:
+    """Commit the files of a program to a new branch, from the commit that is checked out; return its id.
+
+    The working tree, the index and hooks are not touched.
+
+    Raises:
+        InvalidRequest: the folder of the files is not known.
+        TenureError: the folder is in no repository, the branch exists, or the files of the commit are not those that
+            the run has read.
+    """
+    root = folder.resolve() if folder else _find_root(result)
+    if root is None:
+        raise InvalidRequest("it is not known to which repository the files belong: name their folder with --to DIR")
+    prefix = _git(root, ["rev-parse", "--show-prefix"]).rstrip("\n")
+    with tempfile.TemporaryDirectory(prefix="tenure-index-") as scratch:
+        index = {"GIT_INDEX_FILE": str(Path(scratch, "index"))}
+        _git(root, ["read-tree", "HEAD"], index)
+        place = [f"--directory={prefix}"] if prefix else []
+        _git(root, ["apply", "--cached", *place], index, result.patch)
+        tree = _git(root, ["write-tree"], index).strip()
+    commit = _git(root, ["commit-tree", tree, "-p", "HEAD", "-F", "-"], text=write_message(result)).strip()
+    _git(root, ["branch", "--no-track", "--", branch, commit])
+    return commit
+
+
+def write_message(result: Result) -> str:
+    """Return a draft of the message of a commit, with the request, the approach and the proof."""
+    asked = " ".join(result.question.split())
+    subject = asked if len(asked) <= MAX_SUBJECT else f"{asked[: MAX_SUBJECT - 1].rsplit(' ', 1)[0]}…"
+    accepted = next((one for one in reversed(result.attempts) if not one.error), None)
+    proof = result.verification
+    paragraphs = (
+        subject,
+        asked if subject != asked else "",
+        accepted.approach if accepted else "",
+        f"{proof.passed} of {proof.total} tests passed in the sandbox." if proof and proof.total else "",
+    )
+    return "\n\n".join(filter(None, paragraphs)) + f"\n\nTenure-Run: {result.id}\n"
+
+
+def _git(folder: Path, arguments: Sequence[str], variables: dict[str, str] | None = None, text: str = "") -> str:
+    """Return the output of a command of Git without hooks.
+
+    Raises:
+        InvalidRequest: Git is not installed.
+        TenureError: the command fails; with its own words.
+    """
+    quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false")
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *quiet, *arguments],
+            input=text.encode(),
+            capture_output=True,
+            env=os.environ | {"GIT_TERMINAL_PROMPT": "0"} | (variables or {}),
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise InvalidRequest("--branch needs the program `git`, which is not installed") from error
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
+        raise TenureError(f"nothing is committed: {' '.join(said.split())}")
+    return done.stdout.decode()
