@@ -40,9 +40,13 @@ class SourceFile(Contract):
     """Content."""
 
 
-class OriginalFile(SourceFile):
+class OriginalFile(Contract):
     """A text file that a person gave, as it was when the run started."""
 
+    path: str
+    """Path relative to the program's folder."""
+    text: str
+    """Content."""
     origin: str
     """Its path on the person's machine."""
 

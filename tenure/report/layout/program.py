@@ -5,7 +5,14 @@ from typing import Any, Final
 
 from tenure.algorithms.coding.patches import build_patch
 from tenure.algorithms.text.printable import flatten, remove_control_characters
-from tenure.contracts.result.programs import Attempt, AttemptFailure, CodeDraft, ProgramVerification, SourceFile
+from tenure.contracts.result.programs import (
+    Attempt,
+    AttemptFailure,
+    CodeDraft,
+    OriginalFile,
+    ProgramVerification,
+    SourceFile,
+)
 from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import ProofLevel
 from tenure.installation import PROGRAM
@@ -55,7 +62,7 @@ def as_text(files: Sequence[SourceFile]) -> str:
     return "\n".join(f"# --- {file.path} ---\n{file.text.rstrip()}\n" for file in files)
 
 
-def map_texts(files: Iterable[SourceFile]) -> dict[str, str]:
+def map_texts(files: Iterable[SourceFile | OriginalFile]) -> dict[str, str]:
     """Return the texts of files by their paths."""
     return {file.path: file.text for file in files}
 

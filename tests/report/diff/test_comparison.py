@@ -103,7 +103,7 @@ def test_conclusions_contradictions_and_figures_are_compared() -> None:
 def test_programs_are_compared_line_by_line() -> None:
     """The difference of two programs is a unified diff in a fence that it cannot close."""
     one, other = (
-        programmed().model_copy(update={"code": f"def double(n):\n    return {body}\n"})
+        programmed(f"def double(n):\n    return {body}\n")
         for body in ("2 * n", "n + n  # ```")
     )
     found = compare_results(one, other)
