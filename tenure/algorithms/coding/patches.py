@@ -4,9 +4,11 @@ Format: https://git-scm.com/docs/diff-format#generate_patch_text_with_p
 """
 
 import difflib
-import io
+import re
 from collections.abc import Iterator, Mapping
 
+# "a\n" and, at the end of a text without a line feed, "b".
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 _EMPTY_BLOB = "e69de29"
 """Beginning of the hash of an empty file, without which `git apply` refuses a file that has no lines."""
@@ -42,7 +44,7 @@ def _diff_file(path: str, before: str | None, after: str | None) -> Iterator[str
 
 def _split_lines(text: str) -> list[str]:
     """Return the lines of a text with their ends; only a line feed ends one, as in Git."""
-    return list(io.StringIO(text, newline="\n"))
+    return _LINE.findall(text)
 
 
 def _quote_name(name: str) -> str:

@@ -15,7 +15,6 @@ from tenure.contracts.result.programs import (
 )
 from tenure.contracts.result.result import Result
 from tenure.contracts.sandbox import ProofLevel
-from tenure.installation import PROGRAM
 from tenure.report.layout.text import format_words, make_code, make_line
 from tenure.report.layout.tree import BlockNode, CodeNode, Line, ListNode, ParagraphNode, PartNode
 
@@ -118,9 +117,9 @@ def _set_files(result: Result) -> Iterator[BlockNode]:
 
 def _set_command(result: Result) -> BlockNode:
     """Return how the files are written; the options are those of the command line."""
-    command = f"{PROGRAM} apply {result.id}" + ("" if result.originals else " --to DIR")
+    command = make_code(f"apply {result.id}" + ("" if result.originals else " --to DIR"))
     return ParagraphNode(
-        make_line(make_code(command), " writes these files, with ", make_code("--patch FILE"), " a patch.")
+        make_line("The command ", command, " writes these files, with ", make_code("--patch FILE"), " a patch.")
     )
 
 

@@ -102,10 +102,7 @@ def test_conclusions_contradictions_and_figures_are_compared() -> None:
 
 def test_programs_are_compared_line_by_line() -> None:
     """The difference of two programs is a unified diff in a fence that it cannot close."""
-    one, other = (
-        programmed(f"def double(n):\n    return {body}\n")
-        for body in ("2 * n", "n + n  # ```")
-    )
+    one, other = (programmed(f"def double(n):\n    return {body}\n") for body in ("2 * n", "n + n  # ```"))
     found = compare_results(one, other)
 
     assert "-    return 2 * n" in found.program and "+    return n + n  # ```" in found.program

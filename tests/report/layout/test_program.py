@@ -158,7 +158,7 @@ def test_a_changed_program_is_shown_as_a_patch() -> None:
 
     assert "## Changes" in text and "## The program" not in text
     assert shown.patch.startswith("diff --git a/solution.py b/solution.py\n") and shown.patch.strip() in text
-    assert "apply code-1`" in text and "apply code-1 --to DIR`" in render_markdown(result())
+    assert "`apply code-1`" in text and "apply code-1 --to DIR`" in render_markdown(result())
 
 
 def test_without_a_program_the_report_says_so() -> None:
