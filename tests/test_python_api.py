@@ -26,7 +26,8 @@ from tests.support.tiers import slow
 
 __all__ = ["running"]
 
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / "python.md").read_text(encoding="utf-8"), re.M | re.S)
+PAGE = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PAGES: Final = (
-    *("how-it-works", "research", "retrieval", "reasoning", "writing", "learning"),
-    *("durability", "sandbox", "security", "memory"),
+    *("asking", "reports", "steering", "models", "documents"),
+    *("tables", "coding", "memory", "security", "operations"),
 )
 """Pages of the manual that every system reads."""
 QUESTIONS: Final = (

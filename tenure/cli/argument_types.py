@@ -57,17 +57,22 @@ def parse_money(value: str) -> float:
 
 
 class IntegerRange:
-    """Argument type for integers of a range."""
+    """Argument type for integers of a range.
 
-    def __init__(self, least: int, most: int) -> None:
-        self._least, self._most = least, most
+    Attributes:
+        minimum: smallest allowed integer.
+        maximum: largest allowed integer.
+    """
+
+    def __init__(self, minimum: int, maximum: int) -> None:
+        self.minimum, self.maximum = minimum, maximum
 
     def __call__(self, value: str) -> int:
         """Parse an integer."""
         try:
             number = int(value)
         except ValueError:
-            number = self._least - 1
-        if not self._least <= number <= self._most:
-            raise argparse.ArgumentTypeError(f"must be a whole number from {self._least} to {self._most}")
+            number = self.minimum - 1
+        if not self.minimum <= number <= self.maximum:
+            raise argparse.ArgumentTypeError(f"must be a whole number from {self.minimum} to {self.maximum}")
         return number

@@ -1,4 +1,4 @@
-"""Write `docs/settings.md` from the descriptions of the settings: `python -m tenure.reference.settings`.
+"""Write `docs/settings.md` from the descriptions of the settings: `python -m tenure.reference`.
 
 Each setting is described only once, so that the page cannot differ from the code.
 """
@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
-from tenure.contracts.evidence.rerank import RerankOptions
+from tenure.contracts.evidence.rerank import RecencyOptions, RerankOptions
 from tenure.contracts.run.limit_fields import LimitFields
 from tenure.contracts.run.options import Option, get_option
 from tenure.settings import Settings, get_environment_variable
@@ -71,15 +71,24 @@ def list_own_settings(group: type[BaseModel]) -> list[str]:
 def _render_group(group: type[BaseModel]) -> str:
     """Render one group: a heading, a paragraph if it has an introduction, a table."""
     title, _, about = cleandoc(group.__doc__ or "").partition("\n\n")
-    rows = (_render_row(name, Settings.model_fields[name]) for name in list_own_settings(group))
+    rows = [row for name in list_own_settings(group) for row in _render_rows(name, Settings.model_fields[name])]
     table = "\n".join(["| variable | meaning | values | default |", "|---|---|---|---|", *rows])
     words = re.sub(r"`(\w+)`", _replace_name, " ".join(about.split()))
     return "\n\n".join(part for part in (f"## {title.removesuffix('.')}", words, table) if part) + "\n"
 
 
-def _render_row(name: str, field: FieldInfo) -> str:
+def _render_rows(name: str, field: FieldInfo) -> Iterator[str]:
+    """Yield the row of a setting, and for the JSON object of reranking one of each part that has a variable."""
+    variable = get_environment_variable(name)
+    yield _render_row(variable, field)
+    if field.annotation is RerankOptions:
+        for part, inner in RerankOptions.model_fields.items():
+            yield _render_row(f"{variable}__{part.upper()}", inner)
+
+
+def _render_row(variable: str, field: FieldInfo) -> str:
     meaning = re.sub(r"`(\w+)`", _replace_name, " ".join(describe_field(field).split()))
-    cells = (f"`{get_environment_variable(name)}`", meaning, _describe_values(field), _render_default(field.default))
+    cells = (f"`{variable}`", meaning, _describe_values(field), _render_default(field.default))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -108,7 +117,7 @@ _KINDS: Final[tuple[tuple[tuple[type, ...], str], ...]] = (
     ((int,), "whole number"),
     ((float,), "number"),
     ((Path,), "path"),
-    ((dict, RerankOptions), "JSON object"),
+    ((dict, RerankOptions, RecencyOptions), "JSON object"),
     ((bool,), "`true` or `false`"),
     ((SecretStr,), "secret text"),
     ((tuple,), "comma-separated list"),
@@ -144,8 +153,3 @@ def _render_default(value: object) -> str:
         if isinstance(value, float)
         else f"`{value}`"
     )
-
-
-if __name__ == "__main__":
-    PUBLISHED.write_text(render_page(), encoding="utf-8")
-    print(f"wrote {PUBLISHED}")

@@ -1,4 +1,4 @@
-"""Write `docs/tools.md` from the registered tools: `python -m tenure.reference.tools`.
+"""Write `docs/tools.md` from the registered tools: `python -m tenure.reference`.
 
 The page shows the descriptions that a model reads, so that it cannot differ from the code.
 """
@@ -17,34 +17,18 @@ PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "tools.md"
 """File of the page."""
 
 _HEAD: Final = """\
-# Tools of a task
+# Tools
 
-Every run, every task of a run and every follow-up question can use tools. The command \
-`python -m tenure.reference.tools` writes this page from the code.
+A run with a model can calculate, query tables, run programs, read pages and ask other servers. Plans give a task that \
+needs a tool to the strategy `react`, in which a model names a tool and its arguments step by step. This page is \
+written by `python -m tenure.reference` from the descriptions that the model reads.
 
-With a model, plans give tasks that need a tool to the [strategy `react`](research.md#step-by-step-tasks-with-tools), \
-which chooses a tool in each step. The model reads the description and the typed arguments of each tool; invalid \
-arguments are answered with a correction and are not guessed. The question of a run and a follow-up question use the \
-following tools, after their search and before it is decided whether there is evidence:
-
-| question | tool |
-|---|---|
-| a calculation with numbers, units or dates, such as “What is 15 % of 2,400?” | `calculate`; if the question is \
-nothing else, its result is the whole answer |
-| a figure of rows and columns, such as “total revenue per year” | `sql`, if there are tables; \
-a model writes the query |
-| what a tool or resource of a server of `--mcp` is about | `mcp`, `read_resource`, with a model; see \
-[below](#tools-and-resources-of-mcp-servers) |
-
-A tool returns an observation: a text of at most 4,000 characters, the passages found as evidence, and the \
-reliability of the text, from 0 to 1. The observation of a failed call says why it failed, and the task continues. \
-Passages have numbers from 1 in the order in which a task has first seen them; arguments name passages by number. The \
-result of a calculation, a program or a foreign server becomes a source, which a report can cite and no search of \
-another run finds.
-
-A task has only the tools whose requirements its run meets: those of the web with `--web`, those of tables if \
-documents or databases contain some, `run_python` if a worker also has a sandbox, and `mcp` and `read_resource` with \
-`--mcp`.
+- Arguments are checked before a call; what does not fit is sent back with the errors.
+- A tool returns a text of at most 4,000 characters and the passages that it found. A failed call says why it failed, \
+and the task continues.
+- Results of calculations, queries, programs and foreign servers become sources that the report can cite. No search of \
+another run finds them.
+- `calculate` also answers a question that is a calculation (“What is 15 % of 2,400?”), with and without a model.
 
 """
 
@@ -58,36 +42,23 @@ _NEEDS: Final = {
 }
 
 _CALCULATOR: Final = """\
-## Expressions of the calculator
+## The calculator
 
-The calculator has a grammar of its own and never runs an expression as code. Numbers are fractions, so `0.1 + 0.2` \
-is 0.3; what has no exact value, such as `sqrt(2)`, is computed to 50 digits and marked with ≈. The operators are \
-`+ - * / // ^` (also `**`), and `!` for a factorial. A unit follows its number, has SI or binary prefixes, and \
-is converted with `to`: `(3.5 km + 120 m) / 2 to m`. Currencies are units without conversion rates. A percentage is a \
-hundredth: `15% of 200` is 30. Days are written as `2024-03-01`; two can be subtracted, and days or weeks added.
-
-An expression has at most 1,000 characters and 40 levels, and a number at most 2,000 digits. The size of every result \
-is estimated before it is computed, so `9**9**9` is refused immediately.
-
-The functions are {functions}.
+Numbers are fractions, so `0.1 + 0.2` is 0.3; what has no exact value, such as `sqrt(2)`, is marked with ≈. Operators \
+are `+ - * / // ^` (also `**`) and `!`. A unit follows its number, has SI or binary prefixes, and is converted with \
+`to`: `(3.5 km + 120 m) / 2 to m`. Currencies are units without conversion rates, `15% of 200` is 30, and days are \
+written as `2024-03-01`. An expression is never run as code, and a result that would be too large is refused before it \
+is computed. The functions are {functions}.
 
 """
 
 _SERVERS: Final = """\
-## Tools and resources of MCP servers
+## Tools of MCP servers
 
-The option `--mcp NAME` lets a run use a server of the setting `TENURE_MCP_SERVERS`, and of its tools and resources \
-those that the setting allows. The run and its tasks with tools ask the servers what they offer. Arguments are \
-validated against the schema of a tool before it is called; references of the schema to other documents are not \
-fetched. A call is never retried, since it may have effects on the server; a call that failed or was lost is reported \
-in the notes of the run.
-
-The role `tool_selector` selects at most three calls and three resources for the question; tasks with tools call what \
-their steps name. Of a resource, the six passages nearest to the question become evidence. Without a model no tool of \
-a server is called, and `--mcp` is refused.
-
-An answer is foreign text, like a web page: it becomes a source, is shown to a model between marks that its words \
-cannot close, and has a low reliability if it contains instructions for its reader.
+`--mcp NAME` lets a run use a server of the setting `TENURE_MCP_SERVERS`, as far as the setting allows its tools and \
+resources. A model selects them, so `--mcp` is refused without a model. Arguments are validated against the schema of \
+the tool. A call is never repeated, because it may have effects on the server; a failed call is named in the notes of \
+the run. An answer is foreign text and is treated like a web page.
 """
 
 
@@ -102,7 +73,7 @@ def _render_overview() -> str:
     rows = "\n".join(
         f"| `{tool.name}` | {tool.description} | {_NEEDS[tool.requires]} | {tool.bounds} |" for tool in TOOLS.values()
     )
-    return f"## Overview of the tools\n\n| tool | what it does | needs | bounds |\n|---|---|---|---|\n{rows}\n"
+    return f"## Overview\n\n| tool | what it does | needs | bounds |\n|---|---|---|---|\n{rows}\n"
 
 
 def _render_arguments(tool: Tool[Any]) -> str:
@@ -149,8 +120,3 @@ def _is_of_type(annotation: Any, kind: type) -> bool:
     return kind in (annotation, origin) or any(
         _is_of_type(part, kind) for part in get_args(annotation) if origin is not kind
     )
-
-
-if __name__ == "__main__":
-    PUBLISHED.write_text(render_page(), encoding="utf-8")
-    print(f"wrote {PUBLISHED}")

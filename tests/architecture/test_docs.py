@@ -13,9 +13,11 @@ import pytest
 from tenure.cli.parser import build_parser
 from tenure.contracts.evidence.rerank import RerankOptions
 from tenure.extensions import PLUGINS_VARIABLE, SEARCH_PROVIDERS, list_extensions
+from tenure.reference import commands as commands_reference
+from tenure.reference import settings as settings_reference
 from tenure.reference import tools as tools_reference
-from tenure.reference.settings import GROUPS, PUBLISHED, list_own_settings, render_page
-from tenure.reference.sources import TABLES, replace_table
+from tenure.reference.settings import GROUPS, list_own_settings
+from tenure.reference.tables import TABLES, replace_table
 from tenure.roles.registry import list_role_names
 from tenure.settings import Settings, get_environment_variable
 from tenure.settings.models import RoleSettings
@@ -58,25 +60,25 @@ def shell_lines(text: str) -> list[str]:
     return [line.strip() for block in blocks for line in block.splitlines() if line.strip()]
 
 
-def test_the_settings_reference_is_current() -> None:
-    """docs/settings.md is what `python -m tenure.reference.settings` writes."""
-    assert PUBLISHED.read_text(encoding="utf-8") == render_page()
+@pytest.mark.parametrize("reference", [commands_reference, settings_reference, tools_reference])
+def test_a_page_of_the_reference_is_current(reference: ModuleType) -> None:
+    """The pages of commands, settings and tools are what `python -m tenure.reference` writes."""
+    assert reference.PUBLISHED.read_text(encoding="utf-8") == reference.render_page()
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_the_tables_of_sources_are_current(name: str) -> None:
-    """The tables of search providers and document formats are what `python -m tenure.reference.sources` writes."""
+def test_a_generated_table_is_current(name: str) -> None:
+    """The tables of other pages are what `python -m tenure.reference` writes."""
     path, render = TABLES[name]
     page = path.read_text(encoding="utf-8")
 
     assert page == replace_table(page, name, render())
 
 
-def test_the_page_of_tools_is_current() -> None:
-    """docs/tools.md is what `python -m tenure.reference.tools` writes, with each tool and argument."""
+def test_every_tool_is_in_the_reference() -> None:
+    """The page of tools has each tool and each argument."""
     page = tools_reference.PUBLISHED.read_text(encoding="utf-8")
 
-    assert page == tools_reference.render_page()
     assert all(f"| `{name}` |" in page for tool in TOOLS.values() for name in (tool.name, *tool.arguments.model_fields))
 
 

@@ -72,7 +72,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.metrics": {"tenure.contracts"},
     "tenure.local_models": {"tenure.contracts", "tenure.settings", "tenure.installation", "tenure.private_files"},
     "tenure.tracing": set(),
-    "tenure.reference": {"tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"},
+    "tenure.reference": {
+        *("tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"),
+        *("tenure.cli", "tenure.site", "tenure.roles", "tenure.metrics"),
+    },
     "tenure.algorithms": {"tenure.contracts"},
     # Roles of plugins are found by the environment variable that `tenure.extensions` reads.
     "tenure.roles": {"tenure.contracts", "tenure.algorithms", "tenure.extensions"},

@@ -19,11 +19,11 @@ def test_every_mechanism_has_its_code_and_its_test() -> None:
         (path, name)
         for code, definition, test, function in rows
         for path, name in ((code, definition), (f"tests/{test}", function))
-        if not (ROOT / path).is_file() or not _defines((ROOT / path).read_text(encoding="utf-8"), name)
+        if not (ROOT / path).is_file() or not defines((ROOT / path).read_text(encoding="utf-8"), name)
     ]
     assert not wrong
 
 
-def _defines(source: str, name: str) -> bool:
+def defines(source: str, name: str) -> bool:
     """Return whether a module defines a function, a class or a constant; an empty name stands for the module."""
     return not name or bool(re.search(rf"^(?:(?:async )?def|class) {name}\b|^{name}(?::| =)", source, re.MULTILINE))

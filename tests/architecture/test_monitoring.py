@@ -146,15 +146,6 @@ def test_every_metric_of_the_product_is_on_the_dashboard() -> None:
     assert {metric.exported_name for metric in ALL_METRICS} - shown == {"tenure_home_size_bytes"} - shown
 
 
-def test_every_metric_is_described_in_the_manual() -> None:
-    """The table of the manual is that of the code."""
-    page = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")
-
-    for metric in ALL_METRICS:
-        labels = ", ".join(f"`{label}`" for label in metric.labels)
-        assert f"| `{metric.exported_name}` | {labels} | {metric.description} |" in page
-
-
 def test_labels_hold_nothing_of_a_run() -> None:
     """No label is made for a run, an owner, a corpus or a text."""
     labels = {label for metric in ALL_METRICS for label in metric.labels}

@@ -209,20 +209,18 @@ CHAPTERS: Final = (CORPORA, (*RUN, *MEMORY), STEERING)
 STEPS: Final = (START, *CORPORA, *RUN, *MEMORY, *STEERING, *OTHERS)
 
 ELSEWHERE: Final = {
-    "comparison.md": "programs of others and about ten gigabytes: tests/benchmarks/peers",
     "contributing.md": "development and benchmarks: their own tests",
     "deployment.md": "Docker, Kubernetes and PostgreSQL: tests/system/test_fleet.py, tests/temporal/test_deployment.py",
     "models.md": "settings of model servers: tests/models",
-    "observability.md": "collectors of traces and metrics: tests/system/test_observability.py",
-    "owners.md": "settings and keys: tests/temporal/gate/test_owners_on_stack.py",
     "runbook.md": "tests/system/test_runbook.py",
-    "security.md": "keys, codec server and package index: tests/temporal",
-    "web.md": "settings of search providers: tests/web",
+    "security.md": "keys, codec server, owners and packages: tests/temporal, tests/architecture",
 }
 """Pages whose commands other tests run, or that need what a test does not have."""
 
 NOT_RUN: Final = {
     r"--web\b": "needs the network",
+    r"TENURE_(?:SEARCH|SEARXNG|OPENSEARCH|MCP_SERVERS|DOMAIN)": "settings of the web: tests/web, tests/sources",
+    r"METRICS_PORT|OTEL|--extra otel|--profile monitoring": "collectors: tests/system/test_observability.py",
     r"--database\b|TENURE_DATABASES": "needs a PostgreSQL server: tests/sources",
     r"OPENAI|TENURE_MODEL|TENURE_RERANK": "needs a model server: tests/models, tests/cli",
     r"local-model": "needs llama.cpp and a model: tests/cli/commands/test_up.py, tests/temporal/stack",

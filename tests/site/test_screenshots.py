@@ -73,7 +73,7 @@ async def test_a_run_without_a_model_is_shown(tmp_path: Path) -> None:
 
 def test_screenshots_are_in_the_manual() -> None:
     """Every image exists, is small, and is shown by the page about the page with a text in its place."""
-    shown = re.findall(r"!\[[^\]]{20,}\]\(images/([\w-]+\.png)\)", (IMAGES.parent / "page.md").read_text("utf-8"))
+    shown = re.findall(r"!\[[^\]]{20,}\]\(images/([\w-]+\.png)\)", (IMAGES.parent / "interfaces.md").read_text("utf-8"))
 
     assert {path.name for path in IMAGES.glob("*.png")} == NAMES
     assert sorted(shown) == sorted(NAMES)

@@ -6,7 +6,7 @@ All steps are disabled by default.
 from datetime import date
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from tenure.contracts.base import Contract
 
@@ -28,6 +28,8 @@ class RecencyOptions(Contract):
 class RerankOptions(Contract):
     """Steps of the second stage, in the order in which they are applied."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)  # the reference of the settings shows them
+
     candidates: int = Field(default=30, ge=1, le=200)
     """Number of first-stage results that are reranked; the others follow in their order."""
     late_interaction: float = Field(default=0.0, ge=0, le=1)
@@ -35,9 +37,9 @@ class RerankOptions(Contract):
     endpoint: float = Field(default=0.0, ge=0, le=1)
     """Weight of the rerank endpoint's scores against the first stage."""
     recency: RecencyOptions | None = None
-    """Preference for recent documents; None for none."""
+    """Preference for recent documents, by `half_life_days`, `weight` and the day `as_of`; None for none."""
     authority: dict[SourcePattern, Annotated[float, Field(gt=0, le=10)]] = {}
-    """Score factor of matching sources; 1 for sources that match no pattern."""
+    """Score factors of sources by host, path or URL prefix, suffix, `prose` or `code`; 1 for all others."""
     diversity: float = Field(default=0.0, ge=0, lt=1)
     """Weight of dissimilarity to higher-ranked passages in maximal marginal relevance (MMR)."""
 
