@@ -211,6 +211,18 @@ def test_decisions_and_first_files_exist() -> None:
     assert not [(path, name) for path, name in decisions if not defines((ROOT / path).read_text("utf-8"), name)]
 
 
+def test_a_script_imports_a_checkout_as_stated() -> None:
+    """The command for scripts finds the package from any folder."""
+    (line,) = re.findall(r"`(PYTHONPATH=[^`]+)`", read_section("interfaces", "Python"))
+    line = line.replace("/path/to/tenure", str(ROOT)).replace("uv run", "uv run --no-sync")
+
+    assert line.endswith("python script.py")
+    if shutil.which("uv"):
+        program = line.removesuffix("script.py") + "-c 'from tenure import research_sync'"
+        done = subprocess.run(["sh", "-c", program], cwd="/", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
 def test_the_entry_for_mcp_clients_starts_a_checkout() -> None:
     """The command of the entry for a checkout runs outside of its environment."""
     (block,) = re.findall(r"^```json\n(.*?)^```", read_section("interfaces", "MCP"), re.MULTILINE | re.DOTALL)
