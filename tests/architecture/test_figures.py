@@ -211,6 +211,19 @@ def test_decisions_and_first_files_exist() -> None:
     assert not [(path, name) for path, name in decisions if not defines((ROOT / path).read_text("utf-8"), name)]
 
 
+def test_messages_of_the_troubleshooting_table_exist() -> None:
+    """Each message of the table is printed by the product, apart from the words that an ellipsis or a port replaces."""
+    files = [path for folder in ("tenure", "workflows", "activities") for path in (ROOT / folder).rglob("*.py")]
+    # A message over several lines: `"the first half "\n    f"the second half"`.
+    source = re.sub(r'"\s*\n\s*f?"', "", "".join(path.read_text(encoding="utf-8") for path in files)).replace("`", "")
+    messages = [row[0].replace("`", "") for row in list_rows(read_section("operations", "Troubleshooting"))]
+    # "port 7233 is taken by …", "retrying …, … cannot continue"
+    parts = [part.strip() for message in messages for part in re.split(r"…|, (?=[a-z…])|\d{4}", message)]
+
+    assert len(messages) > 15
+    assert [part for part in parts if len(part) > len("retrying") and part not in source] == []
+
+
 def test_a_script_imports_a_checkout_as_stated() -> None:
     """The command for scripts finds the package from any folder."""
     (line,) = re.findall(r"`(PYTHONPATH=[^`]+)`", read_section("interfaces", "Python"))
