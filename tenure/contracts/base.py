@@ -22,8 +22,7 @@ class Contract(BaseModel):
     """Base class of all models in Temporal signatures.
 
     Field docstrings are not read at import, since that would cost a third of a process's start time; only code that
-    shows
-    them does so (`tenure.report.schema`, role schemas).
+    shows them does so (`.ci/reference.py`, role schemas).
     """
 
     model_config = ConfigDict(frozen=True)

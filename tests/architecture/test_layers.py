@@ -47,11 +47,10 @@ APPLICATION = {
         "tenure.python_api",
         "tenure.mcp_server",
         "tenure.temporal",
-        "tenure.reference",
     ),
     "tenure.__main__",
 }
-"""Faces of the product, Temporal plumbing and generated manual pages: parts that know the SDK or the workflows."""
+"""Faces of the product and Temporal plumbing: parts that know the SDK or the workflows."""
 
 MAY_IMPORT: dict[str, set[str]] = {
     "tenure.contracts": set(),
@@ -72,10 +71,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tenure.metrics": {"tenure.contracts"},
     "tenure.local_models": {"tenure.contracts", "tenure.settings", "tenure.installation", "tenure.private_files"},
     "tenure.tracing": set(),
-    "tenure.reference": {
-        *("tenure.settings", "tenure.contracts", "tenure.algorithms", "tenure.sources", "workflows"),
-        *("tenure.cli", "tenure.site", "tenure.roles", "tenure.metrics"),
-    },
     "tenure.algorithms": {"tenure.contracts"},
     # Roles of plugins are found by the environment variable that `tenure.extensions` reads.
     "tenure.roles": {"tenure.contracts", "tenure.algorithms", "tenure.extensions"},

@@ -43,8 +43,6 @@ EXCLUDED_MODULES: Final = {
             "knowledge.store",
             "knowledge.tables.queries",
             "models.minilm",
-            "reference",
-            "report.schema",
         ),
     ),
     "speaks to a server or to a terminal": (

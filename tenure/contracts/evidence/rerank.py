@@ -6,7 +6,7 @@ All steps are disabled by default.
 from datetime import date
 from typing import Annotated, Self
 
-from pydantic import ConfigDict, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from tenure.contracts.base import Contract
 
@@ -27,8 +27,6 @@ class RecencyOptions(Contract):
 
 class RerankOptions(Contract):
     """Steps of the second stage, in the order in which they are applied."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)  # the reference of the settings shows them
 
     candidates: int = Field(default=30, ge=1, le=200)
     """Number of first-stage results that are reranked; the others follow in their order."""

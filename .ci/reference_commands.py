@@ -1,18 +1,14 @@
-"""Write `docs/cli.md` from the parser of the command line: `python -m tenure.reference`.
+"""The part of `docs/cli.md` that lists the commands: words, options and ranges are those of `--help`.
 
-Commands, options, ranges and their words are those of `--help`. Only the examples are written here.
+Only the examples are written here; the tests of the manual run them, or state why they are not run.
 """
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 from tenure.cli.argument_types import IntegerRange
 from tenure.cli.parser import MAX_COUNT, build_parser
-
-PUBLISHED: Final = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
-"""File of the page."""
 
 EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "start": (
@@ -111,44 +107,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
     "backup": ("backup /backups/monday",),
     "restore": ("restore /backups/monday",),
 }
-"""Examples of each command; the manual's tests run them, or state why they are not run."""
-
-_HEAD: Final = """\
-# Command line
-
-Every command is a subcommand of `client.py` in a checkout (`uv run client.py …`, or `python client.py …` in its \
-environment), and of `tenure` where Tenure is [installed as a tool](tutorial.md#install-tenure). This page is written \
-from the parser by `python -m tenure.reference`; `--help` prints the same.
-
-- Results go to standard output, everything else to standard error. `--json` prints one JSON document.
-- `-q`, `--quiet` shows no progress; `-v`, `--verbose` shows each change in a line. `NO_COLOR` turns colours off.
-- A command line that cannot be parsed is answered with its usage and one line. All other errors are one line that \
-says what to do; `TENURE_LOG_LEVEL=DEBUG` adds the traceback.
-- Options that are not given take their values from the [settings](settings.md).
-
-## Exit codes
-
-| code | meaning |
-|---|---|
-| 0 | done, also if a person ended the run early |
-| 1 | the run failed, was cancelled or refuses the command |
-| 2 | the command line, a setting or the request is wrong, or this kind of task is not available |
-| 3 | no evidence was found, or no program passes its tests |
-| 4 | the Temporal server, the worker or something else that is needed does not answer |
-| 130 | Ctrl-C ended the watching; the run continues |
-
-"""
-
-_TAIL: Final = """\
-## Programs besides the client
-
-| command | effect |
-|---|---|
-| `python worker.py --queues tenure,tenure-search` | serve some task queues; without `--queues` all of them |
-| `python -m tenure.sandbox FILE` | run one program in the [sandbox](coding.md#the-sandbox) |
-| `python -m tenure.temporal.encryption` | make a key for [encryption](security.md#encryption) |
-| `python -m tenure.temporal.codec_server` | decrypt payloads for a web UI |
-"""
+"""Examples of each command."""
 
 
 def list_commands(
@@ -164,11 +123,11 @@ def list_commands(
             yield from list_commands(command, f"{prefix}{name} ")
 
 
-def render_page() -> str:
-    """Return the reference of the command line as Markdown."""
+def render_commands() -> str:
+    """Return a section for each command."""
     commands = list(list_commands())
     known = _describe_options(next(parser for name, parser, _ in commands if name == "start"))
-    return _HEAD + "".join(_render_command(*command, known) for command in commands) + _TAIL
+    return "\n\n".join(_render_command(*command, known) for command in commands)
 
 
 def _render_command(name: str, parser: argparse.ArgumentParser, effect: str, known: Mapping[str, str]) -> str:
@@ -187,7 +146,7 @@ def _render_command(name: str, parser: argparse.ArgumentParser, effect: str, kno
             parts.append("\n".join(["| option | meaning |", "|---|---|", *rows]))
         if shared:
             parts.append(_name_shared(shared, known))
-    return "\n\n".join(parts) + "\n\n"
+    return "\n\n".join(parts)
 
 
 def _name_shared(shared: Sequence[str], known: Mapping[str, str]) -> str:

@@ -1,13 +1,8 @@
-"""Write tables of the manual from the registries and constants of the code: `python -m tenure.reference`.
-
-A page has a table between two comments that name it.
-"""
+"""Tables of the manual from registries and constants: efforts, strategies, roles, activities, operations, metrics."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Final, get_args
+from typing import get_args
 
 from temporalio.workflow import ActivityConfig
 
@@ -17,34 +12,8 @@ from tenure.contracts.run.limits import EFFORT_COSTS
 from tenure.metrics import ALL_METRICS
 from tenure.roles.registry import load_roles
 from tenure.site.api import OPERATIONS
-from tenure.sources.parsers.registry import list_formats
-from tenure.sources.search.registry import get_key_variable, get_url_variable, load_provider_classes
 from workflows.research.strategy_registry import STRATEGIES
 from workflows.runtime.activity_options import ACTIVITY_OPTIONS, MODEL_CALL
-
-_DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
-
-
-def render_providers() -> str:
-    """Return the table of search providers as Markdown."""
-    rows = []
-    for name, provider in load_provider_classes().items():
-        key = f"`{get_key_variable(name, provider)}`" if provider.key != "none" else ""
-        variable = key + (", or nothing" if provider.key == "optional" else "") or "nothing"
-        variable = variable if provider.base_url else f"`{get_url_variable(name)}`"
-        rows.append(f"| `{name}` | {provider.description} | {variable} |")
-    rows.append("| a name of yours | a server with an OpenSearch description | `TENURE_OPENSEARCH` |")
-    rows.append("| a name of yours | an MCP server with a search tool | `TENURE_MCP_SERVERS` |")
-    return "\n".join(["| name | content | configured by |", "|---|---|---|", *rows])
-
-
-def render_formats() -> str:
-    """Return the table of document formats as Markdown."""
-    rows = [
-        f"| {', '.join(f'`{suffix}`' for suffix in declared.suffixes)} | {declared.description} |"
-        for declared in list_formats()
-    ]
-    return "\n".join(["| suffixes | content |", "|---|---|", *rows])
 
 
 def render_efforts() -> str:
@@ -132,37 +101,3 @@ def describe_duration(duration: timedelta) -> str:
         if seconds >= size and seconds % size == 0 and (unit != "days" or seconds > size):
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
-
-
-TABLES: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
-    "search providers": (_DOCS / "documents.md", render_providers),
-    "document formats": (_DOCS / "documents.md", render_formats),
-    "efforts": (_DOCS / "asking.md", render_efforts),
-    "retrieval strategies": (_DOCS / "asking.md", render_strategies),
-    "model tiers": (_DOCS / "models.md", render_tiers),
-    "operations": (_DOCS / "interfaces.md", render_operations),
-    "roles": (_DOCS / "architecture.md", render_roles),
-    "activities": (_DOCS / "architecture.md", render_activities),
-    "metrics": (_DOCS / "operations.md", render_metrics),
-}
-"""Page and contents of each table."""
-
-
-def replace_table(page: str, name: str, table: str) -> str:
-    """Return a page with a new table between the comments `<!-- NAME -->` and `<!-- end of NAME -->`.
-
-    Raises:
-        ValueError: the page does not have the comments exactly once.
-    """
-    start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-    pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
-    text, count = pattern.subn(lambda _: f"{start}{table}\n{end}", page)
-    if count != 1:
-        raise ValueError(f"{count} tables of {name}")
-    return text
-
-
-def write_tables() -> None:
-    """Update the tables of the manual."""
-    for name, (path, render) in TABLES.items():
-        path.write_text(replace_table(path.read_text(encoding="utf-8"), name, render()), encoding="utf-8")
