@@ -17,7 +17,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         'start "Compare both drafts" --corpus drafts --max-sections 3 -o report.md',
         'start "What is the retention period?" --docs policies --id retention --detach --json',
         'start "What is new in PostgreSQL?" --web --domain postgresql.org --since year',
-        'start "Repair median.py" --files median.py --tests test_median.py',
+        'start "Repair median.py" --files median.py --tests test_median.py --id median',
     ),
     "fork": (
         'fork retention --cycle 2 --feedback "Leave the drafts out"',
@@ -30,6 +30,7 @@ EXAMPLES: Final[Mapping[str, Sequence[str]]] = {
         "report retention --format csl -o references.json",
         "report retention --open",
     ),
+    "apply": ("apply median --patch fix.patch", "apply median"),
     "state": ("state retention", "state retention --json"),
     "trace": ("trace retention", "trace retention --json", "trace retention -o retention.html"),
     "diff": (

@@ -44,7 +44,7 @@ Answer a question from documents, with a report in which every sentence names it
   {PROGRAM} start "What changed in the last release?" --docs ~/project/docs -o report.html
 
 Write a program that passes tests:
-  {PROGRAM} start "Repair median.py" --files median.py --tests test_median.py
+  {PROGRAM} start "Repair median.py" --files median.py --tests test_median.py --id median
 
 Follow the latest runs, and steer one:
   {PROGRAM} list

@@ -179,7 +179,9 @@ MEMORY: Final = (
 )
 
 OTHERS: Final = (
-    _client('start "Repair median.py" --files median.py --tests test_median.py', "…median.py…"),
+    _client('start "Repair median.py" --files median.py --tests test_median.py --id median', "…median.py…"),
+    _client("apply median --patch fix.patch", "…patch written to fix.patch…"),
+    _client("apply median", "…written: …median.py…"),
     _client(
         'schedule add "What is new in our drafts?" --cron "0 8 * * 1" --docs ~/drafts --name drafts-weekly',
         "…drafts-weekly…",
