@@ -13,6 +13,7 @@ import pytest
 from tests.cli.conftest import ROOT, no_stack
 from tests.support.homes import Home
 from tests.support.tiers import slow
+from tests.support.waiting import block_until
 from tests.temporal.stack.conftest import free_ports
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -69,8 +70,7 @@ def test_pattern_of_an_output(printed: str, output: str, matches: bool) -> None:
 
 def wait_for_plan(home: Home, run: str) -> None:
     """Wait until a run shows its plan, as its reader does; the test's time limit ends the wait."""
-    while not home.json("state", run)["progress"]["input_request"]:
-        pass
+    block_until("the plan", lambda: home.json("state", run)["progress"], lambda progress: progress["input_request"])
 
 
 @slow

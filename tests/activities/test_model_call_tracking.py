@@ -35,6 +35,7 @@ from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge, ScriptedChat
 from workflows.runtime.task_queues import MODEL_QUEUE
@@ -345,12 +346,12 @@ async def worker_process(model: ModelServer, server: WorkflowEnvironment, home: 
 
 async def an_answer_is_out(client: Client, handle: ActivityHandle[Any]) -> None:
     """Wait until the server knows an answer of a call."""
-    while True:
+
+    async def read_progress() -> list[CallProgress]:
         payloads = (await handle.describe(include_heartbeat_details=True)).raw_info.heartbeat_details.payloads
-        known: list[CallProgress] = await client.data_converter.decode(payloads, [CallProgress]) if payloads else []
-        if known and known[0].answers:
-            return
-        await asyncio.sleep(0.05)
+        return await client.data_converter.decode(payloads, [CallProgress]) if payloads else []
+
+    await wait_until("an answer in the heartbeat", read_progress, lambda known: known and known[0].answers)
 
 
 @slow
@@ -380,7 +381,8 @@ async def test_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment, 
             with model.hold("router") as gate:
                 assert await asyncio.to_thread(gate.arrived.wait, 50)
                 process.send_signal(signal.SIGTERM)
-                await said("worker is stopping", tmp_path / "worker.log")
+                log = tmp_path / "worker.log"
+                await wait_until("the worker's notice", log.read_text, lambda text: "worker is stopping" in text)
             reply = await handle.result()
             await process.wait()
 
@@ -402,11 +404,3 @@ async def test_stopped_worker_hands_over_its_call(server: WorkflowEnvironment, t
             reply = await handle.result()
 
     assert (hung_up, len(model.requests_of("router")), reply.model_calls, process.returncode) == (1, 2, 1, 0)
-
-
-async def said(words: str, log: Path) -> None:
-    """Wait until a log contains some words."""
-    while True:
-        if words in await asyncio.to_thread(log.read_text):
-            return
-        await asyncio.sleep(0.05)

@@ -1,6 +1,5 @@
 """Test the deployment files by schemas, settings and a real server, without a container engine."""
 
-import asyncio
 import json
 import os
 import re
@@ -31,6 +30,7 @@ from tenure.temporal.stack.server import build_command
 from tenure.temporal.stack.source import WORKER_SOURCES
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import RUN_ALL, slow
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from workflows.runtime import search_attributes
 from workflows.runtime import task_queues as queues
@@ -420,7 +420,7 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
     (tmp_path / "gate.conf").write_text(text, encoding="utf-8")
     gate = subprocess.Popen(["nginx", "-c", str(tmp_path / "gate.conf"), "-g", "daemon off;"])
     try:
-        client = await _connect_patiently(f"127.0.0.1:{port}")
+        client = await wait_until("the gate", lambda: Client.connect(f"127.0.0.1:{port}"), ignored=RuntimeError)
         async with (
             PatientWorker(client, task_queue="gated", activities=[idle]),
             PatientWorker(server.client, task_queue="caller", workflows=[CallIdle]),
@@ -439,16 +439,6 @@ async def test_the_gate_serves_a_worker_and_starts_nothing(server: WorkflowEnvir
     finally:
         gate.terminate()
         gate.wait()
-
-
-async def _connect_patiently(address: str) -> Client:
-    """Connect to a gate that has just started."""
-    for _ in range(200):
-        try:
-            return await Client.connect(address)
-        except RuntimeError:
-            await asyncio.sleep(0.05)
-    return await Client.connect(address)
 
 
 @workflow.defn(sandboxed=False)

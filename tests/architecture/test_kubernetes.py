@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -43,6 +42,7 @@ from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.architecture.test_deployment import SERVICES, setting_names
 from tests.support.object_store import object_store
 from tests.support.tiers import slow
+from tests.support.waiting import block_until, wait_until
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT
 from workflows.runtime import task_queues
 
@@ -543,12 +543,12 @@ async def make_current(client: Client) -> None:
     request = SetWorkerDeploymentCurrentVersionRequest(
         namespace=client.namespace, deployment_name=VERSION.deployment_name, build_id=VERSION.build_id, identity="test"
     )
-    while True:
-        try:
-            await client.workflow_service.set_worker_deployment_current_version(request)
-            return
-        except RPCError:  # the server has not seen a worker of this version
-            await asyncio.sleep(0.05)
+    await wait_until(
+        "a worker of the version",
+        lambda: client.workflow_service.set_worker_deployment_current_version(request),
+        lambda reply: True,
+        ignored=RPCError,
+    )
 
 
 @pytest.fixture
@@ -577,20 +577,16 @@ def gated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{ports[1]}")
         with subprocess.Popen(["nginx", "-c", str(tmp_path / "gate.conf"), "-g", "daemon off;"]) as gate:
             try:
-                wait_for_port(ports[1])
+                block_until("the gate", lambda: find_listener(ports[1]), ignored=ConnectionRefusedError)
                 yield variables
             finally:
                 gate.terminate()
 
 
-def wait_for_port(port: int) -> None:
-    """Wait until a program listens."""
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=5).close()
-            return
-        except ConnectionRefusedError:
-            time.sleep(0.02)
+def find_listener(port: int) -> bool:
+    """Connect to a port."""
+    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    return True
 
 
 @slow

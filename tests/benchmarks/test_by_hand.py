@@ -22,6 +22,7 @@ from tenure.models.chat import ChatRequest, Completion, ModelCall
 from tenure.models.openai.chat import OpenAIChat
 from tenure.roles.research.question_rewriter import ROLE
 from tests.models.routes import routes
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name “it”."))
@@ -148,8 +149,7 @@ async def test_a_repeated_request_keeps_its_number_and_answer(
             asked = asyncio.create_task(chat.complete(build_request(), ModelCall()))
             assert await run("next", "--folder", tmp_path, "--wait", "30") == 0
             asked.cancel()
-            while folder.find_open():  # noqa: ASYNC110 - the server notices the closed connection
-                await asyncio.sleep(0.01)
+            await wait_until("the end of the request", lambda: not folder.find_open())
     assert await run("next", "--folder", tmp_path) == 1
     assert await run("list", "--folder", tmp_path) == 0
     assert "1 question_rewriter        abandoned" in capsys.readouterr().out

@@ -1,12 +1,11 @@
 """Record runs on a real server: start them under the name of the recording, and collect the histories of all parts."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowHistory
+from temporalio.service import RPCError
 
 from tenure.contracts.evidence.corpora import IngestRequest
 from tenure.contracts.run.control import RunCommand, RunCommandReply
@@ -15,6 +14,7 @@ from tenure.models.chat import ChatModel
 from tenure.notifications import Notifier
 from tenure.sandbox.base import Sandbox
 from tests.conftest import Serving, load_family, serving_at
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge, Reticent
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -123,12 +123,11 @@ async def tell(handle: Handle, name: Any, **fields: Any) -> str:
 
 async def wait_for_event(handle: Handle, is_wanted: Callable[[Any], bool]) -> None:
     """Wait until the history of a workflow has an event, also if the workflow starts later."""
-    while True:
-        with suppress(Exception):
-            async for event in handle.fetch_history_events():
-                if is_wanted(event):
-                    return
-        await asyncio.sleep(0.1)
+
+    async def find() -> bool:
+        return any([is_wanted(event) async for event in handle.fetch_history_events()])
+
+    await wait_until(f"an event of {handle.id}", find, ignored=RPCError)
 
 
 async def wait_for_signal(handle: Handle, name: str) -> None:
@@ -138,5 +137,4 @@ async def wait_for_signal(handle: Handle, name: str) -> None:
 
 async def wait_for_question(handle: Handle) -> None:
     """Wait until a run asks for input."""
-    while (await handle.query(AgentWorkflow.progress)).input_request is None:  # noqa: ASYNC110 - of another process
-        await asyncio.sleep(0.1)
+    await wait_until("a question", lambda: handle.query(AgentWorkflow.progress), lambda found: found.input_request)

@@ -1,7 +1,6 @@
 """Client of the extension for tasks, on the seam that the official SDK has for extensions of clients."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from mcp import Client
@@ -19,6 +18,7 @@ from mcp.types import (
 )
 
 from tenure.mcp_server.tasks import EXTENSION, TaskParams, UpdateTaskParams
+from tests.support.waiting import wait_until
 
 POLL_SECONDS = 0.2
 
@@ -117,27 +117,19 @@ async def cancel_task(session: ClientSession, task_id: str) -> Acknowledged:
     return await session.send_request(CancelTask(params=TaskParams(task_id=task_id)), Acknowledged)
 
 
-async def poll_task(session: ClientSession, task_id: str) -> AsyncIterator[TaskDetails]:
-    """Yield the state of a task again and again."""
-    while True:
-        yield await get_task(session, task_id)
-        await asyncio.sleep(POLL_SECONDS)
-
-
 async def wait_for_status(session: ClientSession, task_id: str, *statuses: str) -> TaskDetails:
     """Return the state of a task as soon as it has one of the statuses."""
-    async for task in poll_task(session, task_id):
-        if task.status in statuses:
-            return task
-    raise AssertionError("polling has no end")
+    return await wait_until(
+        " or ".join(statuses), lambda: get_task(session, task_id), lambda task: task.status in statuses
+    )
 
 
 async def wait_for_task(session: ClientSession, task_id: str) -> TaskDetails:
     """Return a task at its end; input requests are answered by the callback of the client."""
     answered: set[str] = set()
-    async for task in poll_task(session, task_id):
-        if task.status not in ("working", "input_required"):
-            return task
+
+    async def answer_requests() -> TaskDetails:
+        task = await get_task(session, task_id)
         for key, request in (task.input_requests or {}).items():
             if key not in answered and isinstance(request, ElicitRequest):
                 answered.add(key)
@@ -145,4 +137,8 @@ async def wait_for_task(session: ClientSession, task_id: str) -> TaskDetails:
                 response = await session.dispatch_input_request(context, request)
                 assert not isinstance(response, ErrorData)
                 await update_task(session, task_id, {key: response})
-    raise AssertionError("polling has no end")
+        return task
+
+    return await wait_until(
+        "the end of the task", answer_requests, lambda task: task.status not in ("working", "input_required")
+    )

@@ -25,6 +25,7 @@ from tenure.runs.errors import Unreachable
 from tests.cli.conftest import CommandLine
 from tests.mcp_server.conftest import on_stdio, over_http
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 
 
 async def start(client: Client, run_id: str) -> None:
@@ -161,8 +162,7 @@ async def test_nothing_is_read_without_subscriptions(served: Server, running: Co
             async with client.listen(resource_subscriptions=[RUNS_URI]):
                 seen.append(opened.is_reading)
             seen.append(opened.is_reading)
-        while opened.is_reading:  # noqa: ASYNC110 - the end of a stream sets no event here
-            await asyncio.sleep(0)
+        await wait_until("the end of the stream", lambda: not opened.is_reading)
 
     assert seen == [False, False, True, True]
 

@@ -19,6 +19,7 @@ from openai.types.chat import ChatCompletion
 from tests.model_server import UNUSUAL_ANSWERS, Fault, ModelServer, RandomFaults
 from tests.support.schema_instance import MARKER
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -274,27 +275,20 @@ async def test_a_stream_stops_at_a_gate(server: ModelServer, client: openai.Asyn
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        await until(lambda: bool(server.abandoned))
+        await wait_until("an abandoned request", lambda: server.abandoned)
     assert server.tokens == (0, 0)
     assert len(server.billed) == 1
-
-
-async def until(holds: Any) -> None:
-    """Wait for a condition in the server's threads."""
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110 - the server's lists have no event to wait for
-            await asyncio.sleep(0.01)
 
 
 async def test_a_disconnected_client_is_detected(server: ModelServer, client: openai.AsyncOpenAI) -> None:
     """A request whose client disconnects before the answer is abandoned, and nothing is billed for it."""
     server.fail(Fault(hangs=True))
     asked = asyncio.create_task(streamed(client))
-    await until(lambda: bool(server.in_flight))
+    await wait_until("a request", lambda: server.in_flight)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asked
-    await until(lambda: bool(server.abandoned))
+    await wait_until("an abandoned request", lambda: server.abandoned)
     assert (server.abandoned[0].schema_name, server.billed) == ("title", [])
 
 
@@ -448,7 +442,7 @@ async def test_fetches_have_their_own_faults(server: ModelServer, client: openai
     made = await client.responses.create(model="m", input="Write.", background=True, text=TEXT_FORMAT)
     with pytest.raises(openai.InternalServerError):
         await client.responses.retrieve(made.id)
-    await until(lambda: bool(server.billed))
+    await wait_until("a billed request", lambda: server.billed)
     with pytest.raises((openai.APIConnectionError, httpx2.TransportError)):
         await client.responses.retrieve(made.id)
     assert [entry.delivered for entry in server.billed] == [False]
@@ -513,7 +507,7 @@ async def test_a_streamed_request_is_in_flight_to_its_end(server: ModelServer, c
         assert await asyncio.to_thread(gate.arrived.wait, 10)
         assert [request.schema_name for request in server.in_flight] == ["title"]
     await asked
-    await until(lambda: not server.in_flight)
+    await wait_until("the end of the request", lambda: not server.in_flight)
     assert server.abandoned == []
     assert [entry.delivered for entry in server.billed] == [True]
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from tenure.sandbox.base import SetupFailed
 from tenure.sandbox.engine import ContainedSandbox
 from tenure.sandbox.memory import list_descendants
 from tests.support.tiers import slow
+from tests.support.waiting import block_until, wait_until
 
 HONEST = """
 import asyncio, concurrent.futures, json, multiprocessing, os, socket, sqlite3, subprocess, sys, tempfile, threading
@@ -380,8 +380,7 @@ async def test_a_cancelled_run_leaves_nothing(box: ContainedSandbox, tmp_path: P
         limits=SandboxLimits(wall_seconds=99),
     )
     running = asyncio.create_task(box.run(program, tmp_path))
-    while not set(list_descendants(os.getpid())) - before:  # noqa: ASYNC110 - processes of processes set no event
-        await asyncio.sleep(0.01)
+    await wait_until("a process", lambda: set(list_descendants(os.getpid())) - before)
 
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -398,9 +397,10 @@ async def test_a_sandbox_that_is_killed_from_outside_is_run_again(box: Contained
         entry="a.py",
     )
     running = asyncio.create_task(box.run(program, tmp_path))
-    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
-        await asyncio.sleep(0.01)
-    for pid in set(list_descendants(os.getpid())) - before:
+    started = await wait_until(
+        "three processes", lambda: set(list_descendants(os.getpid())) - before, lambda pids: len(pids) >= 3
+    )
+    for pid in started:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     outcome = await running
@@ -418,9 +418,10 @@ async def test_a_stopped_sandbox_is_ended(box: ContainedSandbox, tmp_path: Path)
         limits=SandboxLimits(wall_seconds=3),
     )
     running = asyncio.create_task(box.run(program, tmp_path))
-    while len(set(list_descendants(os.getpid())) - before) < 3:  # noqa: ASYNC110 - processes of processes set no event
-        await asyncio.sleep(0.01)
-    for pid in set(list_descendants(os.getpid())) - before:
+    started = await wait_until(
+        "three processes", lambda: set(list_descendants(os.getpid())) - before, lambda pids: len(pids) >= 3
+    )
+    for pid in started:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
     outcome = await running
@@ -465,13 +466,12 @@ asyncio.run(main())
 def test_nothing_outlives_a_supervisor_that_is_killed(tmp_path: Path) -> None:
     """Killing the process that supervises ends every sandboxed process, daemons among them."""
     supervisor = subprocess.Popen([sys.executable, "-c", SUPERVISOR, str(tmp_path)], cwd=Path(__file__).parents[2])
-    deadline = time.monotonic() + 60
-    family: list[psutil.Process] = []
     # Two sandboxes of a monitor, a driver, a program and its daemon each.
-    while len(family) < 8 and time.monotonic() < deadline:
-        family = psutil.Process(supervisor.pid).children(recursive=True)
-        time.sleep(0.05)
-    assert len(family) >= 8
+    family = block_until(
+        "eight processes",
+        lambda: psutil.Process(supervisor.pid).children(recursive=True),
+        lambda found: len(found) >= 8,
+    )
 
     os.kill(supervisor.pid, signal.SIGKILL)
     supervisor.wait()

@@ -11,6 +11,7 @@ from typing import Literal
 from playwright.async_api import BrowserContext, Page, async_playwright
 
 from tests.support.chromium import CHROMIUM
+from tests.support.waiting import wait_until
 
 SWITCHES = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
 
@@ -60,9 +61,8 @@ async def measure(page: Page, url: str) -> Paint:
     await page.goto(url, wait_until="load")
     paint, answer = await page.evaluate(_READING)
     count = await page.evaluate("performance.getEntriesByType('resource').length + 1")
-    async with asyncio.timeout(10):
-        while len(sizes) < count:  # noqa: ASYNC110 - the browser reports ends of requests a moment later
-            await asyncio.sleep(0.02)
+    # The browser reports ends of requests a moment later.
+    await wait_until("all requests", lambda: len(sizes), lambda found: found >= count)
     await session.detach()
     return Paint(paint, answer, sum(sizes), len(sizes))
 

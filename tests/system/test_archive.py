@@ -19,6 +19,7 @@ from tests.cli.conftest import no_stack
 from tests.support.histories import delete_histories, wait_until_archived
 from tests.support.homes import home
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.system.test_durability import ROOT, kitchen, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -103,8 +104,7 @@ async def test_a_killed_worker_leaves_one_row(server: WorkflowEnvironment, tmp_p
     stalled = {"PYTHONPATH": os.pathsep.join((str(customized), str(ROOT))), "STALL": moment, "STALL_MARK": str(mark)}
     run = await _start(server.client, kitchen(tmp_path))
     async with worker_process(environment | stalled, tmp_path / "worker.log") as process:
-        while not mark.exists():  # noqa: ASYNC110 - the other process has no event for it
-            await asyncio.sleep(0.05)
+        await wait_until("the saved run", mark.exists)
         process.send_signal(signal.SIGKILL)
         await process.wait()
     async with worker_process(environment, tmp_path / "worker.log"):

@@ -14,6 +14,7 @@ from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 Handle = WorkflowHandle[Any, Result]
@@ -69,7 +70,7 @@ async def test_a_stopped_run_hangs_up(
             handle = await stage.start(REQUEST)
             assert await asyncio.to_thread(gate.arrived.wait, 50)
             await stop(handle)
-            await nothing_in_flight(model)
+            await wait_until("closed connections", lambda: not model.in_flight)
         try:
             status = (await handle.result()).status
         except WorkflowFailureError:
@@ -90,24 +91,8 @@ async def test_a_stopped_run_hangs_up_in_the_middle_of_a_stream(
             handle = await stage.start(REQUEST)
             assert await asyncio.to_thread(gate.arrived.wait, 50)
             await handle.signal("cancel")
-            await hung_up(model)
+            await wait_until("a closed connection", lambda: model.abandoned)
         result = await handle.result()
 
     assert [request.schema_name for request in model.abandoned] == ["report_writer"]
     assert result.status == "cancelled"
-
-
-async def hung_up(model: ModelServer) -> None:
-    """Wait until a client has left before its answer was there."""
-    while True:
-        if model.abandoned:
-            return
-        await asyncio.sleep(0.01)
-
-
-async def nothing_in_flight(model: ModelServer) -> None:
-    """Wait until no client waits for an answer."""
-    while True:
-        if not model.in_flight:
-            return
-        await asyncio.sleep(0.01)

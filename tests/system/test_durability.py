@@ -24,6 +24,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
 from tests.support.tiers import RUN_ALL, exhaustive, slow
+from tests.support.waiting import wait_until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -180,14 +181,18 @@ async def frozen(process: asyncio.subprocess.Process, model: ModelServer, count:
 
     A background response whose id is not stored yet would be lost with the worker: the drill avoids that moment.
     """
-    while True:
+
+    async def freeze() -> bool:
+        if not settled(model, count, background=background):
+            return False
+        process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(0.05)  # what had left the worker arrives
         if settled(model, count, background=background):
-            process.send_signal(signal.SIGSTOP)
-            await asyncio.sleep(0.05)  # what had left the worker arrives
-            if settled(model, count, background=background):
-                return
-            process.send_signal(signal.SIGCONT)
-        await asyncio.sleep(0.02)
+            return True
+        process.send_signal(signal.SIGCONT)
+        return False
+
+    await wait_until(f"{count} requests", freeze)
 
 
 async def killed_at_random(

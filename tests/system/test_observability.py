@@ -23,6 +23,7 @@ from tests.model_server import Fault, ModelServer
 from tests.support.otlp import Collector, ReceivedSpan
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.system.test_durability import around, started, worker_process
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -48,19 +49,16 @@ def scrape(port: int, timeout: float = 30) -> str:
 
 
 async def scrape_until(port: int, wanted: str) -> str:
-    """Return the metrics as soon as they match a pattern; the test's time limit ends the wait."""
-    while True:
-        text = await asyncio.to_thread(scrape, port)
-        if re.search(wanted, text, re.MULTILINE):
-            return text
-        await asyncio.sleep(0.5)
+    """Return the metrics as soon as they match a pattern."""
+    return await wait_until(
+        f"metrics with {wanted}", lambda: asyncio.to_thread(scrape, port), re.compile(wanted, re.MULTILINE).search
+    )
 
 
 async def serving(log: Path) -> int:
     """Wait until the worker of a log serves its queues, and return the port of its metrics."""
-    while "worker is serving" not in log.read_text():  # noqa: ASYNC110 - another process writes it
-        await asyncio.sleep(0.2)
-    (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)/metrics", log.read_text())
+    text = await wait_until("a worker", log.read_text, lambda text: "worker is serving" in text)
+    (port,) = re.findall(r"http://127\.0\.0\.1:(\d+)/metrics", text)
     return int(port)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import yaml
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionDescription, WorkflowHandle
 from temporalio.common import SearchAttributeKey
 
 from benchmarks.durability.source_copy import ROOT, SourceCopy, change_algorithm, reorder_workflow
@@ -38,6 +38,7 @@ from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.model_server import ModelServer
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -172,11 +173,14 @@ async def _deploy(copy: SourceCopy, client: Client, version: str) -> AsyncIterat
             await worker.wait()
 
 
+def is_repeated(description: WorkflowExecutionDescription) -> bool:
+    """Return whether a workflow task has failed and is repeated."""
+    return description.raw_description.pending_workflow_task.attempt > 1
+
+
 async def _wait_for_version(client: Client, build_id: str) -> None:
     """Wait until new runs use a version."""
-    async with asyncio.timeout(180):
-        while await read_current_build_id(client) != build_id:  # noqa: ASYNC110 - the server knows
-            await asyncio.sleep(0.2)
+    await wait_until("the version", lambda: read_current_build_id(client), lambda found: found == build_id)
 
 
 async def _wait_for_workers(client: Client, build_id: str, count: int) -> None:
@@ -185,15 +189,15 @@ async def _wait_for_workers(client: Client, build_id: str, count: int) -> None:
     async def count_workers() -> int:
         return sum(one.workers for one in await list_code_versions(client) if one.build_id == build_id)
 
-    async with asyncio.timeout(180):
-        while await count_workers() != count:  # noqa: ASYNC110 - the server knows
-            await asyncio.sleep(0.2)
+    await wait_until(f"{count} workers", count_workers, lambda found: found == count)
 
 
 async def _wait_for_held_calls(model: ModelServer, count: int) -> None:
-    async with asyncio.timeout(180):
-        while sum(call.schema_name == HELD_ROLE for call in model.in_flight) < count:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
+    await wait_until(
+        f"{count} calls",
+        lambda: sum(call.schema_name == HELD_ROLE for call in model.in_flight),
+        lambda found: found >= count,
+    )
 
 
 async def test_a_run_with_a_fault_continues_under_the_corrected_version(tmp_path: Path) -> None:
@@ -208,7 +212,7 @@ async def test_a_run_with_a_fault_continues_under_the_corrected_version(tmp_path
             handle = await client.start_workflow(
                 AgentWorkflow.run, _request(tmp_path / "copy"), id="faulty", task_queue=TENURE_QUEUE
             )
-            await _wait_for_failing_task(handle)
+            await wait_until("a second attempt", handle.describe, is_repeated)
             with pytest.raises(RuntimeError, match=r"ended with 1: error: no run missing is running"):
                 await _run(copy, "versions", "--move", "missing")
             copy.edit("workflows/run/agent.py", fault, "")
@@ -230,13 +234,6 @@ async def test_a_run_with_a_fault_continues_under_the_corrected_version(tmp_path
     assert "faulty continues under the current version (1 workflow moved)" in said
     assert (result.status, version) == ("done", f"tenure:{current}")
     assert all(entry.delivered for entry in model.billed)
-
-
-async def _wait_for_failing_task(handle: WorkflowHandle[AgentWorkflow, Result]) -> None:
-    """Wait until a task of a workflow has failed and is repeated."""
-    async with asyncio.timeout(180):
-        while (await handle.describe()).raw_description.pending_workflow_task.attempt < 2:  # noqa: ASYNC110
-            await asyncio.sleep(0.2)
 
 
 @exhaustive

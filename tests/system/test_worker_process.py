@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,13 @@ from tenure.contracts.sandbox import InputFile, Program, SandboxOutcome
 from tenure.encryption_keys import KEY_BYTES
 from tenure.settings import Settings
 from tenure.temporal.converter import UNREADABLE_ARGUMENTS, make_data_converter
-from tenure.temporal.health.probe import READY_PATH, probe_worker
+from tenure.temporal.health.probe import READY_PATH, ProbeResult, probe_worker
 from tenure.temporal.shutdown import SHUTDOWN_MARGIN_SECONDS
 from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
 from tests.temporal.stack.conftest import free_ports
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT
@@ -78,11 +80,15 @@ def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 async def ready(port: int, queue: str = TENURE_QUEUE) -> dict[str, Any]:
     """Wait until a worker serves a queue, and return its answer."""
-    while True:
-        found = await asyncio.to_thread(probe_worker, "127.0.0.1", port, READY_PATH)
-        if found.healthy and queue in found.reply["queues"]:
-            return found.reply
-        await asyncio.sleep(0.1)
+    found = await wait_until(
+        f"a worker of {queue}", partial(probe, port), lambda found: found.healthy and queue in found.reply["queues"]
+    )
+    return found.reply
+
+
+async def probe(port: int) -> ProbeResult:
+    """Ask whether a worker takes work."""
+    return await asyncio.to_thread(probe_worker, "127.0.0.1", port, READY_PATH)
 
 
 @slow
@@ -105,8 +111,7 @@ async def test_a_frozen_worker_of_the_local_stack_is_named_and_replaced(
         assert first.worker_pid is not None
 
         os.kill(first.worker_pid, number)
-        while not local.get_status(settings).notes:  # noqa: ASYNC110 - another process has no event
-            await asyncio.sleep(0.2)
+        await wait_until("a note", lambda: local.get_status(settings).notes)
         found = await asyncio.to_thread(check_worker, settings)
         again = made.run("up")
 
@@ -168,8 +173,7 @@ async def asked_to_stop(process: asyncio.subprocess.Process, port: int) -> Async
     """Ask a worker to stop, wait until it stops taking work, and yield the time of the request."""
     began = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    while (await asyncio.to_thread(probe_worker, "127.0.0.1", port, READY_PATH)).healthy:  # noqa: ASYNC110 - another process has no event
-        await asyncio.sleep(0.05)
+    await wait_until("a stopping worker", partial(probe, port), lambda found: not found.healthy)
     yield began
 
 
@@ -185,8 +189,7 @@ async def test_a_busy_worker_that_is_asked_to_stop_finishes_its_calls_and_takes_
             await ready(port)
             with model.hold() as gate:
                 runs = await start_kitchens(server.client, 12)
-                while len(model.in_flight) < len(runs):  # noqa: ASYNC110 - another process has no event
-                    await asyncio.sleep(0.05)
+                await wait_until("a call of each run", lambda: len(model.in_flight), lambda count: count >= 12)
                 async with asked_to_stop(process, port) as began:
                     under_way = len(model.requests)
                     runs += await start_kitchens(server.client, 4)

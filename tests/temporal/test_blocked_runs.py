@@ -1,6 +1,5 @@
 """Tests of the end of workflows whose tasks deadlock, on a real server."""
 
-import asyncio
 import time
 from uuid import uuid4
 
@@ -13,6 +12,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner
 
 from tenure.temporal.blocked_runs import end_blocked_workflows
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 
 _DEADLOCK_SECONDS = 1
@@ -76,9 +76,12 @@ async def test_a_workflow_that_deadlocks_is_ended_and_others_go_on(server: Workf
         faulty = await client.start_workflow("Faulty", id=f"{queue}-faulty", task_queue=queue)
         blocking = await client.start_workflow("Blocking", id=f"{queue}-blocking", task_queue=queue)
         ended: list[str] = []
-        while not ended or (await faulty.describe()).raw_description.pending_workflow_task.attempt < 6:
-            ended += await end_blocked_workflows(client, queue)
-            await asyncio.sleep(0.5)
+
+        async def end_blocked() -> bool:
+            ended.extend(await end_blocked_workflows(client, queue))
+            return bool(ended) and (await faulty.describe()).raw_description.pending_workflow_task.attempt >= 6
+
+        await wait_until("the end of the deadlocked workflow and six attempts of the faulty one", end_blocked)
         await working.signal("go_on")
 
         assert await working.result() == "done"

@@ -20,6 +20,7 @@ from tenure.temporal.encryption import EncryptionCodec
 from tenure.temporal.gate.access_key import load_key
 from tenure.temporal.gate.http_server import Timeouts
 from tests.support.other_user import needs_root, run_as_other_user
+from tests.support.waiting import wait_until
 
 KEYS = f"a:{base64.b64encode(bytes(KEY_BYTES)).decode()}"
 CODEC = EncryptionCodec({"a": bytes(KEY_BYTES)})
@@ -212,10 +213,8 @@ async def test_a_worker_serves_the_port_when_the_one_before_has_ended(
     with CodecServer(CODEC, tmp_path, 0, 8233) as first:
         settings = Settings(home=tmp_path, encryption_keys=SecretStr(KEYS), codec_port=first.port, _env_file=None)
         serving = asyncio.create_task(codec_server.serve_while_needed(settings))
-        while len(made) < 2:  # noqa: ASYNC110 - the observed function runs in the task
-            await asyncio.sleep(0.01)
+        await wait_until("two attempts", lambda: len(made), lambda count: count >= 2)
         assert set(made) == {None}
-    while made[-1] is None:  # noqa: ASYNC110 - the observed function runs in the task
-        await asyncio.sleep(0.01)
+    own = await wait_until("the server of the task", lambda: made[-1])
     serving.cancel()
-    assert made[-1].port == first.port
+    assert own and own.port == first.port

@@ -1,7 +1,7 @@
 """Versions of workers on a real server, whose queues no other test uses."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
@@ -27,6 +27,7 @@ from tenure.temporal.deployment import (
 )
 from tests.support.temporal_server import SERVER_OPTIONS, run_temporal_server
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from workflows.runtime.task_queues import MODEL_QUEUE, TENURE_QUEUE
 
 
@@ -132,7 +133,7 @@ async def serving(client: Client, build_id: str, parent: type, *queues: str) -> 
 async def start(client: Client, id: str) -> WorkflowHandle[Any, str]:
     """Start a workflow and wait until its first step is taken."""
     handle = await client.start_workflow("Parent", id=id, task_queue=TENURE_QUEUE, result_type=str)
-    await wait_until(lambda: _has_steps(handle))
+    await wait_until("a first step", partial(_has_steps, handle))
     return handle
 
 
@@ -140,13 +141,6 @@ async def _has_steps(handle: WorkflowHandle[Any, Any]) -> bool:
     return any(
         [event.HasField("workflow_task_completed_event_attributes") async for event in handle.fetch_history_events()]
     )
-
-
-async def wait_until(question: Callable[[], Any]) -> None:
-    """Wait until a question has a true answer."""
-    async with asyncio.timeout(60):
-        while not await question():  # noqa: ASYNC110 - the server knows, not this process
-            await asyncio.sleep(0.2)
 
 
 async def test_a_run_finishes_under_the_version_it_began_with(
@@ -162,24 +156,18 @@ async def test_a_run_finishes_under_the_version_it_began_with(
             second = await start(client, "second")
 
             assert await read_current_build_id(client) == "b"
-            await wait_until(lambda: _is_counted(client, "a"))
+            await wait_until("the first run", lambda: count_running_workflows(client, "a"), lambda count: count == 1)
             assert await read_states(client, ["a", "b", "c"]) == {"a": "in_use", "b": "in_use", "c": "drained"}
             assert [await is_earlier_version(client, version) for version in ("a", "b", "c")] == [True, False, False]
             for handle in (first, second):
                 await handle.signal("release")
             assert [await first.result(), await second.result()] == ["a", "b"]
-            await wait_until(lambda: _is_unused(client, "a"))
+            await wait_until(
+                "the end of the run", lambda: count_running_workflows(client, "a"), lambda count: not count
+            )
             assert await read_states(client, ["a"]) == {"a": "in_use"}
             monkeypatch.setattr(deployment, "VISIBILITY_DELAY", timedelta(0))
             assert await read_states(client, ["a", "b"]) == {"a": "idle", "b": "in_use"}
-
-
-async def _is_counted(client: Client, build_id: str) -> bool:
-    return await count_running_workflows(client, build_id) == 1
-
-
-async def _is_unused(client: Client, build_id: str) -> bool:
-    return not await count_running_workflows(client, build_id)
 
 
 @slow
@@ -213,7 +201,7 @@ async def test_a_workflow_changes_its_version_only_where_it_asks_for_it(versione
             for upgrades in (False, True)
         ]
         for handle in handles:
-            await wait_until(partial(_has_steps, handle))
+            await wait_until("a first step", partial(_has_steps, handle))
         async with serving(client, "g", EarlierParent):
             await make_current(client, "g", [TENURE_QUEUE, MODEL_QUEUE])
             for handle in handles:
@@ -227,15 +215,11 @@ async def test_a_version_waits_for_the_workers_of_its_queues(versioned_server: C
     client = versioned_server
     async with serving(client, "e", EarlierParent, TENURE_QUEUE):
         change = asyncio.create_task(make_current(client, "e", [TENURE_QUEUE, MODEL_QUEUE]))
-        await wait_until(lambda: _polls(client, "e"))
+        await wait_until("a poll", lambda: list_polled_queues(client, "e"), lambda queues: TENURE_QUEUE in queues)
         assert await read_current_build_id(client) != "e"
         async with serving(client, "e", EarlierParent, MODEL_QUEUE):
             await asyncio.wait_for(change, 60)
             assert await read_current_build_id(client) == "e"
-
-
-async def _polls(client: Client, build_id: str) -> bool:
-    return TENURE_QUEUE in await list_polled_queues(client, build_id)
 
 
 @slow

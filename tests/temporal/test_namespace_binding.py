@@ -41,6 +41,7 @@ from tenure.temporal.stack.backup import create_backup, restore_backup
 from tests.support.object_store import object_store
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 
 
 def settings_of(home: Path, **changes: Any) -> Settings:
@@ -110,13 +111,8 @@ async def test_two_namespaces_of_a_server_have_a_base_each(server: WorkflowEnvir
     request.workflow_execution_retention_period.FromSeconds(86_400)
     await server.client.workflow_service.register_namespace(request)
     other = changed(server.client, namespace=name)
-    async with asyncio.timeout(30):
-        while True:  # the server knows a new namespace after a moment
-            try:
-                await other.count_workflows()
-                break
-            except RPCError:
-                await asyncio.sleep(0.1)
+    # The server knows a new namespace after a moment.
+    await wait_until("the new namespace", other.count_workflows, lambda count: True, ignored=RPCError)
     await bind_namespace(server.client, settings_of(tmp_path / "first"))
     await bind_namespace(other, settings_of(tmp_path / "second"))
 

@@ -21,6 +21,7 @@ from tenure.temporal.converter import make_data_converter
 from tenure.temporal.encryption import DecryptionError, EncryptionCodec, generate_key
 from tests.conftest import serving_at
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from tests.workflows.run.test_agent import REQUEST
 from workflows.run.agent import AgentWorkflow
@@ -142,8 +143,11 @@ async def test_a_start_without_the_token_is_not_executed(server: WorkflowEnviron
             for number, client in enumerate((server.client, client_of(server, "bob")))
         ]
         for handle in forged:
-            while (await handle.describe()).raw_description.pending_workflow_task.attempt < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            await wait_until(
+                "a second attempt",
+                handle.describe,
+                lambda found: found.raw_description.pending_workflow_task.attempt > 1,
+            )
         genuine = await ann.execute_workflow("EchoWorkflow", "genuine", id=queue, task_queue=queue)
         for handle in forged:
             await handle.terminate()

@@ -1,16 +1,17 @@
 """Folders that are watched, as schedules."""
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-from temporalio.client import ScheduleActionExecutionStartWorkflow
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.evidence.corpora import IngestReport, IngestRequest
 from tenure.temporal.schedules import list_watched_corpora, unwatch_corpus, watch_corpus
 from tests.conftest import Serving
+from tests.support.schedules import wait_for_action
+from tests.support.waiting import wait_until
 from tests.support.worlds import MemoryKnowledge
 
 
@@ -24,10 +25,11 @@ async def test_a_watched_corpus_is_listed_until_it_is_not_watched(server: Workfl
     client, wanted = server.client, request("/a")
     await watch_corpus(client, wanted, timedelta(minutes=10))
     await watch_corpus(client, wanted.model_copy(update={"paths": ("/a", "/b")}), timedelta(hours=2))
-    while True:  # a list of schedules lags behind their making
-        if found := [one async for one in list_watched_corpora(client) if one.corpus == wanted.corpus]:
-            break
-        await asyncio.sleep(0.05)
+
+    async def find() -> list[Any]:
+        return [one async for one in list_watched_corpora(client) if one.corpus == wanted.corpus]
+
+    found = await wait_until("the new schedule in the list", find)
     ended = [await unwatch_corpus(client, wanted.corpus) for _ in range(2)]
 
     [one] = found
@@ -42,15 +44,9 @@ async def test_a_watched_folder_is_read_by_its_schedule(serving: Serving, tmp_pa
         await watch_corpus(stage.client, wanted, timedelta(days=1))
         handle = stage.client.get_schedule_handle(f"watch-{wanted.corpus}")
         await handle.trigger()
-        while True:
-            if actions := (await handle.describe()).info.recent_actions:
-                break
-            await asyncio.sleep(0.05)
-        action = actions[0].action
-        assert isinstance(action, ScheduleActionExecutionStartWorkflow)
-        run = stage.client.get_workflow_handle(action.workflow_id, result_type=IngestReport)
-        report = await run.result()
+        run_id = await wait_for_action(handle)
+        report = await stage.client.get_workflow_handle(run_id, result_type=IngestReport).result()
         await handle.delete()
 
-    assert action.workflow_id.startswith(f"ingest-{wanted.corpus}-")
+    assert run_id.startswith(f"ingest-{wanted.corpus}-")
     assert report.corpus == wanted.corpus

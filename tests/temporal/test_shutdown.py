@@ -17,6 +17,7 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.temporal.shutdown import stop_workers, wait_for_stop
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 
 ROOT = Path(__file__).parents[2]
@@ -43,8 +44,7 @@ async def test_no_queue_takes_work_while_another_one_finishes_its_own(server: Wo
         await server.client.start_activity(hold, id=name, task_queue=name, start_to_close_timeout=timedelta(minutes=1))
         await running.wait()
         stopping = asyncio.create_task(stop_workers([idle, busy]))
-        while idle.is_running:  # noqa: ASYNC110 - the SDK has no event for it
-            await asyncio.sleep(0.01)
+        await wait_until("the end of the idle worker", lambda: not idle.is_running)
         assert busy.is_running and not stopping.done()
         released.set()
         await stopping

@@ -32,6 +32,7 @@ from tenure.temporal.worker_monitor import measure_server, measure_worker, monit
 from tests.support.meters import RecordingMeter
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from tests.temporal.test_telemetry import find_free_range, read_metrics
 from workflows.runtime.task_queues import ALL_QUEUES, BROWSER_QUEUE, EMBED_QUEUE, SANDBOX_QUEUE, TENURE_QUEUE
@@ -65,12 +66,16 @@ async def test_a_queue_without_a_worker_is_noticed(
         "idle", id=waiting, task_queue=waiting, schedule_to_close_timeout=timedelta(minutes=5)
     )
     async with PatientWorker(server.client, task_queue=served, activities=[idle]):
-        while not meter.get(QUEUE_POLLERS, served, "activity") or not meter.get(QUEUE_BACKLOG, waiting, "activity"):
+
+        async def measure() -> tuple[float, float, float]:
             await measure_server([server.client], recorder)
-            await asyncio.sleep(0.2)
-        while not meter.get(QUEUE_BACKLOG_AGE, waiting, "activity") > 1:
-            await measure_server([server.client], recorder)
-            await asyncio.sleep(0.2)
+            return (
+                meter.get(QUEUE_POLLERS, served, "activity"),
+                meter.get(QUEUE_BACKLOG, waiting, "activity"),
+                meter.get(QUEUE_BACKLOG_AGE, waiting, "activity"),
+            )
+
+        await wait_until("pollers, backlog and an age", measure, lambda all: all[0] and all[1] and all[2] > 1)
     await handle.terminate()
 
     assert meter.get(QUEUE_POLLERS, waiting, "activity") == 0
@@ -96,11 +101,8 @@ async def test_a_hanging_event_loop_is_noticed_by_a_scrape(
         return float(found)
 
     async with monitor_worker([server.client], settings, recorder, runtime.metric_meter, (SANDBOX_QUEUE,)):
-        while WORKER_HEARTBEAT.name not in read_metrics(settings.metrics_port or 0):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-        before = await asyncio.to_thread(scrape)
-        while await asyncio.to_thread(scrape) == before:  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        before = await wait_until("a heartbeat", lambda: asyncio.to_thread(scrape), ignored=ValueError)
+        await wait_until("another heartbeat", lambda: asyncio.to_thread(scrape), lambda found: found != before)
         # From here on the loop hangs: these calls block it.
         hanging = [scrape() for _ in range(20)]
 
@@ -113,8 +115,8 @@ async def test_a_server_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch)
     """A client whose server does not answer any more sets the gauge to 0 and raises nothing."""
     meter = RecordingMeter()
     async with run_temporal_server() as server:
-        while meter.get(TEMPORAL_UP) != 1:
-            await measure_server([server.client], MetricRecorder(meter))
+        await measure_server([server.client], MetricRecorder(meter))
+        assert meter.get(TEMPORAL_UP) == 1
     monkeypatch.setattr(worker_monitor, "SERVER_TIMEOUT_SECONDS", 2.0)
     await measure_server([server.client], MetricRecorder(meter))
 
@@ -154,8 +156,7 @@ async def test_only_the_worker_of_the_main_queue_asks_the_server(
     expected = TEMPORAL_UP if TENURE_QUEUE in queues else HOME_SIZE
 
     async with monitor_worker([server.client], settings, MetricRecorder(meter), noop, queues):
-        while meter.get(expected) is None:  # noqa: ASYNC110 - another task sets it
-            await asyncio.sleep(0.05)
+        await wait_until("the first measurement", lambda: meter.get(expected), lambda value: value is not None)
 
     assert (meter.get(TEMPORAL_UP) is not None) == (TENURE_QUEUE in queues)
 
@@ -170,8 +171,7 @@ async def test_a_measurement_that_fails_is_logged_and_repeated(capsys: pytest.Ca
         raise LookupError("no such thing")
 
     task = asyncio.create_task(worker_monitor._repeat(0.001, measure))
-    while calls < 3:  # noqa: ASYNC110 - another task counts them
-        await asyncio.sleep(0.001)
+    await wait_until("three measurements", lambda: calls, lambda count: count >= 3)
     task.cancel()
 
     assert capsys.readouterr().out.count("a metric cannot be measured") == 1

@@ -19,6 +19,7 @@ from tenure.contracts.run.control import (
 from tenure.contracts.run.run import RunPhase
 from tests.conftest import Serving
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
@@ -136,8 +137,7 @@ async def test_each_command_in_each_phase(serving: Serving, phase: RunPhase) -> 
     chat = ScriptedChat(story(**{role: held}))
     async with serving(chat, MemoryKnowledge(KITCHEN)) as stage:
         led, *others = [await stage.start(REQUEST) for _ in ("led", *ENDS)]
-        while chat.count(role) < len((led, *others)):  # noqa: ASYNC110 - being asked sets no event
-            await asyncio.sleep(0.02)
+        await wait_until("a call of each run", lambda: chat.count(role), lambda count: count >= len((led, *others)))
         open_to = await twice(led, *(WORDS[verb] for verb in HARMLESS))
         await nonsense(led, large=phase == "route")
         noted = await led.query(AgentWorkflow.progress)

@@ -16,6 +16,7 @@ from tenure.runs.errors import InvalidRequest
 from tenure.runs.session.run_records import open_on_server
 from tenure.runs.session.run_request import read_origin
 from tests.conftest import Serving, Stage
+from tests.histories.recorder import wait_for_signal
 from tests.support.tiers import exhaustive, slow
 from tests.support.worlds import (
     FINISH,
@@ -31,7 +32,7 @@ from tests.support.worlds import (
     search,
     story,
 )
-from tests.workflows.run.test_agent import until, until_signalled
+from tests.workflows.run.test_agent import until
 from tests.workflows.run.test_run_memory import PREFERENCES, preferring
 from workflows.run.agent import AgentWorkflow
 
@@ -109,7 +110,7 @@ async def test_fork_keeps_the_outline_of_a_person(serving: Serving) -> None:
         run = await stage.start(REQUEST.model_copy(update={"limits": limits}))
         await held.reached.wait()
         await run.signal("outline", ["Bread => Loaves", "Rye"])
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{run.id}/spiral"), "update_control")
         held.released.set()
         await asyncio.wait_for(run.result(), PATIENCE)
         request, origin = await read_origin(await open_on_server(stage.client, run.id), 1)

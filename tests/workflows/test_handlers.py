@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.base import Contract
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from workflows.plugin import INVALID_DATA, create_plugin
 
@@ -104,8 +105,7 @@ async def test_an_update_in_progress_ends_before_its_workflow(server: WorkflowEn
     queue = f"handlers-{uuid4().hex[:8]}"
 
     async def wait_for(state: int) -> None:
-        while not (await handle.query(EndsDuringUpdate.state))[state]:  # noqa: ASYNC110 - of another process
-            await asyncio.sleep(0.02)
+        await wait_until(f"state {state}", lambda: handle.query(EndsDuringUpdate.state), lambda found: found[state])
 
     async with PatientWorker(server.client, task_queue=queue, workflows=[EndsDuringUpdate], plugins=[plugin]):
         handle = await server.client.start_workflow(EndsDuringUpdate.run, end, id=queue, task_queue=queue)

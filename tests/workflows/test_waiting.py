@@ -22,6 +22,7 @@ from tenure.contracts.run.run import RunRequest
 from tenure.temporal.converter import DATA_CONVERTER
 from tests.conftest import Serving, serving_at
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import FINISH, KITCHEN, MemoryKnowledge, ScriptedChat, in_turn, plans, says, story
 from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
@@ -142,8 +143,9 @@ async def test_a_weekend_without_a_worker_costs_a_run_nothing(later: Serving, sk
             await until(run, lambda progress: progress.input_request)
         async with later(chat, knowledge, unserved=MODEL_QUEUE):
             await run.signal("approve")
-            while (due := await list_due(skipping.client, run.id)) != [("planner", 1)]:  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.05)
+            due = await wait_until(
+                "the due planner", lambda: list_due(skipping.client, run.id), lambda found: found == [("planner", 1)]
+            )
     finished, left = Counter(role for role, _ in chat.asked), await skipping.get_current_time()
     await sleep_with_due_activities(skipping, 3 * DAY)
     waiting, away = await list_due(skipping.client, run.id), await skipping.get_current_time() - left

@@ -1,6 +1,5 @@
 """Test the supervisor of the drill's processes."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.support.drill.process import SupervisedProcess
+from tests.support.waiting import wait_until
 
 SLEEP = "import sys, time; print('started', flush=True); time.sleep(600)"
 END = "import sys, time; print('last words', flush=True); time.sleep(0.2); sys.exit(3)"
@@ -28,9 +28,7 @@ async def supervised(folder: Path, program: str) -> AsyncIterator[SupervisedProc
 
 async def wait_for_other(process: SupervisedProcess, pid: int) -> None:
     """Wait until another process runs."""
-    async with asyncio.timeout(60):
-        while process.pid == pid:  # noqa: ASYNC110 - the supervisor sets no event
-            await asyncio.sleep(0.01)
+    await wait_until("another process", lambda: process.pid != pid)
 
 
 async def test_a_killed_process_is_started_again(tmp_path: Path) -> None:
@@ -59,8 +57,9 @@ async def test_a_replaced_process_is_stopped(tmp_path: Path) -> None:
         frozen = await process.replace()
         pids = (frozen.pid, process.pid)
 
-        while psutil.Process(frozen.pid).status() != psutil.STATUS_STOPPED:  # noqa: ASYNC110 - of another process
-            await asyncio.sleep(0.01)
+        await wait_until(
+            "the stopped process", psutil.Process(frozen.pid).status, lambda status: status == psutil.STATUS_STOPPED
+        )
         assert frozen.pid != process.pid
     assert not any(map(psutil.pid_exists, pids))
 

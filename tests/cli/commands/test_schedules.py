@@ -1,8 +1,8 @@
 """`schedule`: scheduled questions on a real server, and what the command line refuses."""
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -26,6 +26,7 @@ from tenure.runs.session.server_target import ServerTarget
 from tenure.runs.start import PlannedRun
 from tenure.settings import Settings
 from tests.runs.command_lines import parse
+from tests.support.waiting import wait_until
 
 REQUEST = RunRequest(question="What is new?", corpora=("shelf",), scheduled=True)
 PLANNED = PlannedRun("s-1", True, REQUEST, Priority(priority_key=4), ())
@@ -61,10 +62,11 @@ async def test_a_scheduled_question_is_looked_after(server: WorkflowEnvironment)
     due = await save_schedule(server.client, wanted, name)
     with pytest.raises(InvalidRequest, match="in use"):
         await save_schedule(server.client, wanted, name)
-    while True:  # a list of schedules lags behind their making
-        if rows := [row for row in await list_schedules(session) if row.id == name]:
-            break
-        await asyncio.sleep(0.05)
+
+    async def find() -> list[Any]:
+        return [row for row in await list_schedules(session) if row.id == name]
+
+    rows = await wait_until("the new schedule in the list", find)
     handle = server.client.get_schedule_handle(name)
     states = []
     actions: tuple[ScheduleAction, ...] = ("pause", "resume")

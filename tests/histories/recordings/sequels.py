@@ -1,8 +1,5 @@
 """Record what follows from a question: forks, follow-up questions, batches, schedules and notifications."""
 
-import asyncio
-from typing import Any
-
 from temporalio.client import Schedule, ScheduleActionStartWorkflow, ScheduleSpec, ScheduleState
 
 from tenure.contracts.base import RunId, SourceId
@@ -24,6 +21,8 @@ from tests.histories.recorder import (
     wait_for_question,
 )
 from tests.histories.recordings.reports import refuse
+from tests.support.schedules import wait_for_action
+from tests.support.waiting import wait_until
 from tests.support.worlds import (
     FINISH,
     KITCHEN,
@@ -152,8 +151,7 @@ async def batch_cancelled(recorder: Recorder) -> None:
     chat = ScriptedChat(story(router=held))
     async with recorder.serve(chat, MemoryKnowledge(dict(KITCHEN))):
         handle = await recorder.start(BatchWorkflow.run, BatchRequest(shared=SHORT, items=items, max_parallel=2))
-        while chat.count("router") < 2:  # noqa: ASYNC110 - being asked sets no event
-            await asyncio.sleep(0.05)
+        await wait_until("two calls", lambda: chat.count("router"), lambda count: count >= 2)
         await handle.signal(BatchWorkflow.cancel)
         held.released.set()
         await recorder.wait_for_end()
@@ -190,15 +188,7 @@ async def scheduled(recorder: Recorder) -> None:
         handle = await recorder.client.create_schedule(recorder.id, wanted)
         for number in (1, 2):
             await handle.trigger()
-            while True:
-                info = (await handle.describe()).info
-                if info.num_actions >= number and info.recent_actions and not info.running_actions:
-                    break
-                await asyncio.sleep(0.1)
-            action_result: Any = info.recent_actions[-1].action
-            run = recorder.client.get_workflow_handle(
-                action_result.workflow_id, run_id=action_result.first_execution_run_id
-            )
+            run = recorder.client.get_workflow_handle(await wait_for_action(handle, number))
             await recorder.adopt(run).result()
             knowledge.documents["bread"] = KITCHEN["cheese"]
         await handle.delete()

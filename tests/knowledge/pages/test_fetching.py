@@ -22,6 +22,7 @@ from tenure.sources.fetch.fetcher import (
     permit_every_url,
 )
 from tenure.sources.fetch.transfer import Validators
+from tests.support.waiting import wait_until
 from tests.web import LIGHTHOUSES, Reply, Web
 from tests.web.pages import bodies
 
@@ -179,8 +180,11 @@ class Held:
 
     async def wanted(self, requests: int, by: int) -> None:
         """Wait for a number of running requests, each with a number of waiting callers."""
-        while [one.waiting for one in self._shared.values()] != [by] * requests:  # noqa: ASYNC110 - joining sets no event
-            await asyncio.sleep(0.001)
+        await wait_until(
+            "the callers",
+            lambda: [one.waiting for one in self._shared.values()],
+            lambda counts: counts == [by] * requests,
+        )
 
 
 async def test_concurrent_requests_for_a_page_are_shared(stage: Stage) -> None:

@@ -20,6 +20,7 @@ from tenure.roles.research.router import ROLE, RouterInput
 from tenure.settings import Settings
 from tenure.settings.models import RoleSettings
 from tests.model_server import Fault, ModelServer
+from tests.support.waiting import wait_until
 
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
 
@@ -92,8 +93,7 @@ async def test_a_started_response_is_resumed(server: ModelServer, chat: OpenAIRe
     with server.hold("outliner") as gate:
         asked = asyncio.create_task(ask(chat, first))
         await asyncio.to_thread(gate.arrived.wait, 10)
-        while not first.response_id:  # noqa: ASYNC110 - the call has no event of its own
-            await asyncio.sleep(0.01)
+        await wait_until("the id of the response", lambda: first.response_id)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -108,8 +108,7 @@ async def test_an_abandoned_call_cancels_its_response(server: ModelServer, chat:
     call = ModelCall()
     with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
-            await asyncio.sleep(0.01)
+        await wait_until("the id of the response", lambda: call.response_id)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -155,8 +154,7 @@ async def test_the_wait_for_the_id_is_limited(
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
-        while not server.abandoned:  # noqa: ASYNC110 - the server has no event for it
-            await asyncio.sleep(0.01)
+        await wait_until("an abandoned request", lambda: server.abandoned)
 
 
 async def test_a_response_without_saved_id_is_cancelled(server: ModelServer, chat: OpenAIResponses) -> None:
@@ -176,8 +174,7 @@ async def test_a_cancelled_response_is_not_resumed(server: ModelServer, chat: Op
     call = ModelCall()
     with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
-            await asyncio.sleep(0.01)
+        await wait_until("the id of the response", lambda: call.response_id)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -192,8 +189,7 @@ async def test_a_response_lost_in_progress_is_retryable(server: ModelServer, cha
     call = ModelCall()
     with server.hold("outliner"):
         asked = asyncio.create_task(ask(chat, call))
-        while not call.response_id:  # noqa: ASYNC110 - the call has no event of its own
-            await asyncio.sleep(0.01)
+        await wait_until("the id of the response", lambda: call.response_id)
         server.responses.forget()
         with pytest.raises(TransportError, match="lost a response in progress; it is requested again"):
             await asked

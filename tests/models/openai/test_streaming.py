@@ -21,6 +21,7 @@ from tenure.models.openai.streaming import BrokenStream, EventParser, StreamedRe
 from tenure.models.usage import TokenUsage
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
+from tests.support.waiting import wait_until
 
 SAID = {"text": "A loaf needs flour, water, salt and time. " * 5}
 SSE = {"content-type": "text/event-stream"}
@@ -121,10 +122,11 @@ async def test_an_answer_is_returned_although_its_body_stays_open(monkeypatch: p
 
 async def receive(call: ModelCall) -> PartialAnswer:
     """Wait until a part of an answer has been received."""
-    while True:
-        if (partial := call.read_partial()).tokens:
-            return partial
-        await asyncio.sleep(0.01)
+
+    def read() -> PartialAnswer:
+        return call.read_partial()  # each attempt has its own function
+
+    return await wait_until("a part of an answer", read, lambda partial: partial.tokens)
 
 
 async def test_an_answer_is_read_while_it_arrives(server: ModelServer, chat: OpenAIChat) -> None:

@@ -27,6 +27,7 @@ from tests.model_server import ModelServer
 from tests.models.routes import routes
 from tests.runs.session.test_diagnostics import said_until, terminate
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from tests.temporal.test_owner_payloads import client_of
 from workflows.run.agent import AgentWorkflow
@@ -139,8 +140,8 @@ async def test_the_text_of_a_failed_attempt_is_not_shown(server: WorkflowEnviron
 
 async def seen(client: Client, run: str) -> tuple[StreamedAnswer, ...]:
     """Wait until a part of a run is being written."""
-    while True:
-        members = [member async for member in describe_run_tree(client, run)]
-        if found := await read_streamed_answers(client, members):
-            return found
-        await asyncio.sleep(0.05)
+
+    async def read() -> tuple[StreamedAnswer, ...]:
+        return await read_streamed_answers(client, [member async for member in describe_run_tree(client, run)])
+
+    return await wait_until("a streamed answer", read)

@@ -10,6 +10,7 @@ import pytest
 from tenure.sources.fetch.address_guard import AddressGuard
 from tenure.sources.fetch.errors import RequestRefused
 from tenure.sources.fetch.transport import GuardedConnections, GuardedNetworkBackend
+from tests.support.waiting import wait_until
 from tests.web import Reply, Web
 from tests.web.http2 import secure_server
 
@@ -156,8 +157,7 @@ async def test_a_connection_that_its_server_closed_is_not_used() -> None:
         connections = GuardedConnections(AddressGuard([web.allow]), 2)
         for _ in range(2):
             assert (await _read(connections, web.build_url("/"))).content == b"x" * 9
-            while web.open:  # noqa: ASYNC110 - the other side's end sets no event here
-                await asyncio.sleep(0.001)
+            await wait_until("closed connections", lambda: not web.open)
         await connections.aclose()
 
         assert web.accepted == 2

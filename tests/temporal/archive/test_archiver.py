@@ -1,6 +1,5 @@
 """Finished runs are copied into the archive and read there when the server has deleted them."""
 
-import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -31,7 +30,9 @@ from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving, open_archive
 from tests.report.traces import trace_run
 from tests.support.histories import delete_histories, wait_until_archived
+from tests.support.schedules import wait_for_action
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 from tests.workflows.run.test_agent import until
 from workflows.run.agent import AgentWorkflow
@@ -145,10 +146,7 @@ async def test_the_sweep_archives_what_could_not_do_so_itself(serving: Serving, 
 async def until_listed(client: Client, run_id: str) -> None:
     """Wait until the server lists a run as ended."""
     query = f"WorkflowId = '{run_id}' AND ExecutionStatus = 'Terminated'"
-    while True:
-        if [one async for one in client.list_workflows(query)]:
-            return
-        await asyncio.sleep(0.05)
+    await wait_until("the run in the list", lambda: client.count_workflows(query), lambda found: found.count)
 
 
 async def sweep(client: Client) -> ArchiveReport:
@@ -197,9 +195,9 @@ async def test_the_schedule_passes_on_when_runs_were_listed(serving: Serving, tm
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings.knowledge_uri))
         await schedule_upkeep(stage.client, settings)
-        first = await read_sweep(stage.client, schedule, 0)
+        first = await read_sweep(stage.client, schedule, 1)
         await schedule.trigger()
-        second = await read_sweep(stage.client, schedule, 1)
+        second = await read_sweep(stage.client, schedule, 2)
         await schedule.delete()
 
     assert first.began is not None and first.all_listed == first.began
@@ -208,9 +206,7 @@ async def test_the_schedule_passes_on_when_runs_were_listed(serving: Serving, tm
 
 async def read_sweep(client: Client, schedule: ScheduleHandle, number: int) -> ArchiveReport:
     """Wait for a sweep of a schedule, and return its result."""
-    while len(actions := (await schedule.describe()).info.recent_actions) <= number:  # noqa: ASYNC110 - polls a server
-        await asyncio.sleep(0.05)
-    name = actions[number].action.workflow_id  # type: ignore[attr-defined]
+    name = await wait_for_action(schedule, number)
     report: ArchiveReport = await client.get_workflow_handle(name, result_type=ArchiveReport).result()
     return report
 
@@ -282,13 +278,9 @@ async def test_the_first_worker_archives_earlier_runs(serving: Serving, tmp_path
     async with serving(None, MemoryKnowledge(KITCHEN)) as stage:
         schedule = stage.client.get_schedule_handle(make_upkeep_id("archive", settings.knowledge_uri))
         await schedule_upkeep(stage.client, settings)
-        while True:
-            if actions := (await schedule.describe()).info.recent_actions:
-                break
-            await asyncio.sleep(0.05)
+        await wait_for_action(schedule)
         intervals = (await schedule.describe()).schedule.spec.intervals
         await schedule_upkeep(stage.client, settings)
-        await stage.client.get_workflow_handle(actions[0].action.workflow_id).result()  # type: ignore[attr-defined]
         repeated = (await schedule.describe()).info.num_actions
         await schedule_upkeep(stage.client, settings.model_copy(update={"archive_hours": 0}))
         with pytest.raises(RPCError, match="not found"):

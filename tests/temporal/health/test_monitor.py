@@ -19,6 +19,7 @@ from tenure.temporal.health.http_server import serve_health
 from tenure.temporal.health.monitor import WorkerMonitor
 from tenure.temporal.health.probe import LIVE_PATH, READY_PATH, ProbeResult, probe_worker
 from tenure.temporal.health.record import FOLDER, load_record, save_record
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 
 
@@ -31,12 +32,6 @@ class Served:
     async def ask(self, path: str = READY_PATH) -> ProbeResult:
         """Ask as a health check does, while the event loop runs."""
         return await asyncio.to_thread(probe_worker, "127.0.0.1", self.port, path)
-
-    async def wait_until(self, *, healthy: bool) -> ProbeResult:
-        """Ask until the worker is healthy, or is not."""
-        while (found := await self.ask(LIVE_PATH)).healthy != healthy:  # noqa: ASYNC110 - another process has no event
-            await asyncio.sleep(0.05)
-        return found
 
 
 @pytest.fixture
@@ -99,7 +94,7 @@ async def test_a_blocked_event_loop_is_told_while_it_is_blocked(
     asking.start()
     block(2.0)
     asking.join()
-    await served.wait_until(healthy=True)
+    await wait_until("a healthy worker", lambda: served.ask(LIVE_PATH), lambda found: found.healthy)
 
     assert len(answers) > 1  # it was healthy before
     assert "its event loop has not run for" in answers[-1].reason

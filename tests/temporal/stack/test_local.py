@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -18,6 +17,7 @@ from tenure.temporal.stack import local, processes, server
 from tenure.temporal.stack.errors import PortTaken, StackError
 from tenure.temporal.stack.record import FILE, ProcessRecord, StackRecord, clear, load, save
 from tests.support.tiers import slow
+from tests.support.waiting import block_until
 from tests.temporal.stack.conftest import free_ports
 
 ELSEWHERE = "temporal.invalid:7233"
@@ -34,11 +34,7 @@ def kill(pid: int | None) -> None:
 
 def wait_for_words(log: Path, words: str) -> None:
     """Wait until the log contains the words."""
-    for _ in range(500):
-        if log.exists() and words in log.read_text():
-            return
-        time.sleep(0.02)
-    pytest.fail(f"{words!r} never came: {log.read_text()}")
+    block_until(f"{words!r} in the log", log.read_text, lambda text: words in text, ignored=FileNotFoundError)
 
 
 @slow

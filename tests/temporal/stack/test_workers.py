@@ -1,7 +1,6 @@
 """Workers of several versions of the code, with programs that only live."""
 
 import signal
-import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from tenure.temporal.stack.record import load
 from tenure.temporal.stack.versions import list_versions
 from tests.local_models.test_servers import get_port, search_only
 from tests.model_server import ModelServer
+from tests.support.waiting import block_until
 from tests.temporal.stack.conftest import IDLE_WORKER
 
 ELSEWHERE = "temporal.invalid:7233"
@@ -76,8 +76,7 @@ def inspect(pid: int | None) -> psutil.Process:
     """Return a process that has started its program: before, it has no command line and no environment."""
     assert pid is not None
     process = psutil.Process(pid)
-    while not (process.cmdline() and process.environ()):
-        time.sleep(0.01)
+    block_until("the start of the program", lambda: process.cmdline() and process.environ())
     return process
 
 
@@ -233,8 +232,7 @@ def test_a_worker_whose_copy_is_gone_is_left_alone(
 ) -> None:
     """A worker that cannot be started again is not stopped for changed settings; after its end a note says why."""
     first = up()
-    while "working for" not in local.get_worker_log(settings.home).read_text(encoding="utf-8"):
-        time.sleep(0.01)
+    block_until("the worker", local.get_worker_log(settings.home).read_text, lambda text: "working for" in text)
     versions.edit("2")
     up()
     list_versions(settings.home)[first.build_id].remove()

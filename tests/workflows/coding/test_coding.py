@@ -7,10 +7,10 @@ from tenure.contracts.knowledge.memory import Memory
 from tenure.contracts.run.run import Feedback, RunLimits, RunRequest
 from tenure.contracts.sandbox import InputFile, SandboxSelfTest
 from tests.conftest import Serving
+from tests.histories.recorder import wait_for_signal
 from tests.support.sandboxes import ScriptedSandbox
 from tests.support.tiers import slow
 from tests.support.worlds import KITCHEN, Held, Line, MemoryKnowledge, Reply, ScriptedChat, in_turn, says, story
-from tests.workflows.run.test_agent import until_signalled
 from tests.workflows.run.test_run_memory import Forgetful, memory_of, remembered
 from workflows.run.agent import AgentWorkflow
 
@@ -276,7 +276,7 @@ async def test_paused_run_starts_nothing_new(serving: Serving) -> None:
         handle = await stage.start(TASK)
         await box.reached.wait()
         await handle.signal(AgentWorkflow.pause)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/code"), "update_control")
         box.released.set()
         while not (await handle.query(AgentWorkflow.state)).attempts:
             pass

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.client import WorkflowFailureError, WorkflowHandle, WorkflowHistory
 from temporalio.testing import WorkflowEnvironment
 
 from tenure.contracts.evidence.corpora import IngestRequest
@@ -15,7 +15,9 @@ from tenure.contracts.result.result import Result
 from tenure.contracts.run.run import Feedback, RunLimits, RunProgress, RunRequest
 from tenure.models.errors import RequestRejected, TransportError
 from tests.conftest import Serving
+from tests.histories.recorder import wait_for_signal
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import (
     KITCHEN,
     ROUTE,
@@ -40,12 +42,8 @@ PATIENCE = 30
 
 
 async def until(handle: WorkflowHandle[Any, Result], true: Any) -> RunProgress:
-    """Query the progress until it satisfies a condition; the test's timeout limits the wait."""
-    while True:
-        progress = await handle.query(AgentWorkflow.progress)
-        if true(progress):
-            return progress
-        await asyncio.sleep(0.02)
+    """Query the progress until it satisfies a condition."""
+    return await wait_until("the progress", lambda: handle.query(AgentWorkflow.progress), true)
 
 
 @slow
@@ -304,7 +302,7 @@ async def test_feedback_during_the_writing_changes_the_report(serving: Serving) 
         handle = await stage.start(REQUEST)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.feedback, Feedback(text="Say more on mould", topic="cheese"))
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
         draft.released.set()
         result = await handle.result()
 
@@ -324,7 +322,7 @@ async def test_late_feedback_starts_another_revision(serving: Serving) -> None:
         handle = await stage.start(request)
         await review.reached.wait()
         await handle.signal("feedback", "More about bread, please")
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
         review.reply = "REPLACE 2: The edited report says it better [1]."
         review.released.set()
         result = await handle.result()
@@ -345,7 +343,7 @@ async def test_paused_run_starts_nothing_until_it_is_resumed(serving: Serving) -
         await handle.signal(AgentWorkflow.pause)
         await until(handle, lambda p: p.status == "paused")
         research = stage.client.get_workflow_handle(f"{handle.id}/research")
-        await until_signalled(research, "update_control")
+        await wait_for_signal(research, "update_control")
         outline.released.set()
         await until_history(research, "outliner")
         assert chat.count("hypothetical_document") == 0
@@ -355,30 +353,22 @@ async def test_paused_run_starts_nothing_until_it_is_resumed(serving: Serving) -
     assert result.status == "done" and len(result.sections) == 1
 
 
-async def until_signalled(handle: WorkflowHandle[Any, Any], signal: str) -> None:
-    """Wait until a signal is in a workflow's history."""
-    while True:
-        events = (await handle.fetch_history()).events
-        if any(e.workflow_execution_signaled_event_attributes.signal_name == signal for e in events):
-            return
-        await asyncio.sleep(0.02)
-
-
 async def until_history(handle: WorkflowHandle[Any, Any], activity: str) -> None:
     """Wait until a workflow has processed the completion of the last activity of a name."""
-    while True:
-        events = (await handle.fetch_history()).events
+
+    def is_processed(history: WorkflowHistory) -> bool:
+        events = history.events
         scheduled = {
             e.event_id for e in events if e.activity_task_scheduled_event_attributes.activity_type.name == activity
         }
         done = [
             e.event_id for e in events if e.activity_task_completed_event_attributes.scheduled_event_id in scheduled
         ]
-        if done and any(
+        return bool(done) and any(
             e.event_id > done[0] and e.HasField("workflow_task_completed_event_attributes") for e in events
-        ):
-            return
-        await asyncio.sleep(0.02)
+        )
+
+    await wait_until(f"the completion of {activity}", handle.fetch_history, is_processed)
 
 
 @slow
@@ -395,7 +385,7 @@ async def test_finish_delivers_the_report_that_is_being_written(serving: Serving
         handle = await stage.start(REQUEST)
         await draft.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/research"), "update_control")
         draft.released.set()
         result = await handle.result()
 
@@ -490,7 +480,7 @@ async def test_feedback_that_no_review_can_meet_is_processed_once(serving: Servi
         handle = await stage.start(REQUEST)
         await first.reached.wait()
         await handle.signal("feedback", Feedback(text="More on mould", topic="Cheese"))
-        await until_signalled(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{handle.id}/research"), "feedback")
         first.released.set()
         result = await handle.result()
 
@@ -525,7 +515,7 @@ async def test_finish_before_the_research_ends_the_run(serving: Serving) -> None
         handle = await stage.start(REQUEST)
         await route.reached.wait()
         await handle.signal(AgentWorkflow.finish)
-        await until_signalled(stage.client.get_workflow_handle(handle.id), "finish")
+        await wait_for_signal(stage.client.get_workflow_handle(handle.id), "finish")
         route.released.set()
         result = await handle.result()
 

@@ -1,6 +1,5 @@
 """BatchWorkflow: concurrent runs and their summary."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
@@ -15,6 +14,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.models.errors import RequestRejected
 from tests.conftest import Serving
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from tests.support.worlds import KITCHEN, Held, MemoryKnowledge, Reply, ScriptedChat, story
 from workflows.run.agent import AgentWorkflow
 from workflows.run.batch import BatchWorkflow
@@ -43,12 +43,8 @@ async def begin(client: Client, request: BatchRequest) -> WorkflowHandle[Any, Ba
 
 
 async def until(handle: WorkflowHandle[Any, BatchReport], true: Callable[[BatchReport], bool]) -> BatchReport:
-    """Query the summary until it satisfies a condition; the test's timeout limits the wait."""
-    while True:
-        report = await handle.query(BatchWorkflow.progress)
-        if true(report):
-            return report
-        await asyncio.sleep(0.02)
+    """Query the summary until it satisfies a condition."""
+    return await wait_until("the summary", lambda: handle.query(BatchWorkflow.progress), true)
 
 
 @slow

@@ -11,6 +11,7 @@ from temporalio.service import RPCError
 from tenure.contracts.run.control import BudgetBounds, OutlineTopic, RunCommand, RunCommandReply
 from tenure.contracts.run.run import Feedback, RunLimits
 from tests.conftest import Serving
+from tests.histories.recorder import wait_for_signal
 from tests.support.tiers import slow
 from tests.support.worlds import (
     FINISH,
@@ -27,7 +28,7 @@ from tests.support.worlds import (
     search,
     story,
 )
-from tests.workflows.run.test_agent import REQUEST, until, until_signalled
+from tests.workflows.run.test_agent import REQUEST, until
 from workflows.run.agent import AgentWorkflow
 
 Handle = WorkflowHandle[Any, Any]
@@ -162,7 +163,7 @@ async def test_written_sections_survive_an_outline_change(serving: Serving) -> N
         run = await stage.start(limited())
         await held.reached.wait()
         affects = await told(run, "outline", outline=topics("Butter | How is cheese made?", "Bread => Loaves"))
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
         held.released.set()
         result = await run.result()
 
@@ -204,7 +205,7 @@ async def test_lower_budget_applies_immediately(serving: Serving) -> None:
         used = (await until(run, lambda progress: progress.phase == "write")).usage.model_calls
         low = await told(run, "budget", budget=BudgetBounds(max_calls=used - 1))
         await told(run, "budget", budget=BudgetBounds(max_calls=used + 1))
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
         held.released.set()
         result = await run.result()
 
@@ -223,7 +224,7 @@ async def test_pause_stops_the_clock(serving: Serving) -> None:
         run = await stage.start(limited(max_seconds=600.0))
         await held.reached.wait()
         await told(run, "pause")
-        await until_signalled(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
+        await wait_for_signal(stage.client.get_workflow_handle(f"{run.id}/research"), "update_control")
         held.released.set()
         shorter = await told(run, "budget", budget=BudgetBounds(max_seconds=0.01))
         longer = await told(run, "budget", budget=BudgetBounds(max_seconds=6_000.0))

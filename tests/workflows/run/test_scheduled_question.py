@@ -1,6 +1,5 @@
 """A scheduled question on a real schedule: its next report starts with the changes in the documents."""
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ from uuid import uuid4
 from temporalio.client import (
     Client,
     Schedule,
-    ScheduleActionExecutionStartWorkflow,
     ScheduleActionStartWorkflow,
     ScheduleHandle,
     ScheduleSpec,
@@ -22,7 +20,9 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.knowledge.base import KnowledgeBase
 from tests.conftest import Serving
 from tests.knowledge.word_vectors import WordVectors
+from tests.support.schedules import wait_for_action
 from tests.support.tiers import slow
+from tests.support.waiting import wait_until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -33,14 +33,7 @@ LONGER = "Sourdough bread is baked for fifty minutes in the oven."
 async def report(client: Client, handle: ScheduleHandle, number: int) -> Result:
     """Trigger the question and return its report as soon as the schedule knows that it has ended."""
     await handle.trigger()
-    while True:
-        found = await handle.describe()
-        if found.info.num_actions >= number and found.info.recent_actions and not found.info.running_actions:
-            break
-        await asyncio.sleep(0.05)
-    action = found.info.recent_actions[-1].action
-    assert isinstance(action, ScheduleActionExecutionStartWorkflow)
-    run: Any = client.get_workflow_handle(action.workflow_id, result_type=Result)
+    run: Any = client.get_workflow_handle(await wait_for_action(handle, number), result_type=Result)
     result: Result = await run.result()
     return result
 
@@ -69,10 +62,9 @@ async def test_report_starts_with_the_changes(serving: Serving, tmp_path: Path) 
         try:
             first = await report(stage.client, handle, 1)
             assert first.changes is not None
-            while True:  # what is read within the second of the last report is not distinguished from it
-                if datetime.now(UTC).isoformat(timespec="seconds") > first.changes.at:
-                    break
-                await asyncio.sleep(0.05)
+            # A file that is read within the second of the last report is not distinguished from it.
+            reported_at = first.changes.at
+            await wait_until("the next second", lambda: datetime.now(UTC).isoformat(timespec="seconds") > reported_at)
             (docs / "bread.md").write_text(f"# Bread\n\n{LONGER}\n", encoding="utf-8")
             second = await report(stage.client, handle, 2)
             third = await report(stage.client, handle, 3)

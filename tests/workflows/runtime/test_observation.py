@@ -1,6 +1,5 @@
 """Tests of what workflows pass on and how they are traced, on a real server, with every task replayed."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from tenure.tracing.positions import compute_trace_id
 from tenure.tracing.tracer import Tracer
 from tests.support.meters import RecordingMeter
 from tests.support.otlp import Collector
+from tests.support.waiting import wait_until
 from tests.support.workers import PatientWorker
 from tests.workflows.runtime.observed import CrowdWorkflow, InnerWorkflow, OuterWorkflow, WaitingWorkflow, note
 from workflows.plugin import create_workflow_runner
@@ -143,8 +143,11 @@ async def test_runs_without_owners_take_turns(server: WorkflowEnvironment) -> No
             task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
             report_stats=True,
         )
-        while (await client.workflow_service.describe_task_queue(waiting)).stats.approximate_backlog_count < 101:  # noqa: ASYNC110 - the server has no event
-            await asyncio.sleep(0.05)
+        await wait_until(
+            "the backlog",
+            lambda: client.workflow_service.describe_task_queue(waiting),
+            lambda found: found.stats.approximate_backlog_count >= 101,
+        )
         async with PatientWorker(client, task_queue=f"{queue}-calls", activities=[record], max_concurrent_activities=1):
             for handle in runs:
                 await handle.result()

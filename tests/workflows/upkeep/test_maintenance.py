@@ -1,6 +1,5 @@
 """The maintenance workflow and its schedule."""
 
-import asyncio
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -14,6 +13,7 @@ from tenure.contracts.knowledge.maintenance import MaintenanceReport
 from tenure.settings import Settings
 from tenure.temporal.schedules import make_upkeep_id, schedule_upkeep
 from tests.conftest import Serving
+from tests.support.schedules import wait_for_action
 from tests.support.worlds import MemoryKnowledge
 from workflows.runtime.task_queues import TENURE_QUEUE
 from workflows.upkeep.maintenance import MaintenanceWorkflow
@@ -76,15 +76,11 @@ async def test_schedule_starts_a_maintenance(serving: Serving, tmp_path: Path) -
         await schedule_upkeep(stage.client, settings(tmp_path, 6))
         handle = stage.client.get_schedule_handle(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))
         await handle.trigger()
-        while True:
-            if actions := (await handle.describe()).info.recent_actions:
-                break
-            await asyncio.sleep(0.05)
-        run = stage.client.get_workflow_handle(actions[0].action.workflow_id)  # type: ignore[attr-defined]
-        await run.result()
+        run_id = await wait_for_action(handle)
+        await stage.client.get_workflow_handle(run_id).result()
         await handle.delete()
 
-    assert actions[0].action.workflow_id.startswith(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))  # type: ignore[attr-defined]
+    assert run_id.startswith(make_upkeep_id("maintenance", settings(tmp_path, 6).knowledge_uri))
 
 
 async def test_refused_schedule_does_not_stop_the_worker(server: WorkflowEnvironment, tmp_path: Path) -> None:
