@@ -41,7 +41,7 @@ from tenure.temporal.archive.archiver import RunArchiver
 from tenure.temporal.converter import DATA_CONVERTER
 from tenure.temporal.namespace_binding import BINDING
 from tests.support.histories import wait_until_archived
-from tests.support.temporal_server import run_temporal_server
+from tests.support.temporal_server import limit_test, run_temporal_server
 from tests.support.tiers import RUN_ALL, add_options, deselect_other_tiers
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge
@@ -147,7 +147,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _cancelled_after(seconds: float, test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
     @functools.wraps(test)
     async def bounded(*args: Any, **kwargs: Any) -> None:
-        async with asyncio.timeout(seconds):
+        async with limit_test(seconds):
             await test(*args, **kwargs)
 
     return bounded

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from temporalio.client import Client
 
 from benchmarks.durability.signals import SHORT_FEEDBACK_LENGTH, describe_outcome, flood
 from tenure.algorithms.control.steering import MAX_FEEDBACK_ITEMS, MAX_FEEDBACK_LENGTH
@@ -18,11 +19,17 @@ MAX_SIGNALS = 40
 """Signals that the server of a test accepts for one run; 10,000 by default."""
 
 
-@pytest.fixture
-async def strict_serving(tmp_path: Path) -> AsyncIterator[Serving]:
-    """Serve worlds at a server that accepts few signals for one run."""
+@pytest.fixture(scope="module")
+async def strict_client() -> AsyncIterator[Client]:
+    """Run a server that accepts few signals for one run."""
     async with serve_temporal(f"history.maximumSignalsPerExecution={MAX_SIGNALS}") as client:
-        yield serving_at(client, 1000, tmp_path)
+        yield client
+
+
+@pytest.fixture
+def strict_serving(strict_client: Client, tmp_path: Path) -> Serving:
+    """Serve worlds at the strict server."""
+    return serving_at(strict_client, 1000, tmp_path)
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_calls": 90, "max_call_output": 256}], ids=["unlimited", "budget"])
