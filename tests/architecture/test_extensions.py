@@ -216,7 +216,7 @@ def test_a_run_uses_plugins(plugin_home: Home, provider: FakeSearchServer, tmp_p
     talk.write_text(TALK, encoding="utf-8")
     short = ("--max-cycles", "1", "--max-sections", "1", "--report-revisions", "1")
     plugged = ("--docs", str(talk), "--web", "--provider", "acme", "--strategy", "survey")
-    done = plugin_home.run("start", QUESTION, *plugged, *short, "--json")
+    done = plugin_home.run_process("start", QUESTION, *plugged, *short, "--json")
     assert done.returncode == 0, done.stderr
     result = Result.model_validate_json(done.stdout)
     activities = load_activity_inputs(plugin_home)

@@ -4,7 +4,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -68,8 +68,17 @@ class CommandLine:
             redirect_stderr(err),
             ThreadPoolExecutor(1) as thread,
         ):
-            code = thread.submit(client.main, arguments).result()
+            code = thread.submit(_run_client, arguments).result()
         return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+
+def _run_client(arguments: Sequence[str]) -> int:
+    """Return the exit code of a command, also of one that argparse refuses."""
+    try:
+        return client.main(arguments)
+    except SystemExit as ended:
+        assert isinstance(ended.code, int)
+        return ended.code
 
 
 def no_stack(home: Path) -> CommandLine:
