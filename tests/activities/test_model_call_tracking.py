@@ -35,7 +35,7 @@ from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.support.workers import PatientWorker
 from tests.support.worlds import MemoryKnowledge, ScriptedChat
 from workflows.runtime.task_queues import MODEL_QUEUE
@@ -379,7 +379,7 @@ async def test_stopping_worker_waits_for_an_answer(server: WorkflowEnvironment, 
         handle = await asked(server.client, MODEL_QUEUE)
         async with worker_process(model, server, tmp_path / "home") as process:
             with model.hold("router") as gate:
-                assert await asyncio.to_thread(gate.arrived.wait, 50)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 process.send_signal(signal.SIGTERM)
                 log = tmp_path / "worker.log"
                 await wait_until("the worker's notice", log.read_text, lambda text: "worker is stopping" in text)
@@ -396,7 +396,7 @@ async def test_stopped_worker_hands_over_its_call(server: WorkflowEnvironment, t
         handle = await asked(server.client, MODEL_QUEUE)
         async with worker_process(model, server, tmp_path / "home") as process:
             with model.hold("router") as gate:
-                assert await asyncio.to_thread(gate.arrived.wait, 90)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 process.send_signal(signal.SIGTERM)
                 await process.wait()
         hung_up = len(model.abandoned)

@@ -19,7 +19,7 @@ from openai.types.chat import ChatCompletion
 from tests.model_server import UNUSUAL_ANSWERS, Fault, ModelServer, RandomFaults
 from tests.support.schema_instance import MARKER
 from tests.support.tiers import slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -171,7 +171,7 @@ async def test_a_gate_blocks_a_call_in_flight(server: ModelServer, client: opena
     """A blocked request arrives and stays unanswered until its gate opens; others pass."""
     with server.hold("b") as gate:
         held = asyncio.create_task(ask(client, "b"))
-        assert await asyncio.to_thread(gate.arrived.wait, 20)
+        assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         await ask(client, "a")
         assert not held.done()
         assert [entry.schema_name for entry in server.billed] == ["a"]
@@ -184,7 +184,7 @@ async def test_the_server_stops_with_a_call_in_flight() -> None:
         gate = late.enter_context(server.hold())
         async with openai.AsyncOpenAI(api_key="k", base_url=server.base_url, max_retries=0) as client:
             held = asyncio.create_task(ask(client))
-            assert await asyncio.to_thread(gate.arrived.wait, 20)
+            assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
             held.cancel()
             await asyncio.wait([held])
     async with httpx.AsyncClient() as client_after:
@@ -271,7 +271,7 @@ async def test_a_stream_stops_at_a_gate(server: ModelServer, client: openai.Asyn
     server.on("title", {"title": "a title that is longer than one piece"})
     with server.hold("title", after_events=2) as gate:
         asked = asyncio.create_task(streamed(client))
-        assert await asyncio.to_thread(gate.arrived.wait, 10)
+        assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked
@@ -504,7 +504,7 @@ async def test_a_streamed_request_is_in_flight_to_its_end(server: ModelServer, c
     """A partly answered request is in flight; a completely answered one is neither in flight nor abandoned."""
     with server.hold("title", after_events=2) as gate:
         asked = asyncio.create_task(streamed(client))
-        assert await asyncio.to_thread(gate.arrived.wait, 10)
+        assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         assert [request.schema_name for request in server.in_flight] == ["title"]
     await asked
     await wait_until("the end of the request", lambda: not server.in_flight)

@@ -14,7 +14,7 @@ from tests.conftest import Serving
 from tests.model_server import ModelServer
 from tests.models.routes import routes
 from tests.support.tiers import slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.support.worlds import KITCHEN, MemoryKnowledge
 
 Handle = WorkflowHandle[Any, Result]
@@ -68,7 +68,7 @@ async def test_a_stopped_run_hangs_up(
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
         with model.hold(role) as gate:
             handle = await stage.start(REQUEST)
-            assert await asyncio.to_thread(gate.arrived.wait, 50)
+            assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
             await stop(handle)
             await wait_until("closed connections", lambda: not model.in_flight)
         try:
@@ -89,7 +89,7 @@ async def test_a_stopped_run_hangs_up_in_the_middle_of_a_stream(
     async with serving(chat, MemoryKnowledge(dict(KITCHEN))) as stage:
         with model.hold("report_writer", after_events=2) as gate:
             handle = await stage.start(REQUEST)
-            assert await asyncio.to_thread(gate.arrived.wait, 50)
+            assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
             await handle.signal("cancel")
             await wait_until("a closed connection", lambda: model.abandoned)
         result = await handle.result()

@@ -13,6 +13,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.report.render.markdown import render_markdown
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
+from tests.support.waiting import WAIT_SECONDS
 from tests.system.test_durability import around, finished, worker_process
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
@@ -58,7 +59,7 @@ async def test_a_killed_worker_searches_once_for_a_dispute(server: WorkflowEnvir
         )
         async with worker_process(environment, tmp_path / "worker.log") as process:
             with model.hold("dispute_judge") as gate:
-                assert await asyncio.to_thread(gate.arrived.wait, 120), "no dispute was judged"
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS), "no dispute was judged"
                 process.send_signal(signal.SIGKILL)
                 await process.wait()
         async with worker_process(environment, tmp_path / "worker.log"):

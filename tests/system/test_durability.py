@@ -24,7 +24,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tenure.roles.registry import list_role_names
 from tests.model_server import ModelServer
 from tests.support.tiers import RUN_ALL, exhaustive, slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -153,7 +153,7 @@ async def test_killing_the_worker_loses_nothing(server: WorkflowEnvironment, tmp
         for moment in KILLED:
             async with worker_process(environment, tmp_path / "worker.log") as process:
                 with model.hold(moment) as gate:
-                    assert await asyncio.to_thread(gate.arrived.wait, 90), f"the run never reached {moment}"
+                    assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS), f"the run never reached {moment}"
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
                     interrupted += await in_flight(server.client, handle.id)

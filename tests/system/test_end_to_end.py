@@ -26,6 +26,7 @@ from tests.sources.pdfs import make_pdf
 from tests.support.homes import Home, home, modelled_home
 from tests.support.schema_instance import MARKER
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import WAIT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROLES = set(list_role_names())
@@ -252,7 +253,7 @@ def test_ctrl_c_detaches_and_the_run_goes_on(modelled: Home, model: ModelServer,
         model.hold("outliner") as gate,
         modelled.popen("start", QUESTION, "--docs", str(shelf), "--id", "left") as left,
     ):
-        assert gate.arrived.wait(60)
+        assert gate.arrived.wait(WAIT_SECONDS)
         left.send_signal(signal.SIGINT)
         out, err = left.communicate()
         assert modelled.json("state", "left")["progress"]["status"] == "running"
@@ -275,7 +276,7 @@ def test_a_killed_worker_is_replaced_and_the_run_finishes(modelled: Home, model:
     """After kill -9 and `up` the run ends; without a worker its report stays, and its state asks for one."""
     with model.hold("report_writer") as gate:
         modelled.json("start", QUESTION, "--docs", str(shelf), "--id", "killed", "--detach")
-        assert gate.arrived.wait(60)
+        assert gate.arrived.wait(WAIT_SECONDS)
         kill_worker(modelled)
         up = modelled.run("up")
     watched = modelled.run("watch", "killed", "--json")

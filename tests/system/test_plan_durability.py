@@ -14,6 +14,7 @@ from tenure.contracts.run.run import RunLimits, RunRequest
 from tests.model_server import ModelServer
 from tests.support.report_answers import render_plan
 from tests.support.tiers import slow
+from tests.support.waiting import WAIT_SECONDS
 from tests.support.worlds import plans, search
 from tests.system.test_durability import around, finished, worker_process
 from workflows.run.agent import AgentWorkflow
@@ -72,7 +73,7 @@ async def test_a_plan_continues_where_the_worker_was_killed(server: WorkflowEnvi
         for moment in ("step_preparer", "calculation_writer"):
             async with worker_process(environment, tmp_path / "worker.log") as process:
                 with model.hold(moment) as gate:
-                    assert await asyncio.to_thread(gate.arrived.wait, 90), f"the run never reached {moment}"
+                    assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS), f"the run never reached {moment}"
                     process.send_signal(signal.SIGKILL)
                     await process.wait()
         async with worker_process(environment, tmp_path / "worker.log"):

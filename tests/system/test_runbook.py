@@ -13,6 +13,7 @@ from tenure.contracts.result.result import Result
 from tenure.temporal.stack.server import find_binary
 from tests.model_server import ModelServer
 from tests.support.tiers import slow
+from tests.support.waiting import WAIT_SECONDS
 from tests.system.test_durability import around, started, worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +49,7 @@ async def test_a_reset_repeats_no_finished_call(server: WorkflowEnvironment, tmp
         async with worker_process(environment, tmp_path / "worker.log"):
             with model.hold("report_writer") as gate:
                 handle = await started(server.client, tmp_path)
-                assert await asyncio.to_thread(gate.arrived.wait, 120)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 before = Counter(request.schema_name for request in model.requests)
                 line = 'temporal workflow reset --workflow-id ID --type LastWorkflowTask --reason "stuck"'
                 await execute(line, handle.id, server.client, environment)
@@ -68,7 +69,7 @@ async def test_a_terminated_run_continues_as_a_fork(server: WorkflowEnvironment,
         async with worker_process(environment, tmp_path / "worker.log"):
             with model.hold("report_writer") as gate:
                 handle = await started(server.client, tmp_path)
-                assert await asyncio.to_thread(gate.arrived.wait, 120)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 line = 'temporal workflow terminate --workflow-id ID --reason "continued as a fork"'
                 await execute(line, handle.id, server.client, environment)
             listed = await execute("python client.py list --limit 50", handle.id, server.client, environment)

@@ -24,6 +24,7 @@ from tests.support.homes import Home, modelled_home
 from tests.support.report_answers import list_headings
 from tests.support.schema_instance import Json
 from tests.support.tiers import exhaustive, slow
+from tests.support.waiting import WAIT_SECONDS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "steering.md").read_text(encoding="utf-8")
 TOPICS = ("Costs", "Versions")
@@ -128,7 +129,7 @@ def run_held_at(role: str, in_home: Home, model: ModelServer, folder: Path) -> I
     (folder / "versions.md").write_text(DOCUMENT, encoding="utf-8")
     with model.hold(role) as gate:
         started = in_home.json("start", "What do both versions cost?", "--docs", str(folder), "--detach")
-        assert gate.arrived.wait(60), f"the run never reached {role}"
+        assert gate.arrived.wait(WAIT_SECONDS), f"the run never reached {role}"
         yield Run(in_home, started["id"])
 
 

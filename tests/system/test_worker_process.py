@@ -39,7 +39,7 @@ from tenure.temporal.stack import local
 from tests.model_server import ModelServer
 from tests.support.homes import home
 from tests.support.tiers import exhaustive, slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from tests.system.test_durability import around, finished, in_flight, of_roles, started, worker_process
 from tests.temporal.stack.conftest import free_ports
 from worker import GRACEFUL_SHUTDOWN_TIMEOUT
@@ -140,7 +140,7 @@ async def test_the_supervisor_ends_a_frozen_worker_and_the_next_one_continues(
             with killed_at_the_end(process), model.hold("report_writer" if freezes else "none") as gate:
                 reply = await ready(port)
                 if freezes:
-                    assert await asyncio.to_thread(gate.arrived.wait, 90)
+                    assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                     interrupted = await in_flight(server.client, handle.id)
                     began = time.monotonic()
                     os.kill(reply["pid"], number)
@@ -224,7 +224,7 @@ async def test_a_call_that_exceeds_the_time_of_a_shutdown_is_the_only_one_repeat
         handle = await started(server.client, tmp_path)
         async with worker_process(limited, tmp_path / "worker.log") as process:
             with model.hold("outliner") as gate:
-                assert await asyncio.to_thread(gate.arrived.wait, 90)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 async with asked_to_stop(process, port) as began:
                     code = await asyncio.wait_for(process.wait(), 120)
                     seconds = time.monotonic() - began
@@ -314,7 +314,7 @@ async def test_a_worker_of_another_home_takes_no_task_and_one_of_the_same_base_d
             await ready(first_port)
             with model.hold("report_writer") as gate:
                 handle = await started(server.client, tmp_path)
-                assert await asyncio.to_thread(gate.arrived.wait, 90)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 refused = await asyncio.to_thread(
                     subprocess.run,
                     [sys.executable, "worker.py"],

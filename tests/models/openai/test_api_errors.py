@@ -18,6 +18,7 @@ from tenure.settings import Settings
 from tenure.settings.models import RoleSettings
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
+from tests.support.waiting import WAIT_SECONDS
 
 SCHEMA = {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}
 LIMITS = ("max_completion_tokens", "max_tokens")
@@ -279,7 +280,7 @@ async def test_a_429_halves_the_concurrency() -> None:
         server.fail(*[Fault(429)] * 4)
         with server.hold() as gate:
             calls = [asyncio.create_task(ask(chat)) for _ in range(9)]
-            assert await asyncio.to_thread(gate.arrived.wait, 20)
+            assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         answers = await asyncio.gather(*calls, return_exceptions=True)
         await chat.aclose()
 

@@ -18,6 +18,7 @@ from tenure.roles.base import RoleOutput
 from tenure.settings import Settings
 from tests.model_server import Fault, ModelServer
 from tests.models.routes import routes
+from tests.support.waiting import WAIT_SECONDS
 
 KEY = "sk-verysecret123"
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
@@ -215,7 +216,7 @@ async def test_cancellation_is_propagated(server: ModelServer, chat: OpenAIChat)
     """Cancelling a call in flight cancels it, and is not reported as a timeout."""
     with server.hold() as gate:
         call = asyncio.create_task(ask(chat))
-        assert await asyncio.to_thread(gate.arrived.wait, 20)
+        assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call

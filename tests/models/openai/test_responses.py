@@ -20,7 +20,7 @@ from tenure.roles.research.router import ROLE, RouterInput
 from tenure.settings import Settings
 from tenure.settings.models import RoleSettings
 from tests.model_server import Fault, ModelServer
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 
 PROMPT = (Message(role="system", content="You name things."), Message(role="user", content="Name it."))
 
@@ -92,7 +92,7 @@ async def test_a_started_response_is_resumed(server: ModelServer, chat: OpenAIRe
     first = ModelCall(is_abandoned=lambda: False)
     with server.hold("outliner") as gate:
         asked = asyncio.create_task(ask(chat, first))
-        await asyncio.to_thread(gate.arrived.wait, 10)
+        await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
         await wait_until("the id of the response", lambda: first.response_id)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -120,7 +120,7 @@ async def cancelled_while_it_begins(chat: OpenAIResponses, server: ModelServer, 
     """Cancel a call whose response is started before its id has arrived."""
     with server.hold("outliner"), server.hold("outliner", block_start=True) as news:
         asked = asyncio.create_task(ask(chat, call))
-        assert await asyncio.to_thread(news.arrived.wait, 30)
+        assert await asyncio.to_thread(news.arrived.wait, WAIT_SECONDS)
         asked.cancel()
         news.opened.set()
         with pytest.raises(asyncio.CancelledError):
@@ -150,7 +150,7 @@ async def test_the_wait_for_the_id_is_limited(
     monkeypatch.setattr(openai_responses, "CANCEL_TIMEOUT_SECONDS", 0.01)
     with server.hold("outliner", block_start=True) as news:
         asked = asyncio.create_task(ask(chat))
-        assert await asyncio.to_thread(news.arrived.wait, 30)
+        assert await asyncio.to_thread(news.arrived.wait, WAIT_SECONDS)
         asked.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asked

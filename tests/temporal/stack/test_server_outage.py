@@ -12,6 +12,7 @@ from tenure.contracts.run.role_calls import DEFAULT_HEARTBEAT_SECONDS
 from tests.model_server import ModelServer
 from tests.support.homes import modelled_home
 from tests.support.tiers import slow
+from tests.support.waiting import WAIT_SECONDS
 
 AWAY_SECONDS = 12
 """Time without a server: a restart of the development server with its database, or a failover of a cluster."""
@@ -33,7 +34,7 @@ def test_a_server_away_for_twelve_seconds_repeats_no_call(model: ModelServer, tm
     with modelled_home(tmp_path, model, TENURE_HEARTBEAT_SECONDS=seconds) as home:
         with model.hold("report_writer") as gate:
             home.json("start", "How is bread made?", "--docs", str(shelf), "--id", "away", "--detach")
-            assert gate.arrived.wait(60)
+            assert gate.arrived.wait(WAIT_SECONDS)
             server = psutil.Process(json.loads(home.run("status", "--json").stdout)["server_pid"])
             server.kill()
             server.wait(10)
