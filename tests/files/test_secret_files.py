@@ -129,7 +129,7 @@ def test_ordinary_files_are_read() -> None:
     site = Path(sysconfig.get_path("purelib"))
     files = sorted(path for path in site.rglob("*") if path.suffix in (".py", ".pyi", ".md", ".rst", ".txt"))
     assert len(files) > 3000
-    files = files if RUN_ALL else files[::10]
+    files = files if RUN_ALL else files[::40]
     found = {
         str(path.relative_to(site)): reason
         for path in files

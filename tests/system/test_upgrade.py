@@ -38,7 +38,7 @@ from tenure.temporal.stack.source import BUILD_ID_VARIABLE
 from tests.model_server import ModelServer
 from tests.support.temporal_server import run_temporal_server
 from tests.support.tiers import exhaustive, slow
-from tests.support.waiting import wait_until
+from tests.support.waiting import WAIT_SECONDS, wait_until
 from workflows.run.agent import AgentWorkflow
 from workflows.runtime.task_queues import TENURE_QUEUE
 
@@ -77,7 +77,7 @@ async def test_a_run_survives_a_crash_and_a_change_of_the_code_together(tmp_path
                 handle = await client.start_workflow(
                     AgentWorkflow.run, _request(tmp_path / "copy"), id="crashed", task_queue=TENURE_QUEUE
                 )
-                assert await asyncio.to_thread(gate.arrived.wait, 120)
+                assert await asyncio.to_thread(gate.arrived.wait, WAIT_SECONDS)
                 assert first.worker is not None
                 os.kill(first.worker.pid, signal.SIGKILL)
                 psutil.Process(first.worker.pid).wait(30)
@@ -127,7 +127,7 @@ async def test_a_rolling_update_of_a_cluster_serves_two_versions(tmp_path: Path)
                         await _wait_for_version(client, version)
                         await start_run()
                     # The autoscaler adds pods of the earlier version too, and a node may restart them.
-                    await running.enter_async_context(_deploy(earlier, client, "0.1.0"))
+                    await running.enter_async_context(_deploy(earlier, client, "0.1.0", "worker.yaml"))
                     await _wait_for_workers(client, "0.1.0", 2)
                     await start_run()
                 results = [await asyncio.wait_for(handle.result(), 300) for handle in handles]
@@ -141,14 +141,13 @@ async def test_a_rolling_update_of_a_cluster_serves_two_versions(tmp_path: Path)
 
 
 @asynccontextmanager
-async def _deploy(copy: SourceCopy, client: Client, version: str) -> AsyncIterator[None]:
+async def _deploy(copy: SourceCopy, client: Client, version: str, pattern: str = "*worker.yaml") -> AsyncIterator[None]:
     """Run one worker of each Deployment for a version, but that of programs, which needs its own namespaces."""
     environment = copy.environment | {
         "TEMPORAL_ADDRESS": client.service_client.config.target_host,
         BUILD_ID_VARIABLE: version,
     }
-    deployments = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(MANIFESTS.glob("*-worker.yaml"))]
-    deployments.append(yaml.safe_load((MANIFESTS / "worker.yaml").read_text(encoding="utf-8")))
+    deployments = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(MANIFESTS.glob(pattern))]
     workers = []
     for deployment in deployments:
         name = deployment["metadata"]["name"]
