@@ -6,7 +6,7 @@ refused before it is computed, so that every expression takes milliseconds.
 """
 
 from datetime import date
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from typing import Final, NamedTuple
 
@@ -79,38 +79,26 @@ def _format_quantity(value: Quantity) -> tuple[str, bool]:
     """Return a quantity as text, and whether the text is exact."""
     number = convert_to_units(value)
     text, exact = _format_exact(number) if value.is_exact else (_format_rounded(number), False)
-    whole = " ".join(part for part in (text, format_units(value.units)) if part)
-    return whole, exact
+    return f"{text} {format_units(value.units)}".rstrip(), exact
 
 
 def _format_exact(number: Fraction) -> tuple[str, bool]:
     """Return an exact number as text, rounded if it is too long, and whether the text is exact."""
     above, below = number.numerator, number.denominator
-    places = _count_decimal_places(below)
-    if places is not None and len(str(abs(above))) + places <= _MAX_EXACT_DIGITS:
-        return _format_decimal(above * 10**places // below, places), True
+    context = _build_context(_MAX_EXACT_DIGITS)
+    quotient = context.divide(Decimal(above), Decimal(below))
+    if not context.flags[Inexact] and abs(quotient.adjusted()) < _MAX_EXACT_DIGITS:
+        return f"{quotient:f}", True
     if max(abs(above), below) < 10**_MAX_FRACTION_DIGITS:
         return f"{_format_rounded(number)} (exactly {above}/{below})", False
     return _format_rounded(number), False
 
 
-def _format_decimal(number: int, places: int) -> str:
-    """Return an integer with a decimal point before its last `places` digits."""
-    digits = str(abs(number)).rjust(places + 1, "0")
-    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
-    return f"-{text}" if number < 0 else text
-
-
-def _count_decimal_places(denominator: int) -> int | None:
-    """Return the decimal places of a fraction with this denominator; None for a repeating decimal."""
-    twos = (denominator & -denominator).bit_length() - 1
-    rest, fives = denominator >> twos, 0
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    return max(twos, fives) if rest == 1 else None
-
-
 def _format_rounded(number: Fraction) -> str:
-    context = Context(prec=_MAX_ROUNDED_DIGITS, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS)
-    found = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)
-    return f"{found:f}" if -7 < found.adjusted() < 21 else f"{found:E}".replace("E+", "e").replace("E", "e")
+    context = _build_context(_MAX_ROUNDED_DIGITS)
+    quotient = context.divide(Decimal(number.numerator), Decimal(number.denominator)).normalize(context)
+    return f"{quotient:f}" if -7 < quotient.adjusted() < 21 else f"{quotient:E}".replace("E+", "e").replace("E", "e")
+
+
+def _build_context(digits: int) -> Context:
+    return Context(prec=digits, Emax=10 * MAX_DIGITS, Emin=-10 * MAX_DIGITS, traps=[])

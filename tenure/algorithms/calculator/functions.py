@@ -80,12 +80,7 @@ def _variance(numbers: Sequence[Quantity]) -> Quantity:
 def _round(numbers: Sequence[Quantity]) -> Quantity:
     """Round half away from zero, in the unit in which the number is written."""
     places = _to_integer(numbers[1], "digits of `round`", 50) if len(numbers) > 1 else 0
-    return _apply_step(numbers[0], _round_half_away, places)
-
-
-def _round_half_away(number: Fraction) -> int:
-    away = math.floor(abs(number) + Fraction(1, 2))
-    return away if number >= 0 else -away
+    return _apply_step(numbers[0], lambda n: math.floor(abs(n) + Fraction(1, 2)) * (1 if n >= 0 else -1), places)
 
 
 def _apply_step(quantity: Quantity, step: Callable[[Fraction], int], places: int = 0) -> Quantity:
@@ -94,22 +89,12 @@ def _apply_step(quantity: Quantity, step: Callable[[Fraction], int], places: int
 
 
 def _to_plain_number(quantity: Quantity, what: str) -> Fraction:
-    """Return the value of a dimensionless quantity.
-
-    Raises:
-        CalculationError: the quantity has a unit.
-    """
     if quantity.dimension:
         raise CalculationError(f"{what} must be a plain number")
     return quantity.value
 
 
 def _to_integer(quantity: Quantity, what: str, maximum: int = _MAX_INTEGER) -> int:
-    """Return a non-negative integer.
-
-    Raises:
-        CalculationError: the quantity is not one, or it is too large.
-    """
     number = _to_plain_number(quantity, what)
     if number.denominator != 1 or not 0 <= number <= maximum:
         raise CalculationError(f"{what}: a whole number from 0 to {maximum:,} is needed")
@@ -139,11 +124,11 @@ def _log(numbers: Sequence[Quantity]) -> Quantity:
     number, to = _to_positive(numbers[0]), _to_positive(base)
     if to == 1:
         raise CalculationError("a logarithm to base 1 does not exist")
-    found = compute_inexact(lambda c: c.divide(c.ln(convert_to_decimal(number)), c.ln(convert_to_decimal(to))))
-    nearest = Quantity(Fraction(round(found.value)))
+    logarithm = compute_inexact(lambda c: c.divide(c.ln(convert_to_decimal(number)), c.ln(convert_to_decimal(to))))
+    nearest = Quantity(Fraction(round(logarithm.value)))
     if raise_to_power(base, nearest).value == number:
         return replace(nearest, is_exact=numbers[0].is_exact and base.is_exact)
-    return found
+    return logarithm
 
 
 def _factorial(numbers: Sequence[Quantity]) -> Quantity:
@@ -199,20 +184,10 @@ def divide_to_integer(a: Quantity, b: Quantity) -> Quantity:
     return _apply_step(divide(replace(a, units=()), replace(b, units=())), math.floor)
 
 
-def _mod(numbers: Sequence[Quantity]) -> Quantity:
-    a, b = numbers
-    return add(a, multiply(b, divide_to_integer(a, b)), -1)
-
-
 def _percent(numbers: Sequence[Quantity]) -> Quantity:
     part, whole = numbers
     add(part, whole)  # refuses what cannot be compared
     return replace(divide(part, whole), units=(("%", 1),))
-
-
-def _change(numbers: Sequence[Quantity]) -> Quantity:
-    before, after = numbers
-    return _percent((add(after, before, -1), before))
 
 
 FUNCTIONS: Final[Mapping[str, CalculatorFunction]] = {
@@ -242,9 +217,9 @@ FUNCTIONS: Final[Mapping[str, CalculatorFunction]] = {
     "perm": CalculatorFunction(2, 2, _perm),
     "gcd": CalculatorFunction(1, MAX_ARGUMENTS, _gcd),
     "lcm": CalculatorFunction(1, MAX_ARGUMENTS, _lcm),
-    "mod": CalculatorFunction(2, 2, _mod),
+    "mod": CalculatorFunction(2, 2, lambda ns: add(ns[0], multiply(ns[1], divide_to_integer(ns[0], ns[1])), -1)),
     "percent": CalculatorFunction(2, 2, _percent),
-    "change": CalculatorFunction(2, 2, _change),
+    "change": CalculatorFunction(2, 2, lambda numbers: _percent((add(numbers[1], numbers[0], -1), numbers[0]))),
 }
 """Functions of quantities; `percent(a, b)` is a/b, and `change(a, b)` is (b − a)/a, both in percent."""
 
@@ -257,10 +232,6 @@ def _date(year: Quantity, month: Quantity, day: Quantity) -> date:
         raise CalculationError(f"invalid date: {error}") from error
 
 
-def _days(a: date, b: date) -> Quantity:
-    return Quantity(Fraction((b - a).days))
-
-
 def _years(a: date, b: date) -> Quantity:
     """Return the completed years from one date to another, like an age."""
     first, last = min(a, b), max(a, b)
@@ -270,7 +241,7 @@ def _years(a: date, b: date) -> Quantity:
 
 DATE_FUNCTIONS: Final[Mapping[str, DateFunction]] = {
     "date": DateFunction((Quantity, Quantity, Quantity), _date),
-    "days": DateFunction((date, date), _days),
+    "days": DateFunction((date, date), lambda a, b: Quantity(Fraction((b - a).days))),
     "years": DateFunction((date, date), _years),
     "year": DateFunction((date,), lambda day: Quantity(Fraction(day.year))),
     "weekday": DateFunction((date,), lambda day: Quantity(Fraction(day.isoweekday()))),

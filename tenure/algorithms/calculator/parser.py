@@ -10,7 +10,8 @@ atom       = number | date | currency, number | constant | unit | function, "(",
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -38,8 +39,10 @@ MAX_DEPTH: Final = 40
 _CURRENCIES: Final = frozenset("$€£¥₹")
 _CONVERSION_WORDS: Final = frozenset(("to", "as"))
 _UNIT_POWER: Final = re.compile(r"(\D+)([23])")
-_SCALES: Final[Mapping[str, int]] = {
-    **{"dozen": 12, "hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
+_SCALES: Final[Mapping[str, int]] = {"dozen": 12, "hundred": 100, "thousand": 10**3} | {
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
 }
 _CONSTANTS: Final[Mapping[str, Quantity]] = {
     "pi": Quantity(Fraction("3.14159265358979323846264338327950288419716939937510"), is_exact=False),
@@ -87,11 +90,9 @@ class ExpressionParser:
         self._position += 1
         return text
 
-    def _expect(self, text: str) -> None:
-        if not self._accept(text):
-            raise CalculationError(
-                f"{text!r} is missing" + (f" before {self._current.text!r}" if self._current.text else "")
-            )
+    def _expect_closing(self) -> None:
+        if not self._accept(")"):
+            raise CalculationError("')' is missing" + (f" before {self._current.text!r}" if self._current.text else ""))
 
     def _is_conversion(self) -> bool:
         """Return whether a conversion follows; `in` without a unit after it is an inch."""
@@ -125,21 +126,16 @@ class ExpressionParser:
         value = self._parse_amount()
         if not self._accept("^", "**"):
             return value
-        with_depth = self._enter_level()
-        raised = raise_to_power(_to_quantity(value), _to_quantity(self._parse_sign()))
-        self._depth = with_depth
-        return raised
+        with self._nest():
+            return raise_to_power(_to_quantity(value), _to_quantity(self._parse_sign()))
 
-    def _enter_level(self) -> int:
-        """Enter a nesting level and return the previous one.
-
-        Raises:
-            CalculationError: the expression nests too deeply.
-        """
+    @contextmanager
+    def _nest(self) -> Iterator[None]:
         if self._depth == MAX_DEPTH:
             raise CalculationError(f"it nests more than {MAX_DEPTH} levels deep")
         self._depth += 1
-        return self._depth - 1
+        yield
+        self._depth -= 1
 
     def _parse_amount(self) -> CalculatorValue:
         value = self._parse_atom()
@@ -170,16 +166,15 @@ class ExpressionParser:
         """Parse one unit with its power."""
         name = self._current.text
         squared = _UNIT_POWER.fullmatch(name)
-        found, exponent = find_unit(name), 1
-        if found is None and squared:
-            found, exponent = find_unit(squared[1]), int(squared[2])
-        if found is None:
+        unit, exponent = find_unit(name), 1
+        if unit is None and squared:
+            unit, exponent = find_unit(squared[1]), int(squared[2])
+        if unit is None:
             raise CalculationError(f"{name!r} is neither a unit nor a function")
         self._position += 1
-        if exponent == 1 and self._current.text in ("^", "**"):
-            self._position += 1
+        if exponent == 1 and self._accept("^", "**"):
             exponent = self._parse_exponent()
-        return ((found.symbol, exponent),)
+        return ((unit.symbol, exponent),)
 
     def _parse_exponent(self) -> int:
         negative = bool(self._accept("-"))
@@ -220,10 +215,9 @@ class ExpressionParser:
         )
 
     def _parse_brackets(self) -> CalculatorValue:
-        level = self._enter_level()
-        value = self._parse_sum()
-        self._expect(")")
-        self._depth = level
+        with self._nest():
+            value = self._parse_sum()
+            self._expect_closing()
         return value
 
     def _parse_name(self, name: str) -> CalculatorValue:
@@ -234,11 +228,11 @@ class ExpressionParser:
             return _CONSTANTS[name]
         if name in _SCALES:
             return Quantity(Fraction(_SCALES[name]))
-        if name in _CURRENCIES and self._current.kind == "number":
-            self._position += 1
-            return multiply(_parse_number(self._tokens[self._position - 1].text), _build_unit(name))
         self._position -= 1
         shown = self._parse_unit()
+        if name in _CURRENCIES and self._current.kind == "number":
+            self._position += 1
+            return build_quantity(_parse_number(self._tokens[self._position - 1].text).value, shown)
         if _has_offset(shown):
             raise CalculationError(f"a temperature in {name} needs its number before it; write K for differences")
         return build_quantity(Fraction(1), shown)
@@ -247,50 +241,34 @@ class ExpressionParser:
         if name not in FUNCTIONS and name not in DATE_FUNCTIONS:
             available = ", ".join(sorted((*FUNCTIONS, *DATE_FUNCTIONS)))
             raise CalculationError(f"unknown function {name!r}; available are {available}")
-        level = self._enter_level()
-        self._position += 1
-        arguments = [] if self._current.text == ")" else [self._parse_sum()]
-        while self._accept(","):
-            arguments.append(self._parse_sum())
-        self._expect(")")
-        self._depth = level
+        with self._nest():
+            self._position += 1
+            arguments = [] if self._current.text == ")" else [self._parse_sum()]
+            while self._accept(","):
+                arguments.append(self._parse_sum())
+            self._expect_closing()
         return _call_function(name, arguments)
 
 
 def _call_function(name: str, arguments: Sequence[CalculatorValue]) -> CalculatorValue:
     if name in DATE_FUNCTIONS:
-        wanted, of = DATE_FUNCTIONS[name]
-        if len(arguments) != len(wanted) or not all(map(isinstance, arguments, wanted)):
-            kinds = ", ".join("a date" if kind is date else "a number" for kind in wanted)
+        types, compute_date = DATE_FUNCTIONS[name]
+        if len(arguments) != len(types) or not all(map(isinstance, arguments, types)):
+            kinds = ", ".join("a date" if kind is date else "a number" for kind in types)
             raise CalculationError(f"`{name}` takes {kinds}")
-        return of(*arguments)
-    function = FUNCTIONS[name]
-    if not function.min_arguments <= len(arguments) <= function.max_arguments:
-        many = (
-            f"{function.min_arguments} to {function.max_arguments}"
-            if function.max_arguments > function.min_arguments
-            else f"{function.min_arguments}"
-        )
+        return compute_date(*arguments)
+    least, most, compute = FUNCTIONS[name]
+    if not least <= len(arguments) <= most:
+        many = f"{least} to {most}" if most > least else f"{least}"
         raise CalculationError(f"`{name}` takes {many} argument(s), not {len(arguments)}")
-    return function.compute([_to_quantity(argument) for argument in arguments])
-
-
-def _build_unit(name: str) -> Quantity:
-    found = find_unit(name)
-    assert found  # every sign of a currency is one
-    return build_quantity(Fraction(1), ((found.symbol, 1),))
+    return compute([_to_quantity(argument) for argument in arguments])
 
 
 def _has_offset(shown: UnitPowers) -> bool:
-    return any((found := find_unit(symbol)) is not None and bool(found.offset) for symbol, _ in shown)
+    return any((unit := find_unit(symbol)) is not None and bool(unit.offset) for symbol, _ in shown)
 
 
 def _parse_number(text: str) -> Quantity:
-    """Parse a number.
-
-    Raises:
-        CalculationError: it has too many digits.
-    """
     digits, _, exponent = text.replace(",", "").replace("_", "").lower().partition("e")
     if len(exponent) > 5 or len(digits) + abs(int(exponent or 0)) > MAX_DIGITS:
         raise CalculationError(f"{text} has more than {MAX_DIGITS:,} digits")
@@ -340,11 +318,6 @@ def _shift_date(day: date, by: Quantity, sign: int) -> date:
 
 
 def _convert(value: CalculatorValue, shown: UnitPowers) -> Quantity:
-    """Convert a value to other units.
-
-    Raises:
-        CalculationError: the dimensions differ.
-    """
     number = _to_quantity(value)
     if Quantity(Fraction(1), shown).dimension != number.dimension:
         here = format_units(number.units) if number.dimension else "a plain number"

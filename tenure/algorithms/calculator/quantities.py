@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Overflow
 from fractions import Fraction
-from functools import reduce
-from math import isqrt, log2
+from math import log2, prod
 from typing import Final
 
 from tenure.algorithms.calculator.units import Dimension, compute_dimension, find_unit, list_base_units
@@ -55,9 +54,9 @@ class Quantity:
 
 
 def _get_dimension(symbol: str) -> Dimension:
-    found = find_unit(symbol)
-    assert found  # symbols come from units that were found
-    return found.dimension
+    unit = find_unit(symbol)
+    assert unit  # symbols come from units that were found
+    return unit.dimension
 
 
 def build_quantity(number: Fraction, shown: UnitPowers) -> Quantity:
@@ -79,9 +78,9 @@ def convert_to_units(quantity: Quantity) -> Fraction:
 
 def _compute_scale(shown: UnitPowers) -> tuple[Fraction, Fraction]:
     """Return the factor to base units and the offset of a product of units."""
-    found = [(known, power) for symbol, power in shown if (known := find_unit(symbol))]
-    size = reduce(lambda product, factor: product * factor[0].factor ** factor[1], found, Fraction(1))
-    return size, found[0][0].offset if len(found) == 1 else Fraction(0)
+    units = [(unit, power) for symbol, power in shown if (unit := find_unit(symbol))]
+    size = prod((unit.factor**power for unit, power in units), start=Fraction(1))
+    return size, units[0][0].offset if len(units) == 1 else Fraction(0)
 
 
 def format_units(shown: UnitPowers) -> str:
@@ -191,20 +190,18 @@ def raise_to_power(base: Quantity, exponent: Quantity) -> Quantity:
         return _raise_to_integer(rooted, exponent.value.numerator, exact=True)
     if base.dimension:
         raise CalculationError(f"{_describe_kind(base)} has no such power")
+    if not base.value and exponent.value < 0:
+        raise CalculationError("it divides by zero")
     if not base.value:
-        return _refuse_zero_division() if exponent.value < 0 else Quantity(Fraction(0))
+        return Quantity(Fraction(0))
     return compute_inexact(
         lambda c: c.exp(c.multiply(convert_to_decimal(exponent.value), c.ln(convert_to_decimal(base.value))))
     )
 
 
-def _refuse_zero_division() -> Quantity:
-    raise CalculationError("it divides by zero")
-
-
 def _raise_to_integer(base: Quantity, exponent: int, exact: bool) -> Quantity:
     if exponent < 0 and not base.value:
-        return _refuse_zero_division()
+        raise CalculationError("it divides by zero")
     shown = combine_units((symbol, p * exponent) for symbol, p in base.units)
     above, below = _count_bits(base.value)
     if base.value not in (-1, 0, 1):
@@ -229,16 +226,11 @@ def extract_root(of: Quantity, degree: int) -> Quantity:
     above, below = (_extract_integer_root(n, degree) for n in (of.value.numerator, of.value.denominator))
     if above is not None and below is not None:
         return Quantity(Fraction(above, below), shown, of.is_exact)
-    found = compute_inexact(lambda c: c.power(convert_to_decimal(of.value), c.divide(Decimal(1), Decimal(degree))))
-    return Quantity(found.value, shown, is_exact=False)
+    root = compute_inexact(lambda c: c.power(convert_to_decimal(of.value), c.divide(Decimal(1), Decimal(degree))))
+    return Quantity(root.value, shown, is_exact=False)
 
 
 def _extract_unit_root(of: Quantity, degree: int) -> UnitPowers:
-    """Return the units of a root.
-
-    Raises:
-        CalculationError: the powers are not divisible by the degree.
-    """
     for shown in (of.units, list_base_units(of.dimension)):
         if all(power % degree == 0 for _, power in shown):
             return tuple((symbol, power // degree) for symbol, power in shown)
@@ -247,9 +239,6 @@ def _extract_unit_root(of: Quantity, degree: int) -> UnitPowers:
 
 def _extract_integer_root(number: int, degree: int) -> int | None:
     """Return the integer root of a number; None if it is not an integer."""
-    if degree == 2:
-        found = isqrt(number)
-        return found if found * found == number else None
     low, high = 0, 1 << (number.bit_length() // degree + 1)
     while low < high:
         middle = (low + high + 1) // 2
@@ -269,9 +258,9 @@ def compute_inexact(how: Callable[[Context], Decimal]) -> Quantity:
         CalculationError: the result is too large.
     """
     try:
-        found = how(_CONTEXT.copy())
+        number = how(_CONTEXT.copy())
     except Overflow as error:
         raise CalculationError(_TOO_LARGE) from error
-    if abs(found.adjusted()) + PRECISION > MAX_DIGITS:
+    if abs(number.adjusted()) + PRECISION > MAX_DIGITS:
         raise CalculationError(_TOO_LARGE)
-    return Quantity(Fraction(found), (), is_exact=False)
+    return Quantity(Fraction(number), (), is_exact=False)

@@ -76,25 +76,14 @@ _WORDED_PATTERNS: Final = (_BETWEEN, _SHIFTED, _PERCENT, _CHANGE, *_SHARES, *_CO
 """Patterns of the calculations that a question states in words."""
 
 
-def extract_expression(question: str) -> str:
-    """Return the calculation that a question contains, for the calculator; empty if it contains none."""
-    text = _normalize_question(question)
-    for read in (_read_dates, _read_percentages, _read_conversion, _read_list, _read_arithmetic):
-        if expression := read(text):
-            return expression
-    return ""
-
-
 def extract_calculable(question: str) -> str:
     """Return the calculation that a question asks for if the calculator accepts it; otherwise an empty text.
 
     Signs between numbers, as in `2010 - 2020`, are a calculation only if the question contains little else.
     """
-    expression = extract_expression(question)
     text = _normalize_question(question)
-    worded = (_read_dates, _read_percentages, _read_conversion, _read_list)
-    if not expression or (not any(read(text) for read in worded) and _has_other_words(text)):
-        return ""
+    readings = (read(text) for read in (_read_dates, _read_percentages, _read_conversion, _read_list))
+    expression = next(filter(None, readings), "") or ("" if _has_other_words(text) else _read_arithmetic(text))
     try:
         evaluate(expression)
     except CalculationError:
@@ -109,8 +98,8 @@ def is_pure_calculation(question: str) -> bool:
         return False
     rest = text.lower()
     for pattern in _WORDED_PATTERNS:
-        if found := pattern.search(rest):
-            rest = f"{rest[: found.start()]} {rest[found.end() :]}"
+        if match := pattern.search(rest):
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
             break
     return not _has_other_words(rest)
 

@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from tenure.algorithms.calculator.quantities import CalculationError
-
-TokenKind = Literal["number", "date", "name", "mark", "end"]
-"""Kind of a token."""
 
 
 class Token(NamedTuple):
     """Token of an expression."""
 
-    kind: TokenKind
+    kind: str
+    """`number`, `date`, `name`, `mark` or `end`."""
     text: str
     """Text as written; empty for the `end` token."""
 
@@ -25,9 +23,8 @@ _TOKEN: Final = re.compile(
     r"|(?P<mark>\*\*|//|[-+*/^()!%,]))"
 )
 _EQUIVALENT_CHARACTERS: Final = str.maketrans(
-    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "→": " to ", "μ": "µ"}
+    {"×": "*", "·": "*", "⋅": "*", "÷": "/", "−": "-", "–": "-", "→": " to ", "μ": "µ", "²": "^2", "³": "^3"}
 )
-_SUPERSCRIPTS: Final = (("²", "^2"), ("³", "^3"))
 
 
 def tokenize(line: str) -> Iterator[Token]:
@@ -37,15 +34,13 @@ def tokenize(line: str) -> Iterator[Token]:
         CalculationError: the line has an invalid character, or an ambiguous comma.
     """
     text = line.translate(_EQUIVALENT_CHARACTERS)
-    for raised, plain in _SUPERSCRIPTS:
-        text = text.replace(raised, plain)
     place, before, calls = 0, Token("end", ""), list[bool]()
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
             raise CalculationError(f"{text[place:].lstrip()[0]!r} is not allowed in an expression")
         kind = match.lastgroup or "end"
-        token = Token(_get_token_kind(kind), match[kind])
+        token = Token(kind, match[kind])
         if token.text == "(":
             calls.append(before.kind == "name")
         elif token.text == ")" and calls:
@@ -56,8 +51,3 @@ def tokenize(line: str) -> Iterator[Token]:
         yield token
         place, before = match.end(), token
     yield Token("end", "")
-
-
-def _get_token_kind(group: str) -> TokenKind:
-    kinds: dict[str, TokenKind] = {"number": "number", "date": "date", "name": "name", "mark": "mark"}
-    return kinds[group]

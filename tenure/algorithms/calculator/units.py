@@ -7,9 +7,8 @@ Pint would replace little: it reads `a` as year and `at` as technical atmosphere
 which workflows may not do, and loading takes seconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 Dimension = tuple[tuple[str, int], ...]
@@ -96,8 +95,8 @@ _SI: Final = {
     **{"k": 3, "M": 6, "G": 9, "T": 12, "P": 15},
 }
 _SI_NAMES: Final = {
-    **{"femto": "f", "pico": "p", "nano": "n", "micro": "µ", "milli": "m", "centi": "c", "deci": "d", "hecto": "h"},
-    **{"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P"},
+    **{"f": "femto", "p": "pico", "n": "nano", "µ": "micro", "m": "milli", "c": "centi", "d": "deci", "h": "hecto"},
+    **{"k": "kilo", "M": "mega", "G": "giga", "T": "tera", "P": "peta"},
 }
 _BINARY: Final = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5}
 
@@ -111,26 +110,6 @@ _SCALE_NAMES: Final = {
 }
 
 
-class _UnitRow(NamedTuple):
-    """Unit with its allowed prefixes and alternative names."""
-
-    unit: Unit
-    prefixes: frozenset[str]
-    names: tuple[str, ...]
-
-
-def _parse_row(line: str) -> _UnitRow:
-    symbol, factor, powers, prefixes, names = (cell.strip() for cell in line.split("|"))
-    whole, _, part = factor.partition("/")
-    unit = Unit(symbol, Fraction(whole) / Fraction(part or 1), compute_dimension(map(_parse_power, powers.split())))
-    return _UnitRow(unit, frozenset(prefixes.split()), tuple(names.split()))
-
-
-def _parse_power(text: str) -> tuple[str, int]:
-    base = text.rstrip("-0123456789")
-    return base, int(text[len(base) :] or 1)
-
-
 def compute_dimension(powers: Iterable[tuple[str, int]]) -> Dimension:
     """Return the dimension of a product of powers of base units."""
     summed: dict[str, int] = {}
@@ -139,50 +118,45 @@ def compute_dimension(powers: Iterable[tuple[str, int]]) -> Dimension:
     return tuple(sorted((base, power) for base, power in summed.items() if power))
 
 
-_ROWS: Final = tuple(_parse_row(line) for line in _UNITS.strip().splitlines())
-_BY_SYMBOL: Final[Mapping[str, _UnitRow]] = {row.unit.symbol: row for row in _ROWS}
-_BY_NAME: Final[Mapping[str, _UnitRow]] = {name: row for row in _ROWS for name in row.names}
+def _list_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
+    """Return all units with their prefixes, by symbol and by name; a unit comes before one with a prefix (`min`)."""
+    symbols, names = dict(_SCALE_NAMES), dict(_SCALE_NAMES)
+    with_prefix: list[tuple[dict[str, Unit], str, Unit]] = []
+    for line in _UNITS.strip().splitlines():
+        symbol, factor, powers, prefixes, listed = (cell.strip() for cell in line.split("|"))
+        whole, _, part = factor.partition("/")
+        bases = ((power.rstrip("-0123456789"), power) for power in powers.split())
+        dimension = compute_dimension((base, int(power[len(base) :] or 1)) for base, power in bases)
+        unit = Unit(symbol, Fraction(whole) / Fraction(part or 1), dimension)
+        own_names = [*listed.split(), *([symbol] if len(symbol) > 2 else [])]
+        symbols |= dict.fromkeys((symbol, *listed.split()), unit)
+        names |= dict.fromkeys(own_names, unit)
+        powers_of_ten = _SI if "si" in prefixes else {}
+        factors = {prefix: Fraction(10) ** power for prefix, power in powers_of_ten.items()}
+        factors |= {prefix: Fraction(1024) ** n for prefix, n in _BINARY.items() if "bin" in prefixes}
+        for prefix, by in factors.items():
+            shown = Unit(prefix.replace("u", "µ") + symbol, unit.factor * by, dimension)
+            with_prefix.append((symbols, prefix + symbol, shown))
+            if word := _SI_NAMES.get(prefix):
+                with_prefix += [(names, word + name, shown) for name in own_names]
+    for table, name, unit in with_prefix:
+        table.setdefault(name, unit)
+    return symbols, names
 
 
-@lru_cache(maxsize=1024)
+_BY_SYMBOL, _BY_NAME = _list_units()
+
+
 def find_unit(name: str) -> Unit | None:
     """Return the unit with a symbol or name; None if it does not exist.
 
     Symbols are case-sensitive. Names ignore case and may be in the plural or have a prefix word.
     """
-    if name in _SCALE_NAMES or name.lower() in _SCALE_NAMES:
-        return _SCALE_NAMES.get(name) or _SCALE_NAMES[name.lower()]
-    return _find_by_symbol(name) or _find_by_name(name.lower())
-
-
-def _find_by_symbol(name: str) -> Unit | None:
-    if row := _BY_SYMBOL.get(name) or _BY_NAME.get(name):
-        return row.unit
-    for length in (2, 1):
-        prefix, row = name[:length], _BY_SYMBOL.get(name[length:])
-        if row and prefix in _BINARY and "bin" in row.prefixes:
-            return _apply_prefix(row.unit, prefix, Fraction(1024) ** _BINARY[prefix])
-        if row and prefix in _SI and "si" in row.prefixes:
-            return _apply_prefix(row.unit, prefix, Fraction(10) ** _SI[prefix])
+    lower = name.lower()
+    forms = (lower, lower.removesuffix("s"), lower.removesuffix("es"))
     # A large K is a common, unambiguous spelling of kilobytes.
-    return _find_by_symbol("k" + name[1:]) if name in ("KB", "Kbit") else None
-
-
-def _find_by_name(name: str) -> Unit | None:
-    for form in (name, name.removesuffix("s"), name.removesuffix("es")):
-        if row := _BY_NAME.get(form) or (_BY_SYMBOL.get(form) if len(form) > 2 else None):
-            return row.unit
-        for words, prefix in _SI_NAMES.items():
-            rest = form.removeprefix(words)
-            row = _BY_NAME.get(rest) or (_BY_SYMBOL.get(rest) if len(rest) > 2 else None)
-            if rest != form and row and "si" in row.prefixes:
-                return _apply_prefix(row.unit, prefix, Fraction(10) ** _SI[prefix])
-    return None
-
-
-def _apply_prefix(unit: Unit, prefix: str, by: Fraction) -> Unit:
-    symbol = ("µ" if prefix == "u" else prefix) + unit.symbol
-    return Unit(symbol, unit.factor * by, unit.dimension)
+    symbol = "k" + name[1:] if name in ("KB", "Kbit") else name
+    return _BY_SYMBOL.get(symbol) or next((_BY_NAME[form] for form in forms if form in _BY_NAME), None)
 
 
 def list_base_units(of: Dimension) -> tuple[tuple[str, int], ...]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.algorithms.calculator.calculator import calculate
-from tenure.algorithms.calculator.questions import extract_calculable, extract_expression, is_pure_calculation
+from tenure.algorithms.calculator.questions import extract_calculable, is_pure_calculation
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ from tenure.algorithms.calculator.questions import extract_calculable, extract_e
         ("Python 3.11/windows", ""),
         ("What is bread?", ""),
         ("What is the sum of its parts?", ""),
-        ("How many people are there in a town?", "1 town to people"),
-        ("Is it (3 + 4?", "3 + 4"),
+        ("How many people are there in a town?", ""),
+        ("What is (3 + 4?", "3 + 4"),
     ],
 )
 def test_calculations_are_extracted(question: str, expression: str) -> None:
     """Operations, percentages, conversions and dates are calculations; years and versions are not."""
-    assert extract_expression(question) == expression
+    assert extract_calculable(question) == expression
 
 
 @pytest.mark.parametrize(
