@@ -105,7 +105,7 @@ class RunMemory:
         recalled = await self._clients.execute_activity(
             MemoryActivities.recall_experience, wanted, summary=request.question
         )
-        self._recall_notes += experience.describe_experience(recalled)
+        self._recall_notes += tuple(experience.describe_experience(recalled))
         return recalled
 
     def _build_search(self) -> MemorySearchRequest:

@@ -63,39 +63,24 @@ class StrategyChoice(NamedTuple):
 def compute_posteriors(
     query_type: QueryType, records: Sequence[StrategyRecord], strategies: Iterable[RetrievalStrategy]
 ) -> Mapping[RetrievalStrategy, BetaPosterior]:
-    """Return the posterior of each strategy for a query type.
-
-    Args:
-        query_type: type of the query.
-        records: records of all query types.
-        strategies: strategies to estimate; one without a record has the mean of all strategies.
-    """
-    expected = _compute_success_rate(records, 0.5, 2.0)
-    return {
-        wanted: _compute_posterior(query_type, [record for record in records if record.strategy == wanted], expected)
-        for wanted in strategies
-    }
-
-
-def _compute_posterior(query_type: QueryType, records: Sequence[StrategyRecord], expected: float) -> BetaPosterior:
-    pooled = _compute_success_rate(records, expected, POOLED_TRIALS)
-    outcomes = [_cap_trials(record) for record in records if record.query_type == query_type]
-    won, trials = sum(won for won, _ in outcomes), sum(trials for _, trials in outcomes)
-    return BetaPosterior(PRIOR_TRIALS * pooled + won, PRIOR_TRIALS * (1 - pooled) + trials - won)
+    """Return the posterior of each strategy for a query type; one without a record has the mean of all strategies."""
+    won, trials = _sum_outcomes(records)
+    expected = (won + 2.0 * 0.5) / (trials + 2.0)
+    posteriors: dict[RetrievalStrategy, BetaPosterior] = {}
+    for strategy in strategies:
+        own = [record for record in records if record.strategy == strategy]
+        won, trials = _sum_outcomes(own)
+        pooled = (won + POOLED_TRIALS * expected) / (trials + POOLED_TRIALS)
+        won, trials = _sum_outcomes([record for record in own if record.query_type == query_type])
+        posteriors[strategy] = BetaPosterior(PRIOR_TRIALS * pooled + won, PRIOR_TRIALS * (1 - pooled) + trials - won)
+    return posteriors
 
 
-def _compute_success_rate(records: Sequence[StrategyRecord], expected: float, weight: float) -> float:
-    """Return the success rate, shrunk towards `expected` with a weight in trials."""
-    bounded = [_cap_trials(record) for record in records]
-    won, trials = sum(won for won, _ in bounded), sum(trials for _, trials in bounded)
-    return (won + weight * expected) / (trials + weight)
-
-
-def _cap_trials(record: StrategyRecord) -> tuple[float, float]:
-    """Return successes and trials of a record, with at most `MAX_TRIALS` trials."""
-    trials = float(min(MAX_TRIALS, max(0, record.episodes)))
-    share = min(1.0, max(0.0, record.score / max(1, record.episodes)))
-    return share * trials, trials
+def _sum_outcomes(records: Sequence[StrategyRecord]) -> tuple[float, float]:
+    """Return successes and trials of records, with at most `MAX_TRIALS` trials of each."""
+    trials = [float(min(MAX_TRIALS, max(0, record.episodes))) for record in records]
+    shares = [min(1.0, max(0.0, record.score / max(1, record.episodes))) for record in records]
+    return sum(share * count for share, count in zip(shares, trials, strict=True)), sum(trials)
 
 
 def sample_strategy(
@@ -105,18 +90,10 @@ def sample_strategy(
     strategies: Iterable[RetrievalStrategy],
     seed: str,
 ) -> StrategyChoice:
-    """Choose the strategy of a task by Thompson sampling.
-
-    Args:
-        suggested: strategy that the words of the query suggest.
-        query_type: type of the query.
-        records: past outcomes.
-        strategies: strategies that may be chosen.
-        seed: seed of the draws; equal seeds give equal choices.
-    """
-    if not any(record.query_type == query_type for record in records):
-        return StrategyChoice(suggested, "")
+    """Choose one of the strategies, or the suggested one, by Thompson sampling; equal seeds give equal choices."""
     trials = {record.strategy: record.episodes for record in records if record.query_type == query_type}
+    if not trials:
+        return StrategyChoice(suggested, "")
     exploring = _draw_uniform(f"{seed}/exploring") < EXPLORATION_SHARE
     eligible = sorted(
         {candidate for candidate in strategies if exploring or trials.get(candidate, 0) >= MIN_TRIALS} | {suggested}

@@ -4,16 +4,18 @@ Earlier results are advice only. Inherited passages are judged like others, and 
 records are strong or an earlier run has executed the same query.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tenure.algorithms.memory import known_facts
 from tenure.algorithms.memory.bandit import StrategyChoice, sample_strategy
+from tenure.algorithms.memory.scoring import MAX_SOURCES
 from tenure.algorithms.research.effort import resolve_strategy
 from tenure.algorithms.retrieval.query_type import classify_query
 from tenure.algorithms.text.questions import shorten
 from tenure.algorithms.text.sentences import stem_words
-from tenure.contracts.base import RunId, SourceId
+from tenure.contracts.base import RunId
 from tenure.contracts.evidence.retrieval import RetrievalStrategy
 from tenure.contracts.knowledge.memory import (
     EpisodeDetails,
@@ -64,58 +66,45 @@ _CHANGED: Final = (" was written.", " was rewritten.")
 
 def find_related_runs(memories: Iterable[ScoredMemory], run: RunId) -> tuple[RelatedRun, ...]:
     """Return earlier runs on related questions, most relevant first, without the run itself."""
-    found: dict[RunId, RelatedRun] = {}
+    episodes = (scored for scored in memories if isinstance(scored.memory.details, EpisodeDetails))
+    return _list_relevant_runs(episodes, {RunId(""), run})
+
+
+def _list_relevant_runs(memories: Iterable[ScoredMemory], known: Collection[RunId]) -> tuple[RelatedRun, ...]:
+    """Return the runs of relevant memories, most relevant first, without known ones."""
+    runs: dict[RunId, RelatedRun] = {}
     for scored in sorted(memories, key=lambda scored: (-scored.relevance, scored.memory.id)):
-        origin, episode = scored.memory.origin, scored.memory.details
-        if (
-            isinstance(episode, EpisodeDetails)
-            and origin.run not in ("", run)
-            and scored.relevance >= MIN_RELATED_RELEVANCE
-        ):
-            earlier = RelatedRun(
-                run=origin.run,
-                question=episode.question,
-                ended_at=scored.memory.created_at,
-                relevance=round(scored.relevance, 4),
-            )
-            found.setdefault(origin.run, earlier)
-    return tuple(found.values())[:MAX_RELATED_RUNS]
+        run = scored.memory.origin.run
+        if run not in known and scored.relevance >= MIN_RELATED_RELEVANCE:
+            runs.setdefault(run, _build_related_run(scored))
+    return tuple(runs.values())[:MAX_RELATED_RUNS]
+
+
+def _build_related_run(scored: ScoredMemory) -> RelatedRun:
+    details = scored.memory.details
+    return RelatedRun(
+        run=scored.memory.origin.run,
+        question=details.question if isinstance(details, EpisodeDetails) else "",
+        ended_at=scored.memory.created_at,
+        relevance=round(scored.relevance, 4),
+    )
 
 
 def find_same_questions(memories: Iterable[ScoredMemory], question: str, run: RunId) -> tuple[RelatedRun, ...]:
     """Return earlier runs on exactly the same question, without the run itself, each by the end of its episode."""
     asked = shorten(question, MAX_EPISODE_QUESTION)
-    found: dict[RunId, RelatedRun] = {}
-    for scored in memories:
-        origin, episode = scored.memory.origin, scored.memory.details
-        if isinstance(episode, EpisodeDetails) and episode.question == asked and origin.run not in ("", run):
-            earlier = RelatedRun(
-                run=origin.run, question=asked, ended_at=scored.memory.created_at, relevance=scored.relevance
-            )
-            found.setdefault(origin.run, earlier)
-    return tuple(found.values())[:MAX_SAME_QUESTIONS]
+    runs: dict[RunId, RelatedRun] = {}
+    for earlier in map(_build_related_run, memories):
+        if earlier.question == asked and earlier.run not in ("", run):
+            runs.setdefault(earlier.run, earlier)
+    return tuple(runs.values())[:MAX_SAME_QUESTIONS]
 
 
 def find_runs_by_facts(
     memories: Iterable[ScoredMemory], related: Iterable[RelatedRun], run: RunId
 ) -> tuple[RelatedRun, ...]:
-    """Return further runs that found facts related to the question, most relevant first.
-
-    Args:
-        memories: recalled facts.
-        related: runs with related questions, which are left out.
-        run: the run itself.
-    """
-    known = {RunId(""), run, *(scored.run for scored in related)}
-    found: dict[RunId, RelatedRun] = {}
-    for scored in sorted(memories, key=lambda scored: (-scored.relevance, scored.memory.id)):
-        earlier = scored.memory.origin.run
-        if earlier not in known and scored.relevance >= MIN_RELATED_RELEVANCE:
-            related_run = RelatedRun(
-                run=earlier, question="", ended_at=scored.memory.created_at, relevance=round(scored.relevance, 4)
-            )
-            found.setdefault(earlier, related_run)
-    return tuple(found.values())[:MAX_RELATED_RUNS]
+    """Return the runs of recalled facts, most relevant first, without this run and the `related` ones."""
+    return _list_relevant_runs(memories, {RunId(""), run, *(earlier.run for earlier in related)})
 
 
 def select_inherited_queries(
@@ -133,8 +122,14 @@ def select_inherited_queries(
 
 def select_advice(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
     """Return advice on research: proven procedures and those of the owner, in order."""
-    proven = (scored.memory for scored in memories if is_proven(scored.memory, "research"))
-    return tuple(dict.fromkeys(map(_format_advice, proven)))[:MAX_ADVICE]
+    proven = [scored.memory for scored in memories if is_proven(scored.memory, "research")]
+    advice = (
+        f"{details.situation}: {details.advice}"
+        if isinstance(details := memory.details, ProcedureDetails)
+        else memory.text
+        for memory in proven
+    )
+    return tuple(dict.fromkeys(advice))[:MAX_ADVICE]
 
 
 def is_proven(memory: Memory, task: ProcedureTask) -> bool:
@@ -143,13 +138,6 @@ def is_proven(memory: Memory, task: ProcedureTask) -> bool:
     if isinstance(procedure, ProcedureDetails):
         return procedure.task == task and procedure.successes > procedure.failures
     return memory.kind == "procedural" and not memory.origin.run
-
-
-def _format_advice(memory: Memory) -> str:
-    procedure = memory.details
-    if isinstance(procedure, ProcedureDetails):
-        return f"{procedure.situation}: {procedure.advice}"
-    return memory.text
 
 
 def choose_strategy(
@@ -165,18 +153,9 @@ def choose_strategy(
 ) -> StrategyChoice:
     """Choose the retrieval strategy of a task: `effort.resolve_strategy`, unless past outcomes suggest a better one.
 
-    A choice of the user or of the plan is kept, as is a task that continues to read a source and an effort with one
-    hop. Every other task ignores the records, which limits the cost of wrong ones.
-
-    Args:
-        step: task.
-        hops: maximum number of consecutive searches of a task.
-        requested: strategy that the user requested for the whole run.
-        experience: results of earlier runs.
-        arms: strategies that the bandit may choose.
-        seed: seed of the run's draws.
-        number: number of the task.
-        is_planned: whether a model plans the next searches with what this task finds: one search is then suggested.
+    A choice of the user (`requested`) or of the plan is kept, as is a task that continues to read a source and an
+    effort with one hop. Every other task ignores the records, which limits the cost of wrong ones. If a model plans the
+    next searches with what this task finds (`is_planned`), one search is suggested.
     """
     suggested = resolve_strategy(step, 1 if is_planned else hops, requested)
     if step.read_passage or requested or step.strategy or hops == 1:
@@ -213,9 +192,9 @@ def reduce_effort(effort: ResearchEffort, limits: RunLimits, experience: Experie
 
 def is_known_query(query: str, previous: Iterable[str]) -> bool:
     """Return whether an earlier query contains nearly all words of a query."""
-    wanted = set(stem_words(query))
-    return bool(wanted) and any(
-        len(wanted & set(stem_words(other))) >= MIN_QUERY_OVERLAP * len(wanted) for other in previous
+    stems = set(stem_words(query))
+    return bool(stems) and any(
+        len(stems & set(stem_words(other))) >= MIN_QUERY_OVERLAP * len(stems) for other in previous
     )
 
 
@@ -227,15 +206,11 @@ def build_inherited_candidates(
         CandidatePassage(topic=topic, query=inherited.query, passage=inherited.passage, remembered=True)
         for inherited in experience.passages
     )
+    passages_by_query = Counter(inherited.query for inherited in experience.passages)
     executed = tuple(
-        ExecutedQuery(query=query, topic=topic, cycle=0, found=_count_found(experience.passages, query))
-        for query in experience.queries
+        ExecutedQuery(query=query, topic=topic, cycle=0, found=passages_by_query[query]) for query in experience.queries
     )
     return candidates, executed
-
-
-def _count_found(passages: Iterable[InheritedPassage], query: str) -> int:
-    return sum(inherited.query == query for inherited in passages)
 
 
 class CompletedTask(NamedTuple):
@@ -270,56 +245,38 @@ def record_outcomes(
 
 def rank_productive_queries(executed: Sequence[ExecutedQuery]) -> tuple[str, ...]:
     """Return the queries that found passages, those with most accepted passages first."""
-    found = sorted((query for query in executed if query.found), key=lambda query: (-query.accepted, -query.found))
-    return tuple(dict.fromkeys(query.query for query in found))[:MAX_SAVED_QUERIES]
+    productive = sorted((query for query in executed if query.found), key=lambda query: (-query.accepted, -query.found))
+    return tuple(dict.fromkeys(query.query for query in productive))[:MAX_SAVED_QUERIES]
 
 
-def describe_experience(experience: Experience) -> tuple[str, ...]:
-    """Return log lines on the results of earlier runs that a run starts with, or leaves out."""
-    return (
-        *_describe_repeated_runs(experience),
-        *_describe_related_runs(experience),
-        *_describe_known_facts(experience),
-        *_describe_personal_passages(experience),
-    )
-
-
-def _describe_repeated_runs(experience: Experience) -> Iterator[str]:
+def describe_experience(experience: Experience) -> Iterator[str]:
+    """Yield log lines on the results of earlier runs that a run starts with, or leaves out."""
+    inherited = len(_select_related_passages(experience))
     if experience.repeated:
         yield (
             f"The same question was asked about the same documents before ({', '.join(experience.repeated)}). The "
             "memories of that are left out, so that answers of the model are used again."
         )
-
-
-def _describe_related_runs(experience: Experience) -> Iterator[str]:
     if experience.related:
         runs = ", ".join(related.run for related in experience.related)
-        passages = _format_passage_count(len(_select_related_passages(experience)))
         query_count = len(experience.queries)
         yield (
-            f"Recalled from earlier research on related questions ({runs}): {passages} "
+            f"Recalled from earlier research on related questions ({runs}): {_format_passage_count(inherited)} "
             f"and {query_count} quer{'y' if query_count == 1 else 'ies'} with unchanged results"
             f"{'; the research continued from there with reduced effort' if has_enough_evidence(experience) else ''}."
         )
-
-
-def _describe_known_facts(experience: Experience) -> Iterator[str]:
     if experience.facts:
-        first, many = experience.facts[0], len(experience.facts)
-        others = len(experience.passages) - len(_select_related_passages(experience))
+        fact, many = experience.facts[0], len(experience.facts)
+        others = len(experience.passages) - inherited
         yield (
             f"Recalled {many} fact{'' if many == 1 else 's'} of earlier runs or of the owner, the most relevant "
-            f"“{first.text}” ({known_facts.describe_origin(first)})"
+            f"“{fact.text}” ({known_facts.describe_origin(fact)})"
             f"{f'; inherited from these runs: {_format_passage_count(others)}' if others else ''}."
         )
-
-
-def _describe_personal_passages(experience: Experience) -> Iterator[str]:
     if experience.personal:
-        first, many = experience.personal[0].text, len(experience.personal)
+        many = len(experience.personal)
         statements = f"{many} statement{'' if many == 1 else 's'}"
-        yield f"Recalled {statements} of a person, the most relevant “{first}”."
+        yield f"Recalled {statements} of a person, the most relevant “{experience.personal[0].text}”."
 
 
 def _format_passage_count(number: int) -> str:
@@ -334,13 +291,7 @@ def compute_reward(accepted: int, searches: int) -> float:
 def build_memories(
     result: Result, outcomes: Sequence[StrategyOutcome], executed: Sequence[str], corpora: Sequence[str]
 ) -> tuple[NewMemory, ...]:
-    """Return the memories that a run saves: episodes, procedures and facts.
-
-    Args:
-        result: result of the run.
-        outcomes: outcomes of its strategies.
-        executed: queries that would find the same passages again, best first.
-        corpora: corpora that the run could read.
+    """Return the memories that a run saves: episodes with its best queries, procedures and facts.
 
     A run whose models have read instructions of an unknown author saves neither queries nor critiques, since models
     wrote both.
@@ -348,7 +299,8 @@ def build_memories(
     is_exposed = result.usage.exposed_calls > 0
     if is_exposed:
         executed = ()
-    origin = MemoryOrigin(run=result.id, sources=_list_cited_sources(result), corpora=tuple(corpora))
+    cited = tuple(source.id for source in result.sources)[:MAX_SOURCES]
+    origin = MemoryOrigin(run=result.id, sources=cited, corpora=tuple(corpora))
     episodes = (
         _build_episode(result, outcome, executed, origin)
         for outcome in outcomes or (StrategyOutcome(query_type="factual", strategy="direct"),)
@@ -379,10 +331,6 @@ def _build_episode(result: Result, entry: StrategyOutcome, executed: Sequence[st
             queries=tuple(executed),
         ),
     )
-
-
-def _list_cited_sources(result: Result) -> tuple[SourceId, ...]:
-    return tuple(source.id for source in result.sources)[:200]
 
 
 def _build_procedures(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:

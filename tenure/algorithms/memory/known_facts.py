@@ -49,19 +49,14 @@ _BACK_REFERENCE = re.compile(
 
 
 def collect_facts(result: Result, corpora: Iterable[str]) -> tuple[NewMemory, ...]:
-    """Return the facts of abstract and sections, most confident first, then by their position.
-
-    Args:
-        result: result of the run.
-        corpora: corpora that the run could read.
-    """
+    """Return the facts of abstract and sections, most confident first, then by their position."""
     corpora = tuple(corpora)
     sources = {source.n: source for source in result.sources}
-    found: dict[str, tuple[float, int, NewMemory]] = {}
+    facts: dict[str, tuple[float, int, NewMemory]] = {}
     for claims in (result.abstract_claims, *(section.claims for section in result.sections)):
-        for place, fact in enumerate(_extract_facts(result, claims, sources, corpora)):
-            found.setdefault(normalize_sentence(fact.text), (-fact.confidence, place, fact))
-    ranked = sorted(found.values(), key=lambda entry: entry[:2])
+        for position, fact in enumerate(_extract_facts(result, claims, sources, corpora)):
+            facts.setdefault(normalize_sentence(fact.text), (-fact.confidence, position, fact))
+    ranked = sorted(facts.values(), key=lambda entry: entry[:2])
     return tuple(fact for *_, fact in ranked)[:MAX_SAVED_FACTS]
 
 
@@ -105,13 +100,13 @@ def _list_quotes(claim: ResultClaim, sources: Mapping[int, SourceEntry]) -> tupl
 
 def _is_self_contained(text: str) -> bool:
     """Return whether a text consists of whole sentences, and the first one does not refer to earlier text."""
-    found = split_sentences(text)
-    return bool(found) and all(map(is_complete_sentence, found)) and not has_back_reference(found[0].text)
+    sentences = split_sentences(text)
+    return bool(sentences) and all(map(is_complete_sentence, sentences)) and not has_back_reference(sentences[0].text)
 
 
 def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...]:
     """Return the distinct undisputed facts among memories, in their order."""
-    found: dict[str, KnownFact] = {}
+    facts: dict[str, KnownFact] = {}
     for recalled in memories:
         memory = recalled.memory
         if memory.kind in FACT_KINDS and not memory.contradicted_by:
@@ -122,8 +117,8 @@ def select_known_facts(memories: Iterable[ScoredMemory]) -> tuple[KnownFact, ...
                 support=memory.origin.support,
                 corpora=memory.origin.corpora or (),
             )
-            found.setdefault(normalize_sentence(memory.text), fact)
-    return tuple(found.values())[:MAX_KNOWN_FACTS]
+            facts.setdefault(normalize_sentence(memory.text), fact)
+    return tuple(facts.values())[:MAX_KNOWN_FACTS]
 
 
 def describe_origin(fact: KnownFact) -> str:

@@ -28,10 +28,6 @@ def select_lessons(memories: Iterable[ScoredMemory]) -> tuple[str, ...]:
 def build_program_memories(result: Result, corpora: Sequence[str]) -> tuple[NewMemory, ...]:
     """Return the memories that a coding run saves: one episode, and a lesson for each reflection.
 
-    Args:
-        result: result of the run.
-        corpora: corpora that the run could read.
-
     A run without an attempt saves nothing. A run whose models have read instructions of an unknown author saves no
     lesson, since models wrote it.
     """
@@ -39,14 +35,10 @@ def build_program_memories(result: Result, corpora: Sequence[str]) -> tuple[NewM
         return ()
     origin = MemoryOrigin(run=result.id, corpora=tuple(corpora))
     lessons = () if result.usage.exposed_calls else _build_lessons(result, origin)
-    return (_build_episode(result, origin), *lessons)
-
-
-def _build_episode(result: Result, origin: MemoryOrigin) -> NewMemory:
     best = result.verification
     tests = f"{best.passed} of {best.total} tests passed" if best and best.total else "it had no tests"
     count = len(result.attempts)
-    return NewMemory(
+    episode = NewMemory(
         text=(
             f"“{shorten(result.question, 1000)}”: a program was written in {count} attempt{'' if count == 1 else 's'}; "
             f"{tests}; outcome: {result.status.replace('_', ' ')}."
@@ -55,6 +47,7 @@ def _build_episode(result: Result, origin: MemoryOrigin) -> NewMemory:
         origin=origin,
         valence=1.0 if result.status == "done" else -0.5,
     )
+    return (episode, *lessons)
 
 
 def _build_lessons(result: Result, origin: MemoryOrigin) -> Iterator[NewMemory]:

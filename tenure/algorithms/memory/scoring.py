@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenure.algorithms.text.details import extract_numbers, extract_proper_nouns
-from tenure.algorithms.text.entities import extract_named_entities as named
-from tenure.algorithms.text.entities import list_ngram_keys
+from tenure.algorithms.text.entities import extract_named_entities, list_ngram_keys
 from tenure.algorithms.text.excerpts import has_back_reference
 from tenure.algorithms.text.near_duplicates import MIN_DUPLICATE_SIMILARITY, Fingerprint, estimate_similarity
 from tenure.algorithms.text.phrases import extract_terms, normalize_term
@@ -155,13 +154,9 @@ def extract_entity_keys(
 ) -> tuple[str, ...]:
     """Return the entity keys of a text, those of a fact first; the knowledge graph uses the same keys."""
     ends = (details.subject, details.object) if isinstance(details, FactDetails) else ()
-    found = named(text)
-    keys = (
-        *map(normalize_term, ends),
-        *found.full_names,
-        *map(normalize_term, extract_terms(text)),
-        *found.partial_names,
-    )
+    names = extract_named_entities(text)
+    terms = map(normalize_term, extract_terms(text))
+    keys = (*map(normalize_term, ends), *names.full_names, *terms, *names.partial_names)
     return tuple(dict.fromkeys(key for key in keys if key))[:MAX_ENTITIES]
 
 
@@ -170,10 +165,7 @@ def compute_freshness(
 ) -> NDArray[np.float64]:
     """Return the freshness of n memories, 0.5^(age / half-life), shape (n,); a preference stays fresh.
 
-    Args:
-        kinds: kinds of the memories.
-        ages: seconds since each was created or last used, shape (n,).
-        policy: policy with the half-life.
+    The age is the time in seconds since a memory was created or last used.
     """
     day = timedelta(days=1).total_seconds()
     factors = {"episodic": 1 / _EPISODE_DECAY_FACTOR, "preference": np.inf}
@@ -213,14 +205,10 @@ def is_duplicate(a: str, b: str, likeness: float, min_likeness: float) -> bool:
     return (
         likeness >= min_likeness
         and extract_numbers(a) == extract_numbers(b)
-        and _extract_names(a) == _extract_names(b)
+        and set(map(str.lower, extract_proper_nouns(a))) == set(map(str.lower, extract_proper_nouns(b)))
         and count_negations(a) % 2 == count_negations(b) % 2
         and find_antonym_pair(a, b) is None
     )
-
-
-def _extract_names(text: str) -> set[str]:
-    return {name.lower() for name in extract_proper_nouns(text)}
 
 
 class BeliefPriority(NamedTuple):
@@ -310,21 +298,11 @@ def _merge_details(first: Memory, memories: Sequence[Memory]) -> EpisodeDetails 
     return first.details.model_copy(update=totals)
 
 
-def compute_strength(importance: NDArray[np.float64], freshness: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the strength of memories, importance · freshness."""
-    strong: NDArray[np.float64] = importance * freshness
-    return strong
-
-
 def is_faded(kind: MemoryKind, age: float, strength: float, *, unconfirmed: bool, policy: MemoryPolicy) -> bool:
     """Return whether the policy removes a memory; a preference is removed by its owner only.
 
-    Args:
-        kind: kind of the memory.
-        age: seconds since it was created or last used.
-        strength: its strength.
-        unconfirmed: whether it waits for a second source.
-        policy: memory policy.
+    The age is in seconds since it was created or last used, the strength is importance · freshness, and an unconfirmed
+    memory waits for a second source.
     """
     if kind == "preference":
         return False
@@ -344,17 +322,18 @@ def combine_confidences(confidences: Sequence[float], *, independent: bool) -> f
 
 def count_independent_sources(sources: Iterable[SourceEvidence]) -> SourceSupport:
     """Count sources of different sites that are not copies of each other."""
-    kept: list[SourceEvidence] = []
+    independent: list[SourceEvidence] = []
+    sites: list[str] = []
     for source in sorted(sources):
-        copies = any(
-            estimate_similarity(source.fingerprint, other.fingerprint) >= MIN_DUPLICATE_SIMILARITY for other in kept
+        site = extract_site(source.uri)
+        is_copy = any(
+            estimate_similarity(source.fingerprint, other.fingerprint) >= MIN_DUPLICATE_SIMILARITY
+            for other in independent
         )
-        siblings = any(
-            extract_site(source.uri) == extract_site(other.uri) for other in kept if extract_site(source.uri)
-        )
-        if not copies and not siblings:
-            kept.append(source)
-    return SourceSupport(len(kept), sum(not extract_site(source.uri) for source in kept))
+        if not is_copy and not (site and site in sites):
+            independent.append(source)
+            sites.append(site)
+    return SourceSupport(len(independent), sites.count(""))
 
 
 def extract_site(uri: str) -> str:
@@ -372,12 +351,7 @@ def extract_site(uri: str) -> str:
 
 
 def build_lesson(record: StrategyRecord, successes: int) -> ProcedureDetails:
-    """Return the procedure that the episodes of one kind teach.
-
-    Args:
-        record: outcomes of a strategy for a query type.
-        successes: number of successful episodes.
-    """
+    """Return the procedure that the episodes with a strategy for a query type teach."""
     mean = record.score / record.episodes
     verdict = (
         "worked well" if mean >= SUCCESS_SCORE else "worked in part" if mean >= SUCCESS_SCORE / 2 else "worked badly"

@@ -356,9 +356,7 @@ class Consolidation:
             ages = np.asarray([self._now - _get_last_use(row, used.get(row["id"])) for row in rows], dtype=np.float64)
             kinds: list[MemoryKind] = [row["kind"] for row in rows]
             fresh = scoring.compute_freshness(kinds, ages, self._policy)
-            strengths = scoring.compute_strength(
-                np.asarray([row["importance"] for row in rows], dtype=np.float64), fresh
-            )
+            strengths = np.asarray([row["importance"] for row in rows], dtype=np.float64) * fresh
             removed = [
                 scoring.is_faded(kind, age, value, unconfirmed=row["unconfirmed"], policy=self._policy)
                 for row, kind, age, value in zip(rows, kinds, ages.tolist(), strengths.tolist(), strict=True)

@@ -313,7 +313,7 @@ def test_related_runs_are_described() -> None:
     [few] = describe_experience(experienced(1, "a"))
     [many] = describe_experience(experienced(3))
 
-    assert describe_experience(Experience()) == ()
+    assert tuple(describe_experience(Experience())) == ()
     assert few.endswith("(one): 1 accepted passage and 1 query with unchanged results.")
     assert "3 accepted passages and 0 queries" in many
     assert "reduced effort" in many

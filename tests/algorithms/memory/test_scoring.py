@@ -226,7 +226,6 @@ def test_forgetting_follows_the_policy(
 ) -> None:
     """Short-term memories expire by hours, weak ones by strength, unconfirmed ones by days."""
     assert thinking.is_faded(kind, days * DAY, strong, unconfirmed=unconfirmed, policy=MemoryPolicy()) == gone
-    assert thinking.compute_strength(np.asarray([0.5]), np.asarray([0.5])).tolist() == [0.25]
 
 
 @pytest.mark.parametrize(("score", "words"), [(2.7, "worked well"), (1.2, "worked in part"), (0.3, "worked badly")])
